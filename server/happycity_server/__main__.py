@@ -21,18 +21,14 @@ def _serve() -> None:
         return  # the run has ended before it knew what it needs
 
     from happycity_server.config import load_settings  # noqa: PLC0415
+    from happycity_tournament.bots.lineup import Lineup  # noqa: PLC0415
     from happycity_tournament.server_task import ServerTask  # noqa: PLC0415
 
     task = ServerTask.from_line(line)
     _log_to(task.log)
     os.environ.update(task.environment)
     settings = load_settings({}, os.environ)
-    if not task.cluster:
-        start(settings)
-        return
-    from happycity_tournament.bots.cluster import ClusterTask  # noqa: PLC0415 - few servers have one
-
-    start(settings, ClusterTask.model_validate_json(task.cluster))
+    start(settings, Lineup.of(task.lineup))
 
 
 def _log_to(path: str) -> None:

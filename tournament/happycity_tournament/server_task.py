@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Self
 
+LOCAL_RAY = "local"
+"""The Ray cluster of this machine alone that is started for a server and ends with it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerTask:
@@ -16,8 +19,8 @@ class ServerTask:
     """Its settings, and what it needs to reach its database."""
     log: str
     """The file that its output goes to."""
-    cluster: str = ""
-    """The `ClusterTask` of a run on a cluster, in JSON."""
+    lineup: str
+    """The run's `Lineup` in JSON, whose bots the workers start."""
 
     def line(self) -> bytes:
         """Return the line; `from_line` reads it."""

@@ -30,11 +30,9 @@ from happycity_server.access.roles import WATCHERS, principal, require
 from happycity_server.api.paging import before_id_of, cut_page, page_size
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.people.practice import Practice, seats_of
-from happycity_server.places.host import finished_game
-from happycity_server.places.place import OpenMatch
 from happycity_server.places.places import Places
 from happycity_server.places.watch import LiveFeeds, MatchFeed, recorded_feed
-from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
 from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
@@ -68,12 +66,10 @@ class MatchService(MatchServiceServicer):
 
     def __init__(self, places: Places, store: AsyncStore, practice: Practice) -> None:
         self._places = places
-        self._lobby = places.lobby
         self._store = store
         self._ladder = LadderStore(store.store)
         self._practice = practice
         self._feeds = LiveFeeds()
-        self._playing: set[asyncio.Task[None]] = set()
         self._requests: OrderedDict[tuple[str, str], int] = OrderedDict()
         """The matches that requests have made, by caller and request id, oldest first."""
 
@@ -167,33 +163,12 @@ class MatchService(MatchServiceServicer):
                 return known
             if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
                 del self._requests[key]
-        match = self.begin(spec())
+        match = self._places.begin(spec())
         if request_id:
             self._requests[key] = match.match_id
             if len(self._requests) > REMEMBERED_REQUESTS:
                 self._requests.popitem(last=False)
         return _open_match(match)
-
-    def begin(self, spec: MatchSpec) -> Match:
-        """Set up a match, have it played once its bots are there, and stored at its end.
-
-        Raises:
-            ApiError: the server is shutting down.
-        """
-        match = self._lobby.create(spec)
-        task = asyncio.create_task(self._play(match))
-        self._playing.add(task)
-        task.add_done_callback(self._playing.discard)
-        return match
-
-    async def _play(self, match: Match) -> None:
-        try:
-            await self._lobby.arrivals.wait_for(match.spec.bots, match.spec.time.connect_seconds)
-            async with self._lobby.played(match):
-                if match.state is MatchState.FINISHED:
-                    await self._store.save(finished_game(match), match.record)
-        except StoreError:  # nobody awaits this task, so its failure ends here
-            _log.exception("game_not_stored", match=match.match_id)
 
     async def _find(self, match_id: int) -> pb.Match | None:
         """Return a match that is open or stored."""
@@ -212,9 +187,9 @@ class MatchService(MatchServiceServicer):
 
     async def _record(self, match_id: int) -> str:
         """Return the record of a finished match whose deal is no longer in play."""
-        own = self._lobby.matches.get(match_id)
-        if own is not None and own.state is MatchState.FINISHED:
-            await own.closed.wait()  # it is being stored
+        open_match = self._places.match(match_id)
+        if open_match is not None and open_match.state is MatchState.FINISHED:
+            await open_match.closed.wait()  # it is being stored
         if self._places.match(match_id) is not None:
             raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} is not over, so its deal is still secret")
         store = self._store.store

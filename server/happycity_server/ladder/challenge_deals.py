@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -43,15 +43,12 @@ class ChallengeDeals:
         challenges: Challenges,
         store: AsyncStore,
         clock: Callable[[], float],
-        can_meet: Callable[[Collection[str]], bool],
     ) -> None:
-        """Keep the deals of challenges; `can_meet` says whether bots have a place in common."""
         self._config = config
         self._challenges = challenges
         self._store = store
         self._stored = ChallengeStore(store.store)
         self._clock = clock
-        self._can_meet = can_meet
         self._playing: list[_Playing] = []
         self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
 
@@ -118,8 +115,7 @@ class ChallengeDeals:
             else:
                 continue
             for deal in found:
-                has_room = len(deals) < limit and all(room[bot] > 0 for bot in deal.bots)
-                if has_room and self._can_meet(deal.bots):
+                if len(deals) < limit and all(room[bot] > 0 for bot in deal.bots):
                     room.subtract(deal.bots)
                     playing.left -= 1
                     deals.append(deal)

@@ -11,7 +11,7 @@ from enum import Enum
 import structlog
 
 from happycity import Ending, VoidReason
-from happycity_server.places.host import PlacesHost
+from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Deal
@@ -57,10 +57,10 @@ class PlayedDeal:
 class Deals:
     """The deals that are being played."""
 
-    def __init__(self, config: LadderConfig, host: PlacesHost, on_end: Callable[[PlayedDeal], None]) -> None:
-        """Play on a host; `on_end` is called with each deal that is played no longer."""
+    def __init__(self, config: LadderConfig, places: Places, on_end: Callable[[PlayedDeal], None]) -> None:
+        """Play at the server's places; `on_end` is called with each deal that is played no longer."""
         self._config = config
-        self._host = host
+        self._places = places
         self._on_end = on_end
         self._tasks: dict[int, asyncio.Task[None]] = {}  # by deal
         self.by_bot: Counter[str] = Counter()
@@ -123,7 +123,7 @@ class Deals:
         """Play a game, and again if it is voided, until it is stored."""
         fixture = playing.fixture(rotation)
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            played = await self._host.play(fixture, terms)
+            played = await self._places.play(fixture, terms)
             if isinstance(played, FinishedGame):
                 playing.forfeited.update(
                     bot

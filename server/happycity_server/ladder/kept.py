@@ -9,7 +9,6 @@ from typing import NamedTuple, Self
 from happycity_server.ladder.ladder import Ladder
 from happycity_server.ladder.odd_results import OddResults
 from happycity_server.ladder.reader import LadderReader
-from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.storage import AsyncStore
@@ -27,7 +26,6 @@ class KeptLadder(NamedTuple):
         cls,
         file: Path,
         places: Places,
-        host: PlacesHost,
         store: AsyncStore,
         clock: Callable[[], float],
         *,
@@ -38,5 +36,5 @@ class KeptLadder(NamedTuple):
         Raises:
             ConfigError: the file can't be read, or describes what no ladder can have.
         """
-        ladder = Ladder(LadderConfig.read(file), places, host, store, clock, owner_of=owner_of)
+        ladder = Ladder(LadderConfig.read(file), places, store, clock, owner_of=owner_of)
         return cls(ladder, LadderReader(ladder, store, clock), OddResults(store, clock))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
@@ -21,7 +21,6 @@ from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.returning import ReturningDeals
 from happycity_server.ladder.seasons import Seasons
-from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.ladder.entries import Deal, DealKind, NewDeal, Rating, Season
@@ -46,7 +45,6 @@ class Ladder:
         self,
         config: LadderConfig,
         places: Places,
-        host: PlacesHost,
         store: AsyncStore,
         clock: Callable[[], float],
         *,
@@ -58,22 +56,21 @@ class Ladder:
         `clock` returns Unix time in seconds, `owner_of` who owns a bot, and `rng` stands for chance.
         """
         self.config = config
-        self.house = frozenset(places.house)
+        self.house = frozenset(places.lobby.house)
         """The names of the bots of the house."""
         self.challenges = Challenges(config, store, house=lambda: self.house, clock=clock)
         self.deals_finished = 0
         """Deals that were finished since the start."""
         self._places = places
-        self._host = host
         self._store = store
         self._clock = clock
         self._rng = rng or random.SystemRandom()
         self._ladder = LadderStore(store.store)
         self._presence = Presence(config, places, store, clock, owner_of=owner_of)
         self._ratings = Ratings(config, store, clock)
-        self._challenge_deals = ChallengeDeals(config, self.challenges, store, clock, places.can_meet)
-        self._deals = Deals(config, host, self._note_end)
-        self._returning = ReturningDeals(config, store, clock, places.can_meet)
+        self._challenge_deals = ChallengeDeals(config, self.challenges, store, clock)
+        self._deals = Deals(config, places, self._note_end)
+        self._returning = ReturningDeals(config, store, clock)
         self._seasons = Seasons(config, store, self._ratings, clock)
         self._archiving = Archiving(config, store)
         self._pairing = Pairing(config)
@@ -115,16 +112,15 @@ class Ladder:
     def longest_wait(self) -> float:
         """Return for how long a bot with room has waited for a game at most, in seconds.
 
-        Nobody waits as long as there are too few bots for a table where it is connected.
+        Nobody waits as long as there are too few bots for a table.
         """
-        sides: defaultdict[int, set[tuple[bool, str]]] = defaultdict(set)  # by place: who may sit together
-        for bot, version in self._presence.versions.items():
-            for place in self._places.places_of(bot):
-                sides[place].add((version.house, bot if version.house else version.owner))
-        players = min(board.players for board in self.config.boards)
-        full = {place for place, there in sides.items() if len(there) >= players}
-        waits = self._presence.waits().items()
-        return max((wait for bot, wait in waits if full & self._places.places_of(bot)), default=0.0)
+        sides = {
+            (version.house, bot if version.house else version.owner)
+            for bot, version in self._presence.versions.items()
+        }
+        if len(sides) < min(board.players for board in self.config.boards):
+            return 0.0
+        return max(self._presence.waits().values(), default=0.0)
 
     async def ratings(self, board: str) -> dict[int, Rating]:
         """Return what is known of all versions on a board now."""
@@ -171,7 +167,7 @@ class Ladder:
         self._finished.set()
         self._ratings.close_soon()
         self._archiving.stop()
-        self._host.drop_ladder()
+        self._places.drop_ladder()
 
     async def wait_closed(self) -> None:
         """Wait until nothing is being played, and keep what is known."""
@@ -235,7 +231,6 @@ class Ladder:
                 house=version.house,
                 room=rooms[bot],
                 waiting_since=presence.free_since(bot),
-                places=self._places.places_of(bot),
                 wanted=self._challenge_deals.wanted(bot),
             )
             for bot, version in presence.versions.items()
@@ -341,7 +336,7 @@ class Ladder:
             f"{bot} has forfeited games in several deals of the ladder in a row; it gets no more for "
             f"{seconds:g} s, or {seconds * RECONNECTED_SHARE:g} s if it connects again"
         )
-        self._places.send_notice(bot, play.NOTICE_KIND_PAUSED, text)
+        self._places.lobby.send_notice(bot, play.NOTICE_KIND_PAUSED, text)
 
     def _play_again(self) -> None:
         """Let the open deals of the store that nobody plays go on after a rest, in which nothing begins."""

@@ -38,7 +38,7 @@ class Presence:
         """Those that are connected, by their bots' names, since the last `refresh`."""
         self.pauses = Pauses()
         self._config = config
-        self._places = places
+        self._places, self._lobby = places, places.lobby
         self._store = store
         self._ladder = LadderStore(store.store)
         self._clock = clock
@@ -57,7 +57,7 @@ class Presence:
         """
         now, profiles = self._clock(), self._places.profiles()
         bots = [bot for bot in self._places.connected() if not is_person(bot)]
-        gone = [bot for bot in self.versions if not self._places.is_connected(bot)]
+        gone = [bot for bot in self.versions if not self._lobby.is_connected(bot)]
         if gone:
             ids = [self.versions[bot].id for bot in gone]
             await self._store.write(self._ladder.note_gone, ids, now)
@@ -68,7 +68,7 @@ class Presence:
             known = self.versions.get(bot)
             if known is None or self._said.get(bot) != said:
                 profile, owner = said
-                house = bot in self._places.house
+                house = bot in self._lobby.house
                 known = await self._store.write(
                     self._ladder.enter_version, bot, profile, now, owner=owner, house=house
                 )
@@ -102,12 +102,12 @@ class Presence:
                     running.update(match.bots)
         rooms = Counter[str]()
         for bot, version in self.versions.items():
-            left = not self._places.is_connected(bot)  # since the last refresh
+            left = not self._lobby.is_connected(bot)  # since the last refresh
             if left or bot in waiting or self.pauses.until(bot) > now:
                 limit = 0
             else:
                 limit = self._config.deals_at_once if version.house else self._config.deals_per_bot
-                games = self._places.max_games(bot)
+                games = self._lobby.max_games(bot)
                 if games is not None:
                     games -= running[bot]
                     # With less room than a deal has games, these are played one after the other.

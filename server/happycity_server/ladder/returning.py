@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
@@ -17,14 +17,7 @@ _log = structlog.get_logger()
 class ReturningDeals:
     """The open deals of the store that are not being played."""
 
-    def __init__(
-        self,
-        config: LadderConfig,
-        store: AsyncStore,
-        clock: Callable[[], float],
-        can_meet: Callable[[Collection[str]], bool],
-    ) -> None:
-        """Take up the deals of a store; `can_meet` says whether bots have a place in common."""
+    def __init__(self, config: LadderConfig, store: AsyncStore, clock: Callable[[], float]) -> None:
         self.stale = False
         """Whether deals have been broken off meanwhile."""
         self.deadline: float | None = None
@@ -33,7 +26,6 @@ class ReturningDeals:
         self._store = store
         self._ladder = LadderStore(store.store)
         self._clock = clock
-        self._can_meet = can_meet
         self._open: dict[int, tuple[Deal, frozenset[int]]] = {}
         self._versions: dict[int, Version] = {}
 
@@ -65,7 +57,7 @@ class ReturningDeals:
     async def take(
         self, present: Mapping[str, Version], playing: Iterable[int]
     ) -> list[tuple[Deal, tuple[str, ...], frozenset[int]]]:
-        """Return the deals whose bots are all at one place, with these and the rotations that were played.
+        """Return the deals whose bots are all there, with these and the rotations that were played.
 
         Those whose bots come as another version, or not in time, and those whose board is gone are dropped.
 
@@ -81,7 +73,7 @@ class ReturningDeals:
             there = [present[bot].id if bot in present else None for bot in bots]
             if not self._config.has_board(deal.board):
                 lost.append(deal.id)
-            elif there == list(deal.versions) and self._can_meet(bots):
+            elif there == list(deal.versions):
                 ready.append((deal, bots, played))
             elif late or any(map(_differ, there, deal.versions)):
                 lost.append(deal.id)

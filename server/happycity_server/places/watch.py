@@ -15,9 +15,7 @@ from happycity.records.replay import deal_of, incidents_of, metrics_of, results_
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.match import incident_message, result_message, void_reason_number
 from happycity.wire.messages import event_message, move_message, view_message
-from happycity_server.places.place import OpenMatch
-from happycity_server.places.remote import RemoteMatch
-from happycity_server.play.match import Match
+from happycity_server.play.match import Match, MatchState, OpenMatch
 from happycity_tournament.storage import unpack
 
 _log = structlog.get_logger()
@@ -143,23 +141,16 @@ class LiveFeeds:
     def __init__(self) -> None:
         self._feeds: dict[int, MatchFeed] = {}
 
-    def feed_of(self, match: Match | RemoteMatch) -> MatchFeed:
+    def feed_of(self, match: OpenMatch) -> MatchFeed:
         """Return the feed of a match, which all its watchers share."""
         feed = self._feeds.get(match.match_id)
         if feed is None:
-            if isinstance(match, Match):
-                feed = PlayedFeed(Game(match.spec.deal))
-                steps = _follow(match, feed)
-            else:
-                feed = MatchFeed()
-                steps = _relay(match, feed)
-            self._feeds[match.match_id] = feed
+            feed = self._feeds[match.match_id] = PlayedFeed(Game(match.spec.deal))
+            steps = _follow(match, feed) if isinstance(match, Match) else _follow_worker(match, feed)
             feed.task = asyncio.create_task(self._run(match, feed, steps))
         return feed
 
-    async def _run(
-        self, match: Match | RemoteMatch, feed: MatchFeed, steps: Coroutine[Any, Any, None]
-    ) -> None:
+    async def _run(self, match: OpenMatch, feed: MatchFeed, steps: Coroutine[Any, Any, None]) -> None:
         """Add the steps of a match to its feed as they are made, then its end."""
         await steps
         await match.closed.wait()  # a watcher who gets the result finds the match in the store
@@ -182,15 +173,12 @@ async def _follow(match: Match, feed: PlayedFeed) -> None:
     match.watchers.discard(moved.set)
 
 
-async def _relay(match: RemoteMatch, feed: MatchFeed) -> None:
-    """Pass on the steps of a match that a worker plays; the parent itself adds the end."""
-    async for step in match.steps():
-        feed.add(step)
+async def _follow_worker(match: OpenMatch, feed: PlayedFeed) -> None:
+    """Add the moves of a match that a worker plays, by its record: all of them at its end."""
     await asyncio.wait((match.over,))
-    if match.record and len(feed) <= match.decisions:  # it was over before it was watched
-        recorded = await asyncio.to_thread(lambda: recorded_feed(loads(unpack(match.record))))
-        async for step in recorded.steps(skip=len(feed)):
-            feed.add(step)
+    if match.state is MatchState.FINISHED:
+        played = await asyncio.to_thread(lambda: Play.recorded(loads(unpack(match.packed_record))))
+        feed.play(played)
 
 
 def match_end(match: OpenMatch) -> pb.MatchEnd:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tests.tournament.storage.test_ladder import begun, challenge, play, profile
@@ -20,12 +20,10 @@ from happycity_tournament.storage.ladder import LadderStore
 CONFIG = LadderConfig(boards=(Board(players=2),))
 
 
-def deals_of(
-    store: AsyncStore, now: float = 50.0, config: LadderConfig = CONFIG, *, apart: Collection[str] = ()
-) -> ChallengeDeals:
-    """Return the challenges of a store; the bots `apart` can't meet others."""
+def deals_of(store: AsyncStore, now: float = 50.0, config: LadderConfig = CONFIG) -> ChallengeDeals:
+    """Return the challenges of a store."""
     challenges = Challenges(config, store, house=lambda: ["cem"], clock=lambda: now)
-    return ChallengeDeals(config, challenges, store, lambda: now, set(apart).isdisjoint)
+    return ChallengeDeals(config, challenges, store, lambda: now)
 
 
 async def begin(deals: ChallengeDeals, present: Mapping[str, Version], room: int = 9) -> list[NewDeal]:
@@ -52,7 +50,6 @@ async def test_named_bots_meet_when_all_are_there(store: AsyncStore) -> None:
     deals = deals_of(store)
     assert not await begin(deals, present(store, "ann"))
     both = present(store, "ann", "bob")
-    assert not await begin(deals_of(store, apart=["bob"]), both)
     found = await begin(deals, both, room=2)
     assert len(found) == 2
     for deal in found:

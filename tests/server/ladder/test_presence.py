@@ -16,11 +16,12 @@ from happycity_tournament.storage.ladder import LadderStore
 
 
 class There:
-    """Places where certain bots are connected."""
+    """Places, and a lobby, where certain bots are connected."""
 
     def __init__(self) -> None:
         self.bots: set[str] = set()
         self.house: set[str] = set()
+        self.lobby = self
         self.arrival_listeners: list[Any] = []
 
     def connected(self) -> list[str]:

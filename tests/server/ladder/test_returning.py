@@ -19,7 +19,7 @@ async def test_deal_that_ends_while_the_store_is_read_is_not_played_again(store:
     ladder = LadderStore(store.store)
     first, second = begun(ladder, 1, 2), begun(ladder, 1, 2)
     present = {version.bot: version for version in ladder.versions().values()}
-    returning, playing = ReturningDeals(CONFIG, store, lambda: 50.0, bool), {first.id, second.id}
+    returning, playing = ReturningDeals(CONFIG, store, lambda: 50.0), {first.id, second.id}
     returning.stale = True
     taking = asyncio.create_task(returning.take(present, playing))
     await asyncio.sleep(0)  # the store is being read now
@@ -31,18 +31,19 @@ async def test_deal_that_ends_while_the_store_is_read_is_not_played_again(store:
     assert [deal for deal, _, _ in await returning.take(present, playing)] == [second]
 
 
-async def test_deal_waits_until_its_bots_have_a_place_in_common(store: AsyncStore) -> None:
-    """Bots that come back to a server and to a worker would forfeit it; a bot that stays apart ends it."""
-    ladder, now, together = LadderStore(store.store), 50.0, False
+async def test_deal_waits_until_its_bots_are_back(store: AsyncStore) -> None:
+    """One whose bots don't come back in time is dropped."""
+    ladder, now = LadderStore(store.store), 50.0
     deal, late = begun(ladder, 1, 2), begun(ladder, 2, 3)
     present = {version.bot: version for version in ladder.versions().values()}
-    returning = ReturningDeals(CONFIG, store, lambda: now, lambda bots: together and bots == ("ann", "bob"))
+    returning = ReturningDeals(CONFIG, store, lambda: now)
     await returning.load()
-    assert not await returning.take(present, ())
-    together = True
-    assert [found for found, _, _ in await returning.take(present, ())] == [deal]
+    ann, bob, *_ = present
+    assert not await returning.take({ann: present[ann]}, ())
+    both = {ann: present[ann], bob: present[bob]}
+    assert [found for found, _, _ in await returning.take(both, ())] == [deal]
     now += CONFIG.return_seconds
-    assert not await returning.take(present, ())
+    assert not await returning.take(both, ())
     assert late.id not in returning
 
 
@@ -51,7 +52,7 @@ async def test_deal_on_a_board_that_is_gone_is_dropped(store: AsyncStore) -> Non
     ladder = LadderStore(store.store)
     deal = begun(ladder, 1, 2, board="2-expert")
     present = {version.bot: version for version in ladder.versions().values()}
-    returning = ReturningDeals(CONFIG, store, lambda: 50.0, bool)
+    returning = ReturningDeals(CONFIG, store, lambda: 50.0)
     await returning.load()
     assert not await returning.take(present, ())
     assert deal.id not in returning

@@ -10,6 +10,8 @@ import pytest
 from happycity.runtime.child import Child
 from happycity_tournament.arena import spare_server
 from happycity_tournament.arena.processes import start_server
+from happycity_tournament.arena.run_folder import OwnServer
+from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.bots.processes import ProcessError
 
 
@@ -53,7 +55,9 @@ async def test_a_run_uses_the_server_that_waits(spare: list[Child], tmp_path: Pa
     """The next server of the process is another one; its own output has what is wrong with its settings."""
     spare_server.start_spare_server(["sprt", "--candidate", "planner"])
     (waiting,) = spare
-    server = start_server("nonsense", tokens=tmp_path / "tokens.json", folder=tmp_path)
+    server = start_server(
+        OwnServer(store="nonsense"), Lineup(), tokens=tmp_path / "tokens.json", folder=tmp_path
+    )
     assert server.child is waiting
     assert not spare
     with pytest.raises(ProcessError, match=r"the server ended with status 2: .*STORE.*is not a database URL"):
