@@ -12,7 +12,7 @@ import random
 import resource
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -40,6 +40,7 @@ class InstantHost:
     places = 1
 
     def __init__(self, store: AsyncStore) -> None:
+        self.change_listeners: list[Callable[[], None]] = []
         self._store = store
         self._match_id = 0
         self._results = [_played(seed) for seed in range(50)]

@@ -48,7 +48,7 @@ def kind_of(command: Sequence[str]) -> str | None:
     """Return what a command of a run is: "server", "bots", or None for the run itself."""
     if "bot" in command or "happycity_bots" in command:
         return "bots"
-    servers = ("serve", "happycity_server", "happycity_server.workers")
+    servers = ("serve", "happycity_server", "worker")
     return "server" if any(word in command for word in servers) else None
 
 

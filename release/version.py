@@ -19,6 +19,7 @@ PLACES = {
     "Dockerfile": rf"^ARG VERSION={_NUMBER}$",
     "CITATION.cff": rf"^version: {_NUMBER}$",
     "deploy/kubernetes/kustomization.yaml": rf"newTag: {_NUMBER}",
+    "deploy/kubernetes-workers/kustomization.yaml": rf"newTag: {_NUMBER}",
     "clients/go/play.go": rf'^const Version = "{_NUMBER}"$',
     "clients/typescript/package.json": rf'^  "version": "{_NUMBER}",$',
     "clients/typescript/package-lock.json": rf'"name": "happycity",\s+"version": "{_NUMBER}",',

@@ -1,7 +1,6 @@
 """`python -m happycity_server`: the server of a run, whose settings are all variables.
 
-The first line of its standard input is the `ClusterTask` of a run on a cluster, which has secrets; else it is
-empty.
+The first line of its standard input is the run's `Lineup` in JSON, whose bots the workers start.
 """
 
 from __future__ import annotations
@@ -16,14 +15,11 @@ def _serve() -> None:
     # Imported here, as the program collects garbage rarely by now.
     from happycity_server.config import load_settings  # noqa: PLC0415
     from happycity_server.start import start  # noqa: PLC0415
+    from happycity_tournament.bots.lineup import Lineup  # noqa: PLC0415
 
-    settings, task = load_settings({}, os.environ), sys.stdin.readline().strip()
-    if not task:
-        start(settings)
-        return
-    from happycity_tournament.bots.cluster import ClusterTask  # noqa: PLC0415 - few servers have one
-
-    start(settings, ClusterTask.model_validate_json(task))
+    settings = load_settings({}, os.environ)
+    if lineup := sys.stdin.readline():  # else the run has ended already
+        start(settings, Lineup.of(lineup))
 
 
 if __name__ == "__main__":

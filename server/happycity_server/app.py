@@ -7,7 +7,7 @@ import gc
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -18,56 +18,54 @@ from contextlib import (
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
-from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
-from happycity.runtime.child import Child
 from happycity.runtime.event_loop import on_stop_signal, run
-from happycity.runtime.tokens import TokenFile
-from happycity.runtime.transport import host_and_port, is_loopback
+from happycity.runtime.tokens import Role, TokenFile
+from happycity.runtime.transport import Target, host_and_port, is_loopback
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
-from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
-from happycity_server.access.gate import Authenticator, Gate
-from happycity_server.access.interceptor import AccessInterceptor
-from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits
-from happycity_server.access.roles import CONTRACT
+from happycity.worker.v1.worker_service_pb2 import Conditions
+from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
+from happycity_server.access.gate import Authenticator, house_callers
+from happycity_server.access.limits import ConcurrencyLimits, Limit
+from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.api.bots import BotService
-from happycity_server.api.catalogue import CatalogueService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
-from happycity_server.api.model import PlayoutQuota, SimulationService
-from happycity_server.api.play import PlayService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
-from happycity_server.model.pool import PlayoutPool
 from happycity_server.people.practice import Practice
 from happycity_server.people.tables import Tables
-from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places
+from happycity_server.places.protocol import WorkerService
 from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.process.house import House
 from happycity_server.process.listening import (
+    BotServer,
     bind,
     certificate_of,
     check_exposure,
     on_stdin_end,
     raise_file_limit,
-    server_options,
     tokens_of,
+)
+from happycity_server.process.programs import (
+    Program,
+    Programs,
+    bot_programs,
+    new_secrets,
+    private_address,
+    worker_programs,
 )
 from happycity_server.process.tls import CertificateFiles
 from happycity_server.tournaments.registry import Tournaments
-from happycity_server.workers.cluster import Cluster
-from happycity_server.workers.keeper import WorkerKeeper
-from happycity_server.workers.local import Launcher, LocalLauncher
+from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.storage import AsyncStore, Store, StoreError
@@ -79,9 +77,6 @@ CLAIM_CHECK_SECONDS = 1.0
 
 SWITCH_SECONDS = 0.001
 """How long a thread may compute before the event loop has its turn again; Python's default is 0.005."""
-
-STREAM_CLOSE_SECONDS = 1.0
-"""Grace period for open streams at shutdown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +99,6 @@ class RunningServer:
     """Where Prometheus finds its metrics, if anywhere."""
     web: str | None
     """Where a browser finds its pages, if anywhere."""
-    workers: Sequence[str]
-    """Where its workers listen for bots; "" for each that has not come to listen."""
     store_lost: asyncio.Task[StoreError]
     """Done when the store is no longer this server's, with the reason; then nothing can be stored."""
 
@@ -116,16 +109,18 @@ async def run_server(
     *,
     clocks: Clocks | None = None,
     force: asyncio.Event | None = None,
-    launcher: Launcher | None = None,
+    lineup: Lineup | None = None,
+    remark: Callable[[str], None] = lambda text: None,
 ) -> AsyncIterator[RunningServer]:
     """Serve while the context lasts; at its end matches have their grace time, unless `force` is set.
+
+    Workers start the bots of `lineup`, that of a run. `remark` gets lines for people about workers.
 
     Raises:
         ConfigError: a certificate or key can't be used.
         FrontEndError: the pages are not installed, or their address is taken.
         ListenError: the address is taken, or must not be listened on in this way.
         MetricsError: the address for metrics is taken.
-        WorkerSettingsError: a worker can't use its settings: its address is taken, for example.
         StoreError: the store can't be opened, or another server uses it.
         TokenError: the tokens can't be read.
     """
@@ -137,41 +132,35 @@ async def run_server(
         await asyncio.to_thread(store.claim)
         async with AsyncStore(store) as async_store:
             match_id = await async_store.read(store.next_match_id)
-            house = House(settings.house_bots)
             components = _Components(
-                settings, tokens, async_store, clocks or Clocks(), house, first_match_id=match_id
+                settings, tokens, async_store, clocks or Clocks(), lineup or Lineup(), first_match_id=match_id
             )
-            address = bind(components.server, settings.listen, certificate)
-            with _metrics(settings.metrics, components) as metrics, house.socket() as house_address:
-                if house_address:
-                    bind(components.server, house_address, None)
-                workers = WorkerKeeper(
-                    components.places.workers,
-                    settings,
-                    launcher or LocalLauncher(),
-                    house=house.secrets,
-                    house_address=house_address,
-                )
+            components.workers.remark = remark
+            address = bind(components.server.grpc, settings.listen, certificate)
+            own, programs = "", Programs(components.note_end)
+            components.workers.on_silent = programs.kill
+            async with AsyncExitStack() as stack:
+                metrics = stack.enter_context(_metrics(settings.metrics, components))
+                if settings.house_bots or (settings.workers and settings.ray is None):
+                    private = stack.enter_context(private_address())
+                    own = bind(components.server.grpc, private, None)
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
-                    await workers.start()
                     await components.start(resume=settings.resume_tournaments)
-                    house.start([house_address, *workers.house_addresses])
+                    for program in bot_programs(settings.house_bots, Lineup(), components.secrets, own):
+                        programs.keep(program)
+                    if settings.ray is not None:
+                        target = Target(settings.worker_address or address, tls=certificate is not None)
+                        own = str(target)
+                    for program in worker_programs(settings, components.worker_token, own):
+                        programs.keep(program)
                     async with _web(settings, components, certificate) as web:
                         _log_settings(settings, tokens, address, metrics, web)
-                        yield RunningServer(
-                            address=address,
-                            metrics=metrics,
-                            web=web,
-                            workers=workers.addresses,
-                            store_lost=store_lost,
-                        )
+                        yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
                 finally:
                     store_lost.cancel()
-                    workers.close_soon()
                     await components.stop(settings.grace, force or asyncio.Event())
-                    await workers.stop()
-                    await house.stop()
+                    await programs.stop()
         _log.info("stopped")
     finally:
         store.close()
@@ -196,31 +185,43 @@ class _Components:
         tokens: TokenFile | None,
         store: AsyncStore,
         clocks: Clocks,
-        house: House,
+        lineup: Lineup,
         *,
         first_match_id: int,
     ) -> None:
         unix_clock = UnixClock(clocks.wall, clocks.steady)
-        self.lobby = lobby = Lobby(
+        self.secrets = new_secrets(list(settings.house_bots))
+        """What the bots of the house show, by their names."""
+        (self.worker_token,) = new_secrets(["worker"]).values()
+        """What the workers show that this server starts."""
+        lobby = Lobby(
             FairClock(clocks.steady, tick_seconds=SWEEP_SECONDS),
             unix_clock,
             limits=settings.session_limits,
             first_match_id=first_match_id,
-            house=house.secrets,
+            house=self.secrets,
         )
         self.store = store
-        self.places = Places(lobby, unix_clock, workers=settings.workers)
-        host = PlacesHost(self.places, store)
-        self.tournaments = Tournaments(self.places, host, store, unix_clock)
-        self.gate = Gate(
+        conditions = Conditions(settings=settings.for_workers(), lineup=lineup.json())
+        self.workers = WorkerService(
+            unix_clock,
+            conditions,
+            bots=(*settings.house_bots, *lineup.started),
+            expected=settings.workers if settings.ray is None else 0,
+        )
+        self.places = Places(lobby, store, unix_clock, self.workers)
+        self.tournaments = Tournaments(self.places, store, unix_clock)
+        worker = Principal("own workers", frozenset({Role.WORKER}))
+        self.server = BotServer(
+            settings,
+            lobby,
             Authenticator(
                 tokens,
                 now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
-                house=house.secrets,
+                own={**house_callers(self.secrets), self.worker_token: worker},
             ),
-            rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clocks.steady),
-            streams_per_token=settings.streams_per_token,
-            streams_per_peer=settings.streams_per_peer,
+            clock=clocks.steady,
+            concurrency=_concurrency(settings, lobby, self.tournaments),
         )
         practice = Practice(
             lobby,
@@ -228,15 +229,10 @@ class _Components:
             per_hour=settings.practice_matches_per_hour,
             clock=clocks.steady,
         )
-        self.pool = PlayoutPool(settings.simulation_workers)
         self.health = health.aio.HealthServicer()
-        interceptor = AccessInterceptor(self.gate, _concurrency(settings, lobby, self.tournaments))
-        self.server = server = grpc.aio.server(interceptors=(interceptor,), options=server_options(settings))
-        server.add_generic_rpc_handlers((PlayService(lobby, hello_seconds=settings.hello_time).handler(),))
-        bots, matches = (
-            BotService(self.places),
-            MatchService(self.places, store, practice, charge=self.gate.charge),
-        )
+        gate, server = self.server.gate, self.server.grpc
+        bots = BotService(lobby)
+        matches = MatchService(self.places, store, practice, charge=gate.charge)
         tournaments = TournamentService(self.tournaments, self.places)
         reader = None
         if settings.ladder is not None:
@@ -244,40 +240,41 @@ class _Components:
             from happycity_server.ladder.reader import LadderReader  # noqa: PLC0415 - likewise
 
             config = LadderConfig.read(settings.ladder)
-            owner_of = self.gate.owner_of
-            reader = LadderReader(Ladder(config, self.places, host, store, unix_clock, owner_of=owner_of))
+            owner_of = gate.owner_of
+            reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
         ladder = LadderService(reader)
         add_BotServiceServicer_to_server(bots, server)
         add_MatchServiceServicer_to_server(matches, server)
         add_TournamentServiceServicer_to_server(tournaments, server)
         add_LadderServiceServicer_to_server(ladder, server)
-        tables = Tables(lobby, matches, practice)
-        self.gate.admit_people(tables.person_of)
+        add_WorkerServiceServicer_to_server(self.workers, server)
+        tables = Tables(lobby, self.places.begin, practice)
+        gate.admit_people(tables.person_of)
         self.arena = Arena(
-            gate=self.gate,
+            gate=gate,
             bots=bots,
             matches=matches,
             tournaments=tournaments,
             ladder=ladder,
             tables=tables,
         )
-        add_CatalogueServiceServicer_to_server(CatalogueService(), server)
-        self.services = tuple(CONTRACT)
+        self.services = tuple(
+            name for name in CONTRACT if settings.simulation_workers or not name.endswith(".ModelService")
+        )
         """The services of the contract that are served, by their full names."""
         if settings.simulation_workers:
             self.places.arrival_listeners.append(self._start_model)
-            quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=clocks.steady)
-            add_ModelServiceServicer_to_server(SimulationService(self.pool, quota), server)
-        else:
-            self.services = tuple(name for name in CONTRACT if not name.endswith(".ModelService"))
         health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
         described = (*self.services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(described, server)
 
+    def note_end(self, program: Program, ended: str) -> None:
+        """Note that a program has ended that this server keeps running."""
+        if program.kind != "bot":
+            self.workers.note_ended(program.name, ended)
+
     async def start(self, *, resume: bool) -> None:
-        self.lobby.start_sweeping()
-        self.gate.start_sweeping()
         if resume:
             await self.tournaments.resume_all()  # first, so that bots that come back find them running
         if self.ladder is not None:
@@ -292,7 +289,7 @@ class _Components:
         Bots of the Python SDK have the rules.
         """
         if not profile.software.startswith("happycity-python/"):
-            self.pool.start()
+            self.server.pool.start()
 
     async def stop(self, grace: float, force: asyncio.Event) -> None:
         """Report that nothing more is served, let running matches end, and close all streams."""
@@ -307,12 +304,7 @@ class _Components:
         await self.tournaments.wait_closed()
         if self.ladder is not None:
             await self.ladder.wait_closed()
-        self.gate.stop_sweeping()
-        self.lobby.stop_sweeping()
-        self.pool.close_soon()  # not before: bots may simulate in the grace time of their matches
-        # Sessions end their streams by themselves now; what is left then is cut off.
-        await self.server.stop(STREAM_CLOSE_SECONDS)
-        await self.pool.close()
+        await self.server.stop()
 
     async def _void_when_forced(self, force: asyncio.Event) -> None:
         await force.wait()
@@ -344,7 +336,7 @@ def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[
     # A server without metrics needn't wait for the import.
     from happycity_server.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
 
-    metrics = ArenaMetrics(parts.places, parts.tournaments, parts.gate, parts.pool, parts.store, parts.ladder)
+    metrics = ArenaMetrics(parts.places, parts.tournaments, parts.server, parts.store, parts.ladder)
     return metrics_served(address, metrics)
 
 
@@ -392,14 +384,11 @@ def _log_settings(
         )
 
 
-def serve_until_stopped(
-    settings: ServerSettings, *, spare_workers: Sequence[Child] = (), cluster: Cluster | None = None
-) -> None:
+def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = None) -> None:
     """Serve until SIGINT or SIGTERM; print the address in one line that programs can read.
 
-    A second signal voids the matches that are still running. The processes `spare_workers` become workers.
-    With `cluster`, the workers are on its nodes. What becomes of them is logged; for a run, it is printed in
-    further lines.
+    A second signal voids the matches that are still running. With the `lineup` of a run, workers start its
+    bots, and what becomes of workers is printed in further lines, as the run shows it.
 
     Raises:
         HappyCityError: the server can't start, or has lost its store.
@@ -412,30 +401,16 @@ def serve_until_stopped(
             (force if stop.is_set() else stop).set()
 
         def remark(text: str) -> None:
-            if stop.is_set():  # then all of them end
-                return
-            if settings.ray is not None:
-                _log.info("cluster", text=text)
-            else:  # a run shows it
+            if lineup is not None and not stop.is_set():
                 say({"remark": text})
 
         if settings.stop_with_stdin:
             loop = asyncio.get_running_loop()
             on_stdin_end(lambda: loop.call_soon_threadsafe(stop.set))
-        async with AsyncExitStack() as stack:
-            stack.enter_context(on_stop_signal(on_signal))
-            launcher: Launcher = LocalLauncher(spare_workers)
-            own = settings
-            if cluster is not None:
-                launcher = nodes = await stack.enter_async_context(cluster.launcher(remark))
-                own = settings.model_copy(update={"workers": nodes.workers})
-            async with run_server(own, force=force, launcher=launcher) as server:
+        with on_stop_signal(on_signal):
+            async with run_server(settings, force=force, lineup=lineup, remark=remark) as server:
                 others = {"metrics": server.metrics, "web": server.web}
-                shown: dict[str, object] = {
-                    name: address for name, address in others.items() if address is not None
-                }
-                if server.workers:
-                    shown["workers"] = server.workers
+                shown = {name: address for name, address in others.items() if address is not None}
                 say({"listening": server.address, **shown})
                 server.store_lost.add_done_callback(lambda _: stop.set())
                 await stop.wait()

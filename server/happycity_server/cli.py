@@ -1,9 +1,10 @@
-"""The commands `happycity serve`, `happycity health` and `happycity token`."""
+"""The commands `happycity serve`, `happycity worker`, `happycity health` and `happycity token`."""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +16,8 @@ from happycity import ConfigError
 from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
 from happycity.runtime.transport import DEFAULT_ADDRESS, Access
-from happycity_server.config import DEFAULT_TOKENS, ServerSettings, load_settings
+from happycity_server.config import DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
+from happycity_server.process.logs import configure
 from happycity_server.start import start
 
 _HEALTH_SECONDS = 10.0  # a server on a busy machine may well take one or two
@@ -49,6 +51,41 @@ def serve(
         typer.echo(settings.toml(), nl=False)
         return
     start(settings)
+
+
+class WorkerOptions(Settings):
+    """How a worker joins a server."""
+
+    join: str = setting("", env="HAPPYCITY_SERVER", example="grpcs://arena.example:443")
+    """Address of the server: host:port, or grpcs://host:port for TLS."""
+    token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
+    """Token of the role worker."""
+    name: str = setting("", absent="the name of this machine")
+    """What the server's log calls the worker."""
+    stop_with_stdin: bool = False
+    """Also stop when the standard input ends, as when a parent process dies."""
+    log: LogFormat = LogFormat.AUTO
+    """Format of the log."""
+
+
+@flags_of(WorkerOptions)
+def worker(**flags: object) -> None:
+    """Join a server and play games for it.
+
+    The bots of its house or of its run are started beside this process, so join only servers that you trust.
+    SIGINT or SIGTERM ends it.
+    """
+    options = load(WorkerOptions, flags)
+    if not options.join:
+        raise ConfigError("--join: give the address of a server, or set HAPPYCITY_SERVER")
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    name = options.name or platform.node()
+    configure(options.log, worker=name)
+    # Imported here, or every other command would wait for it.
+    from happycity_server.workers.worker import work  # noqa: PLC0415
+
+    access = Access.from_env(options.token)
+    work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
 
 
 class HealthOptions(Settings):

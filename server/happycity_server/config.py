@@ -31,10 +31,13 @@ DEFAULT_TOKENS = Path("runs/tokens.json")
 DEFAULT_STORE = "sqlite:///runs/happycity.sqlite"
 
 MAX_WORKERS = 256
-LOCAL_RAY = "local"
-"""The Ray cluster of this machine alone that is started for a server and ends with it."""
 
 _LIMITS = SessionLimits()
+_FOR_WORKERS = {
+    *("house", "no_clock", "message_bytes", "hello_time", "ping_interval", "stall_time", "outbox_bytes"),
+    *("games_per_bot", "streams_per_token", "streams_per_peer", "calls_per_second", "calls_burst"),
+    *("simulation_workers", "simulation_playouts_per_minute"),
+}
 
 
 def _check_host_and_port(address: str) -> str:
@@ -44,6 +47,10 @@ def _check_host_and_port(address: str) -> str:
 
 def _check_listen(address: str) -> str:
     return address if is_unix(address) else _check_host_and_port(address)
+
+
+def _check_worker_address(address: str) -> str:
+    return address and _check_host_and_port(address)
 
 
 def parse_house(text: str) -> dict[str, str]:
@@ -106,11 +113,13 @@ class ServerSettings(Settings):
     log: LogFormat = LogFormat.AUTO
     """Format of the log."""
     workers: Annotated[NonNegativeInt, Field(le=MAX_WORKERS)] = 0
-    """Processes that play games of tournaments beside this one; 0: this one plays all, or with --ray as many
-    as the nodes have CPUs."""
+    """Workers that the server starts here, or with --ray on the nodes of a cluster; 0: none, or with --ray as
+    many as the nodes have CPUs for."""
     ray: Annotated[str, Field(min_length=1)] | None = None
-    """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to;
+    """Ray cluster on whose nodes workers are started, host:port; auto: the one that this machine belongs to;
     local: a new one of this machine alone, which ends with the server."""
+    worker_address: Annotated[str, AfterValidator(_check_worker_address)] = ""
+    """Address at which workers on a Ray cluster reach this server, host:port, if it is not this machine's."""
     house: Annotated[str, AfterValidator(_check_house)] = ""
     """Reference bots that the server plays itself, for practice and tournaments, separated by commas;
     NAME=BOT plays BOT under another name."""
@@ -205,6 +214,10 @@ class ServerSettings(Settings):
             games=self.games_per_bot,
             no_clock=self.no_clock,
         )
+
+    def for_workers(self) -> str:
+        """Return the settings by which games are played, as JSON; workers play by them too."""
+        return self.model_dump_json(include=_FOR_WORKERS)
 
     @property
     def shown_store(self) -> str:

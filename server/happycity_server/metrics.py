@@ -24,11 +24,10 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from happycity import HappyCityError
 from happycity.runtime.transport import host_and_port
-from happycity_server.access.gate import Gate
-from happycity_server.model.pool import PlayoutPool
 from happycity_server.places.places import Places
 from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US
 from happycity_server.play.match import MatchState
+from happycity_server.process.listening import BotServer
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.storage import AsyncStore
 
@@ -53,8 +52,7 @@ class ArenaMetrics:
 
     places: Places
     tournaments: Tournaments
-    gate: Gate
-    pool: PlayoutPool
+    server: BotServer
     store: AsyncStore
     ladder: Ladder | None = None
 
@@ -73,7 +71,7 @@ class ArenaMetrics:
             *self._loop(),
             *self._store(),
             *self._ladder(),
-            _counter("happycity_playouts", "Playouts of simulations.", self.pool.playouts),
+            _counter("happycity_playouts", "Playouts of simulations.", self.server.pool.playouts),
         ]
 
     def _matches(self) -> Iterator[Metric]:
@@ -85,6 +83,7 @@ class ArenaMetrics:
         yield _counters("happycity_matches_voided", "Voided matches.", "reason", counters.matches_voided)
         yield _counters("happycity_strikes", "Late and illegal answers.", "kind", counters.strikes)
         yield _counters("happycity_forfeits", "Seats that were forfeited.", "reason", counters.forfeits)
+        yield _gauge("happycity_workers", "Workers that have joined.", len(self.places.workers.joined))
         yield _gauge(
             "happycity_tournaments", "Tournaments that wait or run now.", self.tournaments.open_count
         )
@@ -124,9 +123,9 @@ class ArenaMetrics:
 
     def _connections(self) -> Iterator[Metric]:
         counters = self.places.counters
-        names = self.places.bot_names()
+        here = [session for session in self.places.lobby.sessions.values() if not session.gone]
         connected = len(self.places.connected())
-        bots = {"connected": connected, "away": len(names) - connected}
+        bots = {"connected": connected, "away": len(here) - connected}
         yield _gauges("happycity_bots", "Bots that are connected, or were a moment ago.", "state", bots)
         yield _counter("happycity_streams_opened", "Play streams that were opened.", counters.streams_opened)
         yield _counter("happycity_streams_resumed", "Of these, resumed ones.", counters.streams_resumed)
@@ -136,11 +135,11 @@ class ArenaMetrics:
             counters.streams_taken_over,
         )
         yield _counter("happycity_streams_lost", "Play streams without a goodbye.", counters.streams_lost)
-        yield _counters("happycity_refusals", "Refused calls and streams.", "reason", self.gate.refused)
-        yield _gauge("happycity_open_streams", "Streams of all services.", self.gate.open_streams)
-        yield _gauge(
-            "happycity_outbox_bytes", "Bytes that wait to be sent to bots.", self.places.outbox_bytes
+        yield _counters(
+            "happycity_refusals", "Refused calls and streams.", "reason", self.server.gate.refused
         )
+        yield _gauge("happycity_open_streams", "Streams of all services.", self.server.gate.open_streams)
+        yield _gauge("happycity_outbox_bytes", "Bytes that wait to be sent to bots.", counters.outbox_bytes)
         yield _gauge(
             "happycity_outbox_high_water_bytes",
             "The most that ever waited for one bot.",

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 import trustme
-from tests.clients.languages import command, missing
 from tests.commands.programs import (
     ALL_GAMES,
     STORE,
     Gate,
+    Program,
     Start,
     command_of,
     follow,
@@ -94,14 +94,18 @@ def wait_until_nothing_runs() -> None:
 
 
 def run_of(store: str) -> tuple[str, ...]:
-    """Return the arguments of a tournament in whose games a bot in Go meets a gated one."""
-    if lacking := missing(go := command("go", "greedy")):
-        pytest.skip(f"there is no {lacking}; `make clients` builds it")
+    """Return the arguments of a tournament in whose games a bot of the project meets a gated program."""
     return (
-        "run", "--bots", "", "--bot", command_of("gated"), "--bot", f"gopher={go}", "--seats", "2",
+        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2",
         "--rounds", str(GAMES // 2), "--seed", "11", "--concurrency", str(AT_ONCE), "--connect-time", "300",
         "--decision-time", "300", "--grace", "300", "--no-web", "--store", store,
     )  # fmt: skip
+
+
+def wait_for_workers(program: Program, count: int) -> None:
+    """Wait until so many workers are said to play."""
+    for _ in range(count):
+        wait_for_line(program, " plays")
 
 
 def test_results_do_not_depend_on_nodes(
@@ -123,15 +127,15 @@ def test_results_do_not_depend_on_nodes(
     with Gate(folder) as gate:
         arguments = (*run_of(store), "--json", "result.json", "--ray", cluster.address)
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
-        wait_for_line(run, "2 workers on the nodes play")
+        wait_for_workers(run, 2)
         wait_for_waiting_games(own_server(own_folder()), "gated", 3 * AT_ONCE)  # at all three places
         (other,) = cluster.worker_nodes
         cluster.remove_node(other, allow_graceful=False)
-        wait_for_line(run, " was lost: ")
+        wait_for_line(run, " was lost; ")
         gate.let_through(GAMES // 4)
         follow(own_server(own_folder()), until_games=GAMES // 4)
         add_node(cluster)
-        wait_for_line(run, "plays again, on ")
+        wait_for_workers(run, 1)
         gate.let_through(ALL_GAMES)
         _, errors = run.communicate()
         assert run.returncode == 0, errors
@@ -139,7 +143,8 @@ def test_results_do_not_depend_on_nodes(
     assert records(store) == expected
     with Store.existing(store) as opened:
         assert opened.require_tournament(1).troubles.games_voided == 0
-    lost = [json.loads(line) for line in (own_folder() / "server.log").read_text().splitlines()]
+    lines = (own_folder() / "server.log").read_text().splitlines()
+    lost = [json.loads(line) for line in lines if line.startswith("{")]  # Ray has lines of its own
     assert [entry["matches"] for entry in lost if entry["event"] == "worker_lost"] == [AT_ONCE]
     wait_until_nothing_runs()
 
@@ -171,18 +176,20 @@ def test_house_plays_on_the_nodes(start: Start, cluster: Any, monkeypatch: pytes
         concurrency=AT_ONCE,
     )
     monkeypatch.setenv("HAPPYCITY_SERVE_LOG", "json")
+    monkeypatch.setenv("HAPPYCITY_CA", "ca.pem")
     options = ("--ray", cluster.address, "--workers", "2", *own)
     server, where = serve_where(start, *options, shell='exec "$@" 2> server.log')
     log = start("tail", shell="exec tail --lines=+1 --follow server.log >&2", stderr=subprocess.PIPE)
     arena = RemoteServer(address=f"grpcs://{where['listening']}", access=Access(ca=Path("ca.pem")))
-    wait_for_line(log, "2 workers on the nodes play")
+    for _ in range(2):
+        wait_for_line(log, '"worker_joined"')
     call_server(arena, lambda connection: connection.create(match))
     wait_for_games_on_nodes(arena, GAMES)
     (other,) = cluster.worker_nodes
     cluster.remove_node(other, allow_graceful=False)
-    wait_for_line(log, " was lost: ")
+    wait_for_line(log, '"worker_l')  # lost, or left between two games
     add_node(cluster)
-    wait_for_line(log, "plays again, on ")
+    wait_for_line(log, '"worker_joined"')
     wait_for_games_on_nodes(arena, 2 * GAMES)
     call_server(arena, lambda connection: connection.stop(1))
     assert follow(arena).state is TournamentState.STOPPED
@@ -222,7 +229,6 @@ def test_run_starts_a_cluster_of_its_own() -> None:
     alone, shared = "sqlite:///alone.sqlite", "sqlite:///shared.sqlite"
     played(*arguments, "--store", alone)
     result = tournament(*arguments, "--concurrency", "4", "--store", shared, "--ray", "local")
-    assert "Ray cluster of 1 node: starting " in result.errors
     assert result.status == 0
     assert records(shared) == records(alone)
     wait_until_nothing_runs()
@@ -232,7 +238,7 @@ def test_nothing_stays_behind_a_killed_run(start: Start, cluster: Any) -> None:
     """Workers and bots on the nodes end with the run, though nobody could ask them to."""
     arguments = ("run", "--bots", "random,greedy", "--rounds", "1000000", "--no-web", "--concurrency", "4")
     run = start("happycity_tournament", *arguments, "--ray", cluster.address, stderr=subprocess.PIPE)
-    wait_for_line(run, "2 workers on the nodes play")
+    wait_for_workers(run, 2)
     assert programs_on_nodes()
     run.kill()
     wait_until_nothing_runs()

@@ -59,6 +59,28 @@ def test_kubernetes_gets_one_server_that_is_not_root() -> None:
     assert settings.grace < spec["terminationGracePeriodSeconds"]
 
 
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_workers_in_kubernetes_join_the_server() -> None:
+    """They are of its version, and reach the service's port for gRPC with a token."""
+    server, workers = (
+        subprocess.run(["kubectl", "kustomize", ROOT / folder], check=True, stdout=subprocess.PIPE, text=True)
+        for folder in ("deploy/kubernetes", "deploy/kubernetes-workers")
+    )
+    documents = list(YAML(typ="safe").load_all(server.stdout))
+    (service,) = (each for each in documents if each["kind"] == "Service")
+    workload = YAML(typ="safe").load(workers.stdout)
+    (container,) = workload["spec"]["template"]["spec"]["containers"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert (container["image"], container["args"]) == (f"happycity:{version}", ["worker"])
+    own = {each["name"]: each["value"] for each in container["env"]}
+    port = next(each["port"] for each in service["spec"]["ports"] if each["name"] == "grpc")
+    assert own["HAPPYCITY_SERVER"] == f"{service['metadata']['name']}:{port}"
+    assert own["HAPPYCITY_TOKEN_FILE"].startswith(container["volumeMounts"][1]["mountPath"])
+    # Else the service would send its callers to workers, too.
+    labels = workload["spec"]["template"]["metadata"]["labels"]
+    assert not service["spec"]["selector"].items() <= labels.items()
+
+
 @pytest.mark.thorough
 @pytest.mark.skipif(
     shutil.which("prometheus") is None, reason="Prometheus is not installed; make image does that"

@@ -34,7 +34,7 @@ class RandomMove(Bot):
 @pytest.fixture(autouse=True)
 def _patient_close(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let streams end by themselves when a server stops, also where machine and clients are slow."""
-    monkeypatch.setattr("happycity_server.app.STREAM_CLOSE_SECONDS", 60.0)
+    monkeypatch.setattr("happycity_server.process.listening.STREAM_CLOSE_SECONDS", 60.0)
 
 
 @pytest.fixture

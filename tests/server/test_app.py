@@ -243,7 +243,9 @@ async def stoppable(
 
 async def test_health_ends_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server and each of its services are NOT_SERVING before anything else of it ends."""
-    monkeypatch.setattr("happycity_server.app.STREAM_CLOSE_SECONDS", 0.1)  # watchers never end by themselves
+    monkeypatch.setattr(
+        "happycity_server.process.listening.STREAM_CLOSE_SECONDS", 0.1
+    )  # watchers never end by themselves
     force = asyncio.Event()
     async with stoppable(settings(tmp_path, grace=3600.0), force) as (channel, stop):
         calls = await started_match(channel)

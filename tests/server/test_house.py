@@ -26,7 +26,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_client import Settings, play
 from happycity_server.config import load_settings, parse_house
-from happycity_server.process import house
+from happycity_server.process import programs
 
 
 async def played(channel: grpc.aio.Channel, match_id: int, metadata: Any = ()) -> pb.Match:
@@ -43,7 +43,7 @@ async def connected_to(channel: grpc.aio.Channel, name: str, metadata: Any = ())
 
 def pids(logs: list[MutableMapping[str, Any]]) -> list[int]:
     """Return the processes of the house so far."""
-    return [entry["pid"] for entry in logs if entry["event"] == "house_bot_started"]
+    return [entry["pid"] for entry in logs if entry["event"] == "bot_started"]
 
 
 async def test_bots_practise_against_the_house(tmp_path: Path) -> None:
@@ -89,13 +89,13 @@ async def test_names_of_the_house_are_reserved(tmp_path: Path, *, guarded: bool)
 @pytest.mark.thorough
 async def test_bot_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bot of the house that is killed comes back, and the log says how it ended."""
-    monkeypatch.setattr(house, "FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(programs, "FIRST_PAUSE_SECONDS", 0.0)
     with capture_logs() as logs:
         async with serving(tmp_path, house="greedy") as (_, channel):
             await connected_to(channel, "greedy")
             os.kill(pids(logs)[0], signal.SIGKILL)
             await connected_to(channel, "greedy")
-    (ended,) = [entry["ended"] for entry in logs if entry["event"] == "house_bot_ended"]
+    (ended,) = [entry["ended"] for entry in logs if entry["event"] == "bot_ended"]
     assert ended == "signal SIGKILL"
 
 
@@ -107,7 +107,7 @@ async def test_house_ends_with_the_server(tmp_path: Path) -> None:
     for pid in pids(logs):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
-    lines = [entry["text"] for entry in logs if entry["event"] == "house_bot_says"]
+    lines = [entry["text"] for entry in logs if entry["event"] == "bot_says"]
     assert any("INFO greedy: connected" in line for line in lines)
 
 

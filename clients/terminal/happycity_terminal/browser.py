@@ -16,7 +16,7 @@ from happycity.runtime import event_loop
 from happycity.runtime.extras import missing_packages
 from happycity_terminal.play import GamePlan, has_game
 from happycity_tournament.arena.processes import start_server
-from happycity_tournament.arena.run_folder import STORE_FILE, TOKENS_FILE, new_folder, own_store
+from happycity_tournament.arena.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, new_folder, own_store
 from happycity_tournament.arena.tokens import IssuedTokens
 from happycity_tournament.bots.lineup import Lineup, bot_entries
 from happycity_tournament.bots.processes import ProcessError
@@ -67,7 +67,12 @@ async def _serve(lineup: Lineup, fields: dict[str, str], *, opens: bool) -> None
     organiser = tokens.organiser()
     typer.echo(f"starting a server with {', '.join(lineup.names)}; Ctrl-C ends it", err=True)
     server = start_server(
-        own_store(folder), tokens=tokens.path, folder=folder, web=True, house=lineup.reference_bots
+        OwnServer(store=own_store(folder)),
+        Lineup(),
+        tokens=tokens.path,
+        folder=folder,
+        web=True,
+        house=lineup.reference_bots,
     )
     try:
         await server.address()

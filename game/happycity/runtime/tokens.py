@@ -67,6 +67,8 @@ class Role(Enum):
     """Look at everything, also at matches while they run."""
     ORGANISER = "organiser"
     """Set up and stop matches and tournaments, and look at everything."""
+    WORKER = "worker"
+    """Play games for the server; see `happycity worker`."""
 
 
 class Token(BaseModel):

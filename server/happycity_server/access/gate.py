@@ -32,19 +32,20 @@ class Authenticator:
         tokens: TokenFile | None,
         *,
         now: Callable[[], datetime],
-        house: Mapping[str, str] | None = None,
+        own: Mapping[str, Principal] | None = None,
+        is_open: bool | None = None,
     ) -> None:
-        """Set up the tokens of a file, and those of the bots of the house, in clear by the bots' names."""
+        """Admit the tokens of a file, and `own` callers by theirs, which are kept in clear.
+
+        Without a file everybody may do everything, unless `is_open` says otherwise.
+        """
         self._tokens = tokens
+        self.is_open = tokens is None if is_open is None else is_open
+        """Whether everybody may do everything."""
         self._now = now
-        self._house = dict(house or {})
+        self._own = dict(own or {})
         self.person_of: Callable[[str], str] = lambda secret: ""
         """Returns the person at a table whose secret this is; "" if it is nobody's."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether everybody may do everything."""
-        return self._tokens is None
 
     def owner_of(self, bot: str) -> str:
         """Return who owns a bot: what its newest token says, else the bot's own name."""
@@ -56,10 +57,10 @@ class Authenticator:
         Raises:
             ApiError: it shows no token, or one that is malformed, unknown, revoked or expired.
         """
-        for name, secret in self._house.items():
+        for secret, caller in self._own.items():
             if clear and compare_digest(clear.encode(), secret.encode()):
-                return Principal(f"house {name}", frozenset({Role.BOT}), house_bot=name)
-        if self._tokens is None:
+                return caller
+        if self.is_open:
             return Principal(host_of(peer), frozenset(Role))
         if clear and (person := self.person_of(clear)):
             return Principal(f"person {person}", frozenset({Role.BOT}), person=person)
@@ -67,7 +68,7 @@ class Authenticator:
             text = "this server needs a token: send authorization: Bearer TOKEN"
             raise ApiError(Reason.UNAUTHENTICATED, text)
         self.refresh()
-        token = self._tokens.find(clear, self._now())
+        token = None if self._tokens is None else self._tokens.find(clear, self._now())
         if token is None:
             known = token_id(clear)
             text = f"the token {known} is unknown, revoked or expired" if known else "the token is malformed"
@@ -224,6 +225,14 @@ class Gate:
             if revocation and not stream.revocation:
                 stream.revocation = revocation
                 stream.scope.reschedule(asyncio.get_running_loop().time())
+
+
+def house_callers(secrets: Mapping[str, str]) -> dict[str, Principal]:
+    """Return the bots of the house as callers, by the tokens that `secrets` has by their names."""
+    return {
+        secret: Principal(f"house {name}", frozenset({Role.BOT}), house_bot=name)
+        for name, secret in secrets.items()
+    }
 
 
 def host_of(peer: str) -> str:

@@ -12,7 +12,7 @@ from happycity_server.errors import ApiError, Reason
 MAX_REQUEST_ID = 64
 """Characters of a request id."""
 
-_READERS = frozenset(Role)
+_READERS = frozenset({Role.BOT, Role.OBSERVER, Role.ORGANISER})
 _BOTS = frozenset({Role.BOT})
 _ORGANISERS = frozenset({Role.ORGANISER})
 _PLAYERS = _BOTS | _ORGANISERS
@@ -66,6 +66,7 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
 """The roles that may call each method of the contract, by service."""
 LONG_CALLS = frozenset({"/happycity.v1.MatchService/WaitMatch"})
 """Methods with one response that may take as long as a stream, and are limited and revoked as one."""
+_INTERNAL = {"happycity.worker.v1.WorkerService": {"Work": frozenset({Role.WORKER})}}
 _GRPC_SERVICES = {
     "grpc.health.v1.Health": dict.fromkeys(("Check", "List", "Watch"), EVERYBODY),
     "grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": EVERYBODY},
@@ -73,7 +74,7 @@ _GRPC_SERVICES = {
 
 ROLES = {
     f"/{service}/{method}": roles
-    for service, methods in {**CONTRACT, **_GRPC_SERVICES}.items()
+    for service, methods in {**CONTRACT, **_INTERNAL, **_GRPC_SERVICES}.items()
     for method, roles in methods.items()
 }
 """The roles that may call each method, by its path. A method that is missing here is refused to everybody."""

@@ -31,11 +31,9 @@ from happycity_server.api.paging import ListQuery
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.people.practice import Practice, seats_of
-from happycity_server.places.host import finished_game
-from happycity_server.places.place import OpenMatch
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
-from happycity_server.play.match import Match, MatchSpec, MatchState
+from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.ladder.entries import Deal as LadderDeal
@@ -70,12 +68,10 @@ class MatchService(MatchServiceServicer):
         """Serve the matches of `places` and `store`; `charge` counts calls of the caller, or refuses them."""
         self._charge = charge
         self._places = places
-        self._lobby = places.lobby
         self._store = store
         self._ladder = LadderStore(store.store)
         self._practice = practice
         self._watches = Watches()
-        self._playing: set[asyncio.Task[None]] = set()
         self._requests: OrderedDict[str, int] = OrderedDict()
         """The matches that requests have made, by their keys, oldest first."""
 
@@ -172,33 +168,12 @@ class MatchService(MatchServiceServicer):
                 return known
             if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
                 del self._requests[key]
-        match = self.begin(spec())
+        match = self._places.begin(spec())
         if key is not None:
             self._requests[key] = match.match_id
             if len(self._requests) > REMEMBERED_REQUESTS:
                 self._requests.popitem(last=False)
         return _open_match(match)
-
-    def begin(self, spec: MatchSpec) -> Match:
-        """Set up a match, have it played once its bots are there, and stored at its end.
-
-        Raises:
-            ApiError: the server is shutting down.
-        """
-        match = self._lobby.create(spec)
-        task = asyncio.create_task(self._play(match))
-        self._playing.add(task)
-        task.add_done_callback(self._playing.discard)
-        return match
-
-    async def _play(self, match: Match) -> None:
-        try:
-            await self._lobby.arrivals.wait_for(match.spec.bots, match.spec.time.connect_seconds)
-            async with self._lobby.played(match):
-                if match.state is MatchState.FINISHED:
-                    await self._store.save(finished_game(match), match.record)
-        except StoreError:  # nobody awaits this task, so its failure ends here
-            _log.exception("game_not_stored", match=match.match_id)
 
     async def _find(self, match_id: int) -> pb.Match | None:
         """Return a match that is open or stored."""

@@ -16,7 +16,6 @@ from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.seasons import Archiving, Seasons
-from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ladder.config import LadderConfig
@@ -47,7 +46,6 @@ class Ladder:
         self,
         config: LadderConfig,
         places: Places,
-        host: PlacesHost,
         store: AsyncStore,
         clock: Callable[[], float],
         *,
@@ -61,7 +59,7 @@ class Ladder:
         self.config = config
         self.store = store
         self.clock = clock
-        self.house = frozenset(places.house)
+        self.house = frozenset(places.lobby.house)
         """The names of the bots of the house."""
         self.challenges = Challenges(config, store, clock, house=self.house, on_change=self._note_challenges)
         self.presence = Presence(config, places, store, clock, owner_of=owner_of)
@@ -77,10 +75,9 @@ class Ladder:
             clock,
             self.challenges,
             self.ratings,
-            can_meet=places.can_meet,
             rng=rng or random.SystemRandom(),
         )
-        self._host = host
+        self._places = places
         self._stored = LadderStore(store.store)
         self._changed = asyncio.Event()
         self._challenges_changed = True
@@ -123,7 +120,7 @@ class Ladder:
         self._changed.set()
         self._finished.set()
         self.ratings.close_soon()
-        self._host.drop_ladder()
+        self._places.drop_ladder()
 
     async def wait_closed(self) -> None:
         """Wait until nothing is being played, and store what is known."""
@@ -271,7 +268,7 @@ class Ladder:
         seeds = bot_seeds(f"ladder {deal.deal_seed} {deal.id}", bots=order)
         fixture = Fixture(deal.id, 0, rotation, deal.deal_seed, order, seeds)
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            played = await self._host.play(fixture, terms)
+            played = await self._places.play(fixture, terms)
             if isinstance(played, FinishedGame) or played in _STOPPED:
                 break
             fields = {"deal": deal.id, "rotation": rotation, "attempt": attempt}

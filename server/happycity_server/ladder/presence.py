@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -81,7 +81,7 @@ class Presence:
     ) -> None:
         """Watch the bots of a server; `owner_of` returns who owns a bot."""
         self._config = config
-        self._places = places
+        self._places, self._lobby = places, places.lobby
         self._store = store
         self._ladder = LadderStore(store.store)
         self._clock = clock
@@ -104,7 +104,7 @@ class Presence:
         now, profiles = self._clock(), self._places.profiles()
         names = [name for name in self._places.connected() if not is_person(name)]
         gone = {
-            name: version.id for name, version in self.versions.items() if not self._places.is_connected(name)
+            name: version.id for name, version in self.versions.items() if not self._lobby.is_connected(name)
         }
         if gone:
             await self._store.write(self._ladder.note_gone, gone.values(), now)
@@ -116,7 +116,7 @@ class Presence:
             profile, owner = said = profiles[name], self._owner_of(name)
             bot = self._bots.get(name, _Bot())
             if bot.version is None or bot.said != said:
-                house, enter = name in self._places.house, self._ladder.enter_version
+                house, enter = name in self._lobby.house, self._ladder.enter_version
                 version = await self._store.write(enter, name, profile, now, owner=owner, house=house)
                 if bot.version is None or bot.version.id != version.id:
                     text = version.profile.info.version
@@ -144,7 +144,7 @@ class Presence:
         rooms, guests = Counter[str](), list[str]()
         for name, version in self.versions.items():
             bot = self._bots[name]
-            can_begin = self._places.is_connected(name) and name not in waiting and bot.pause_end <= now
+            can_begin = self._lobby.is_connected(name) and name not in waiting and bot.pause_end <= now
             most = self._most_deals(name, version, running[name]) if can_begin else 0
             rooms[name] = max(0, most - bot.deals)
             bot.note_room(now, has_room=rooms[name] > 0)
@@ -166,7 +166,6 @@ class Presence:
                 house=version.house,
                 room=rooms[name],
                 waiting_since=self._clock() if (since := self._bots[name].free_since) is None else since,
-                places=self._places.places_of(name),
                 wanted=wanted(name),
             )
             for name, version in self.versions.items()
@@ -186,7 +185,7 @@ class Presence:
         """
         bot = self._bots[name]
         bot.deals -= 1
-        if forfeited and name not in self._places.house:
+        if forfeited and name not in self._lobby.house:
             self._note_forfeit(name, bot)
         elif forfeited is False:
             bot.forget_forfeits()
@@ -209,21 +208,20 @@ class Presence:
     def longest_wait(self) -> float:
         """Return for how long a bot with room has waited for a game at most, in seconds.
 
-        Bots don't wait as long as there are too few for a table where they are connected.
+        Bots don't wait as long as there are too few for a table.
         """
-        sides: defaultdict[int, set[tuple[bool, str]]] = defaultdict(set)  # by place: who may sit together
-        for name, version in self.versions.items():
-            for place in self._places.places_of(name):
-                sides[place].add((version.house, name if version.house else version.owner))
-        players = min(board.players for board in self._config.boards)
-        full = {place for place, there in sides.items() if len(there) >= players}
-        waits = self.waits().items()
-        return max((wait for name, wait in waits if full & self._places.places_of(name)), default=0.0)
+        sides = {
+            (version.house, name if version.house else version.owner)
+            for name, version in self.versions.items()
+        }
+        if len(sides) < min(board.players for board in self._config.boards):
+            return 0.0
+        return max(self.waits().values(), default=0.0)
 
     def _most_deals(self, name: str, version: Version, running: int) -> int:
         """Return how many deals a bot may play at once; `running` counts its games of other kinds."""
         limit = self._config.deals_at_once if version.house else self._config.deals_per_bot
-        games = self._places.max_games(name)
+        games = self._lobby.max_games(name)
         if games is None:
             return limit
         games -= running
@@ -255,7 +253,7 @@ class Presence:
             f"{name} has forfeited games in several deals of the ladder in a row; it gets no more for "
             f"{pause:g} s, or {pause * RECONNECTED_SHARE:g} s if it connects again"
         )
-        self._places.send_notice(name, play.NOTICE_KIND_PAUSED, text)
+        self._lobby.send_notice(name, play.NOTICE_KIND_PAUSED, text)
 
     def _drop_if_unknown(self, name: str) -> None:
         """Forget a bot of which nothing is known that matters."""

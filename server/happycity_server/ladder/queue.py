@@ -53,17 +53,15 @@ class DealQueue:
         challenges: Challenges,
         ratings: Ratings,
         *,
-        can_meet: Callable[[Collection[str]], bool],
         rng: random.Random,
     ) -> None:
-        """Begin without deals; `can_meet` says whether bots have a place in common, `rng` is for chance."""
+        """Begin without deals; `rng` is for chance."""
         self._config = config
         self._store = store
         self._ladder = LadderStore(store.store)
         self._clock = clock
         self._challenges = challenges
         self._ratings = ratings
-        self._can_meet = can_meet
         self._rng = rng
         self._pairing = Pairing(config)
         self._pairing_due: float | None = None  # when the pairing may return more although nothing changes
@@ -94,7 +92,7 @@ class DealQueue:
         self._unread.update(deal_ids)
 
     async def resume(self, present: Mapping[str, Version], playing: Collection[int]) -> list[InterruptedDeal]:
-        """Return the interrupted deals that go on, as all their bots are at one place.
+        """Return the interrupted deals that go on, as all their bots are there.
 
         Deals whose bots come as another version, or not in time, and those whose board is gone are dropped.
         `playing` has the ids of the deals that are being played.
@@ -106,7 +104,7 @@ class DealQueue:
         for deal, bots, played in list(self._interrupted.values()):
             connected = {present[bot].id for bot in bots if bot in present}
             is_lost = not self._config.has_board(deal.board) or not connected <= set(deal.versions)
-            if not is_lost and len(connected) == len(bots) and self._can_meet(bots):
+            if not is_lost and len(connected) == len(bots):
                 ready.append((deal, bots, played))
             elif is_lost or late:
                 await self.drop(deal.id, reason="its bots have not come back, or its board is gone")
@@ -152,7 +150,7 @@ class DealQueue:
         return min((playing.challenge.expires_at for playing in self._playing), default=None)
 
     async def new_deals(self, presence: Presence, rooms: Counter[str], *, limit: int) -> list[NewDeal]:
-        """Return up to `limit` new deals whose bots are at one place and have room, which they take."""
+        """Return up to `limit` new deals whose bots are there and have room, which they take."""
         now, versions = self._clock(), presence.versions
         new = await self.unrated_deals(versions, rooms, limit=limit)
         entrants = presence.entrants(rooms, self.wanted)
@@ -214,7 +212,7 @@ class DealQueue:
                 found = await self._replays(playing, present)
             for deal in found:
                 has_room = len(deals) < limit and all(rooms[bot] > 0 for bot in deal.bots)
-                if has_room and self._can_meet(deal.bots):
+                if has_room:
                     rooms.subtract(deal.bots)
                     playing.left -= 1
                     deals.append(deal)

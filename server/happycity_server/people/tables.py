@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import structlog
 
@@ -103,13 +102,6 @@ class TablePlace:
         return self.table.over_at is None and not self.person.has_left
 
 
-class Beginner(Protocol):
-    """What has matches played."""
-
-    def begin(self, spec: MatchSpec) -> Match:
-        """Set up a match, and have it played."""
-
-
 class Tables:
     """Keeps the tables of people. They are in memory only: a restart ends them, with their matches.
 
@@ -117,9 +109,10 @@ class Tables:
     kept.
     """
 
-    def __init__(self, lobby: Lobby, matches: Beginner, practice: Practice) -> None:
+    def __init__(self, lobby: Lobby, begin: Callable[[MatchSpec], Match], practice: Practice) -> None:
+        """Keep tables in a lobby; `begin` sets a match up and has it played."""
         self._lobby = lobby
-        self._matches = matches
+        self._begin_match = begin
         self._practice = practice
         self._tables: dict[str, Table] = {}  # oldest first
         self._places: dict[str, TablePlace] = {}  # by the hash of the person's secret
@@ -272,7 +265,7 @@ class Tables:
         if table.match_id is not None or table.is_closed or len(names) < len(table.names) or not all_present:
             return
         limit = table.plan.decision_seconds
-        match = self._matches.begin(
+        match = self._begin_match(
             practice_match(
                 table.plan.config,
                 names,

@@ -1,206 +1,211 @@
-"""All places where matches are played, seen as one."""
+"""All places where matches are played, seen as one: has games played and stored, and finds them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from heapq import merge
 
-from happycity import Incident
-from happycity.tournament.v1beta1 import tournament_service_pb2
-from happycity.v1 import bot_service_pb2
-from happycity.v1 import play_service_pb2 as play
-from happycity.wire.match import bot_info_of, incident_message
-from happycity_server.places.bots import LobbyBots, merged_activity, merged_bot
-from happycity_server.places.counters import total
-from happycity_server.places.remote import RemoteMatch, RemotePlace
-from happycity_server.play.arrivals import Arrivals
+import structlog
+
+from happycity import Deal, Incident, VoidReason
+from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
+from happycity_server.errors import ApiError
+from happycity_server.places.bots import activity_message, merged_activity
+from happycity_server.places.dispatch import Dispatcher
+from happycity_server.places.protocol import Place, WorkerLostError, WorkerService, match_incident
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import Match
+from happycity_server.play.match import Match, MatchSpec, OpenMatch
 from happycity_server.play.session import Session
-from happycity_tournament.games import BotProfile
-from happycity_tournament.running.codec import timestamp
+from happycity_tournament.games import BotProfile, FinishedGame, Fixture
+from happycity_tournament.running.terms import Terms
+from happycity_tournament.storage import AsyncStore, StoreError
 
-IncidentListener = Callable[[tournament_service_pb2.MatchIncident], None]
+MAX_LOST_WORKERS = 3
+"""How often a game is begun again elsewhere because the worker that played it was lost."""
 
-
-class OwnPlace:
-    """This server's own lobby as a place."""
-
-    ready = True
-
-    def __init__(self, lobby: Lobby) -> None:
-        self.lobby = lobby
-        self.is_connected = lobby.is_connected
-
-    def knows(self, bot: str) -> bool:
-        """Return whether a bot is connected, or was a moment ago."""
-        session = self.lobby.sessions.get(bot)
-        return session is not None and not session.gone
+IncidentListener = Callable[[MatchIncident], None]
+_log = structlog.get_logger()
 
 
 class Places:
-    """This server's own lobby and its workers."""
+    """This server's own lobby, to which bots connect, and its workers; a `MatchHost` on its store."""
 
-    def __init__(self, lobby: Lobby, unix_clock: Callable[[], float], *, workers: int = 0) -> None:
+    def __init__(
+        self,
+        lobby: Lobby,
+        store: AsyncStore,
+        unix_clock: Callable[[], float],
+        workers: WorkerService,
+    ) -> None:
         self.lobby = lobby
         self.unix_clock = unix_clock
-        self.own = OwnPlace(lobby)
-        self.workers = [RemotePlace(number) for number in range(1, workers + 1)]
-        self.arrivals = Arrivals(self.is_connected)
+        self.workers = workers
+        self.connected = lobby.connected
+        self.wait_for_any = lobby.arrivals.wait_for_any
         self.arrival_listeners: list[Callable[[str, BotProfile], None]] = []
-        """Are called with each bot that connects anywhere."""
+        """Are called with each bot that connects."""
         self.change_listeners: list[Callable[[], None]] = []
         """Are called when other bots are connected to a place, or a worker comes or goes."""
         self.match_over_listeners: list[Callable[[], None]] = []
         """Are called when a match is over, and its bots have more room."""
         self.incident_listeners: dict[int, IncidentListener] = {}
         """By tournament: who gets the strikes and forfeits of its matches."""
-        self._own_bots = LobbyBots(lobby, unix_clock)
-        lobby.on_arrival = self._note_own_arrival
+        self._store = store
+        self._dispatcher = Dispatcher(lambda: self._all)
+        self._playing: set[asyncio.Task[None]] = set()
+        lobby.on_arrival = self._note_arrival
         lobby.on_departure = lambda session: self._note_change()
         lobby.on_incident = self._note_own_incident
-        lobby.on_match_over = self._note_match_over
-        for worker in self.workers:
-            worker.on_arrival = self._note_arrival
-            worker.on_incident = self._pass_on
-            worker.on_change = self._note_change
-            worker.on_match_over = self._note_match_over
+        lobby.on_match_over = workers.on_match_over = self._note_match_over
+        workers.on_incident = self._pass_on
+        workers.on_change = self._note_change
 
     @property
-    def all(self) -> Sequence[OwnPlace | RemotePlace]:
-        """This server's own place and those of its workers."""
-        return (self.own, *self.workers)
+    def _all(self) -> list[Place]:
+        return [self.lobby, *self.workers.joined]
 
     @property
-    def _hosts(self) -> Sequence[Lobby | RemotePlace]:
-        return (self.lobby, *self.workers)
+    def places(self) -> int:
+        """How many places play games side by side now."""
+        return len(self._all)
 
-    @property
-    def house(self) -> Collection[str]:
-        """The names of the server's own bots."""
-        return self.lobby.house
+    async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
+        """Wait until all `bots` are connected, at most `seconds`; return those missing."""
+        missing = await self.lobby.arrivals.wait_for(bots, seconds)
+        if not missing:
+            await self.workers.wait_for_expected()
+        return missing
 
-    def is_connected(self, bot: str) -> bool:
-        """Return whether a bot is connected anywhere."""
-        return any(place.is_connected(bot) for place in self.all)
+    # Matches
 
-    def places_of(self, bot: str) -> frozenset[int]:
-        """Return where a bot is connected: 0 for this server itself, and the numbers of workers."""
-        return frozenset(number for number, place in enumerate(self.all) if place.is_connected(bot))
+    def begin(self, spec: MatchSpec) -> Match:
+        """Set up a single match, have it played here once its bots are connected, and stored at its end.
 
-    def can_meet(self, bots: Collection[str]) -> bool:
-        """Return whether bots are connected to a place that they have in common."""
-        return any(all(place.is_connected(bot) for bot in bots) for place in self.all)
+        Raises:
+            ApiError: the server is shutting down.
+        """
+        match = self.lobby.create(spec)
+        task = asyncio.create_task(self._play_single(match))
+        self._playing.add(task)
+        task.add_done_callback(self._playing.discard)
+        return match
 
-    def connected(self) -> list[str]:
-        """Return the names of the bots that are connected anywhere."""
-        return [name for name in self.bot_names() if self.is_connected(name)]
+    async def _play_single(self, match: Match) -> None:
+        await self.lobby.arrivals.wait_for(match.bots, match.spec.time.connect_seconds)
+        try:
+            await self._play(self.lobby, match)
+        except StoreError:  # nobody awaits this task, so its failure ends here
+            _log.exception("game_not_stored", match=match.match_id)
 
-    def not_connected(self, bots: Iterable[str]) -> list[str]:
-        """Return those of `bots` that are connected nowhere."""
-        return [name for name in bots if not self.is_connected(name)]
+    async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
+        """Play a game to its end and store it, or return why it was voided.
 
-    def max_games(self, bot: str) -> int | None:
-        """Return how many games a connected bot is willing to play at once; None: any number."""
-        session = self._own_bots.session(bot)
-        limits = [session.max_games] if session is not None and session.outbox is not None else []
-        for worker in self.workers:
-            if worker.is_connected(bot):
-                state = worker.bots[bot].bot
-                limits.append(state.max_games if state.HasField("max_games") else None)
-        return None if None in limits else sum(limit or 0 for limit in limits)
+        A game whose worker is lost begins again. One that the store refuses while it takes others is the
+        arena's fault, like any other failure.
 
-    def bot_names(self) -> Collection[str]:
-        """Return the names of the bots that are connected, or were a moment ago."""
-        names = dict.fromkeys(self._own_bots.names())
-        for worker in self.workers:
-            names |= dict.fromkeys(worker.bots)
-        return names
+        Raises:
+            StoreError: the store takes no games at all.
+        """
+        spec = spec_of(fixture, terms)
+        for _ in range(MAX_LOST_WORKERS):
+            match_id = self.lobby.next_match_id()  # here, as ids follow the schedule
+            async with self._dispatcher.placed(fixture, terms) as place:
+                if place is None:
+                    return VoidReason.STOPPED
+                try:
+                    match = place.create(spec, match_id)
+                except ApiError:  # the server is about to stop, and so is the tournament
+                    return VoidReason.SHUTDOWN
+                with suppress(WorkerLostError):
+                    return await self._play(place, match)
+        return VoidReason.SERVER_ERROR
 
-    def bot(self, name: str) -> bot_service_pb2.ConnectedBot:
-        """Write a bot, one of `bot_names`, as it is now."""
-        session = self._own_bots.session(name)
-        states = [] if session is None else [self._own_bots.bot(session)]
-        states += [worker.bots[name].bot for worker in self.workers if name in worker.bots]
-        return merged_bot(states)
+    async def _play(self, place: Place, match: OpenMatch) -> FinishedGame | VoidReason:
+        """Have a match played at a place, and store it; return the game, or why it doesn't count."""
+        async with place.played(match):  # type: ignore[arg-type]  # each place plays what it has created
+            if match.void_reason is not None:
+                return match.void_reason
+            game = finished_game(match)
+            record = match.record if isinstance(match, Match) else match.packed_record
+            try:
+                await self._store.save(game, record)
+            except StoreError as error:
+                if error.for_all:
+                    raise
+                _log.exception("game_not_stored", match=match.match_id)
+                return VoidReason.SERVER_ERROR
+            return game
 
-    def activity(self, bots: Iterable[str]) -> Iterator[tournament_service_pb2.BotActivity]:
-        """Yield what each bot does; the messages stay equal while nothing changes."""
-        for name in bots:
-            session = self._own_bots.session(name)
-            states = [] if session is None else [self._own_bots.activity(session)]
-            states += [worker.bots[name].activity for worker in self.workers if name in worker.bots]
-            yield merged_activity(name, states)
-
-    def profiles(self) -> dict[str, BotProfile]:
-        """Return what the bots say of themselves."""
-        profiles = {
-            name: _profile(state.bot) for worker in self.workers for name, state in worker.bots.items()
-        }
-        return profiles | {
-            name: BotProfile(session.info, session.software) for name, session in self.lobby.sessions.items()
-        }
-
-    def match(self, match_id: int) -> Match | RemoteMatch | None:
+    def match(self, match_id: int) -> OpenMatch | None:
         """Return a match that waits, runs or is being stored; None if there is none with this id."""
-        tables: list[Mapping[int, Match | RemoteMatch]] = [self.lobby.matches]
-        tables += [worker.matches for worker in self.workers]
-        return next((table[match_id] for table in tables if match_id in table), None)
+        return next((place.matches[match_id] for place in self._all if match_id in place.matches), None)
 
-    def newest_matches(self) -> Iterator[Match | RemoteMatch]:
+    def newest_matches(self) -> Iterator[OpenMatch]:
         """Yield all matches that wait, run or are being stored, newest first."""
-        # In each table they are in the order of their ids.
-        tables: list[Iterator[Match | RemoteMatch]] = [reversed(self.lobby.matches.values())]
-        tables.extend(reversed(worker.matches.values()) for worker in self.workers)
+        # At each place they are in the order of their ids.
+        tables: list[Iterator[OpenMatch]] = [reversed(place.matches.values()) for place in self._all]
         return merge(*tables, key=lambda match: -match.match_id)
 
     def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
         """Forfeit a bot's seats in the open matches of a tournament, and notify the bot."""
-        for place in self._hosts:
+        for place in self._all:
             place.disqualify(bot, tournament_id, text)
 
-    def send_notice(self, bot: str, kind: play.NoticeKind.ValueType, text: str) -> None:
-        """Send a notice to a bot over each of its connections."""
-        for place in self._hosts:
-            place.send_notice(bot, kind, text)
-
     def drop_waiting(self, tournament_id: int) -> None:
-        """Void the matches of a tournament that have not begun."""
-        for place in self._hosts:
+        """Void the games of a tournament that have not begun, and forget the tournament."""
+        self._dispatcher.drop(tournament_id)
+        for place in self._all:
             place.drop_waiting(tournament_id)
+
+    def drop_ladder(self) -> None:
+        """Void the games of the ladder that wait for a place; the server is about to stop."""
+        self._dispatcher.drop(0)
 
     async def close(self, grace: float) -> None:
         """Start nothing more, wait `grace` seconds for running matches, and void the rest.
 
         Returns when finished matches are stored.
         """
-        self.arrivals.close()
-        closing = [asyncio.create_task(worker.close(grace)) for worker in self.workers]
+        closing = [asyncio.create_task(worker.close(grace)) for worker in self.workers.joined]
         await self.lobby.close(grace)
         await asyncio.gather(*closing)
 
     def void_all(self) -> None:
         """Break off every match, because the server shuts down."""
-        for place in self._hosts:
+        for place in self._all:
             place.void_all()
+
+    # Bots
+
+    def profiles(self) -> dict[str, BotProfile]:
+        """Return what the connected bots say of themselves."""
+        return {name: _profile(session) for name, session in self.lobby.sessions.items()}
+
+    def activity(self, bots: Iterable[str]) -> Iterator[BotActivity]:
+        """Yield what each bot does at all places; the messages stay equal while nothing changes."""
+        now = self.lobby.clock()
+        for name in bots:
+            session = self.lobby.sessions.get(name)
+            here = session is not None and not session.gone
+            states = [activity_message(session, now, self.unix_clock)] if session is not None and here else []
+            states += [worker.bots[name] for worker in self.workers.joined if name in worker.bots]
+            yield merged_activity(name, states)
 
     @property
     def counters(self) -> Counters:
         """What is counted anywhere."""
-        if not self.workers:
-            return self.lobby.counters
-        return total((self.lobby.counters, *(worker.counters for worker in self.workers)))
+        counted = self.lobby.counted() + self.workers.past_counters
+        for worker in self.workers.joined:
+            counted += worker.counters
+        return counted
 
-    @property
-    def outbox_bytes(self) -> int:
-        """Bytes that wait to be sent to bots."""
-        outboxes = (session.outbox for session in self.lobby.sessions.values())
-        own = sum(outbox.waiting_bytes for outbox in outboxes if outbox is not None)
-        return own + sum(worker.outbox_bytes for worker in self.workers)
+    # What happens at places
 
     def _note_change(self) -> None:
+        self._dispatcher.reconsider()
         for listener in self.change_listeners:
             listener()
 
@@ -208,40 +213,55 @@ class Places:
         for listener in self.match_over_listeners:
             listener()
 
-    def _note_own_arrival(self, session: Session) -> None:
-        self._note(session.name, BotProfile(session.info, session.software))
-
-    def _note_arrival(self, bot: bot_service_pb2.ConnectedBot) -> None:
-        self._note(bot.name, _profile(bot))
-
-    def _note(self, bot: str, profile: BotProfile) -> None:
+    def _note_arrival(self, session: Session) -> None:
         for listener in self.arrival_listeners:
-            listener(bot, profile)
-        self.arrivals.note(bot)
+            listener(session.name, _profile(session))
         self._note_change()
 
     def _note_own_incident(self, match: Match, incident: Incident) -> None:
         if match.tournament_id in self.incident_listeners:
-            self._pass_on(match.tournament_id, incident_of_match(match, incident, self.unix_clock()))
+            self._pass_on(match.tournament_id, match_incident(match, incident, self.unix_clock()))
 
-    def _pass_on(self, tournament_id: int, incident: tournament_service_pb2.MatchIncident) -> None:
+    def _pass_on(self, tournament_id: int, incident: MatchIncident) -> None:
         listener = self.incident_listeners.get(tournament_id)
         if listener is not None:
             listener(incident)
 
 
-def incident_of_match(
-    match: Match, incident: Incident, moment: float
-) -> tournament_service_pb2.MatchIncident:
-    """Write what went wrong in a match at a moment, Unix time in seconds."""
-    return tournament_service_pb2.MatchIncident(
-        match_id=match.match_id,
-        bot=match.bots[incident.seat],
-        time=timestamp(moment),
-        round=match.referee.round_of(incident.decision_id) or None,
-        incident=incident_message(incident),
+def spec_of(fixture: Fixture, terms: Terms) -> MatchSpec:
+    """Return what is to be played for a game of a schedule, or of a deal of the ladder."""
+    return MatchSpec(
+        deal=Deal.shuffle(terms.game, seed=fixture.deal_seed),
+        bots=fixture.bots,
+        bot_seeds=fixture.bot_seeds,
+        time=terms.time,
+        policy=terms.policy,
+        tournament_id=terms.tournament_id,
+        ladder_deal_id=terms.ladder_deal(fixture.round),
+        position=fixture.position,
+        disqualified=frozenset(terms.disqualified),
     )
 
 
-def _profile(bot: bot_service_pb2.ConnectedBot) -> BotProfile:
-    return BotProfile(bot_info_of(bot.info), bot.software)
+def finished_game(match: OpenMatch) -> FinishedGame:
+    """Return a finished match as a game to be stored."""
+    spec = match.spec
+    return FinishedGame(
+        match_id=match.match_id,
+        tournament_id=spec.tournament_id or None,
+        position=spec.position if spec.tournament_id else None,
+        ladder=(spec.ladder_deal_id, spec.position[2]) if spec.ladder_deal_id and spec.position else None,
+        deal_seed=spec.deal.seed,
+        config=spec.deal.config,
+        bots=spec.bots,
+        bot_seeds=spec.bot_seeds,
+        seats=match.results,
+        decisions=match.decisions_asked,
+        created_at=match.created_at,
+        started_at=match.started_at,
+        finished_at=match.finished_at,
+    )
+
+
+def _profile(session: Session) -> BotProfile:
+    return BotProfile(session.info, session.software)

@@ -15,8 +15,7 @@ from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity.wire.watch import end_message, step_message
 from happycity_server.broadcast import Broadcast, SharedValues
-from happycity_server.places.remote import RemoteMatch
-from happycity_server.play.match import Match
+from happycity_server.play.match import Match, OpenMatch
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import unpack
 
@@ -109,7 +108,7 @@ class Watches:
         self._live: dict[int, Broadcast[WatchedMatch]] = {}
         self._finished = SharedValues[int, Broadcast[WatchedMatch]](kept=KEPT_GAMES)
 
-    def live(self, match: Match | RemoteMatch) -> Broadcast[WatchedMatch]:
+    def live(self, match: OpenMatch) -> Broadcast[WatchedMatch]:
         """Return a match that waits, runs or is being stored, as all its watchers share it.
 
         One that a worker plays is shown from its record, when it is over.
@@ -119,7 +118,7 @@ class Watches:
             shown = WatchedMatch(
                 Playback(bots=match.bots, match_id=match.match_id, timed=True),
                 tournament_id=match.tournament_id or None,
-                at_worker=isinstance(match, RemoteMatch),
+                at_worker=not isinstance(match, Match),
             )
             watched = self._live[match.match_id] = Broadcast(shown)
             watched.follow(self._follow(match, watched), match=match.match_id)
@@ -147,7 +146,7 @@ class Watches:
 
         return await self._finished.get(game.match_id, make)
 
-    async def _follow(self, match: Match | RemoteMatch, watched: Broadcast[WatchedMatch]) -> None:
+    async def _follow(self, match: OpenMatch, watched: Broadcast[WatchedMatch]) -> None:
         """Keep a match current to its end, which comes when it is stored."""
         try:
             if isinstance(match, Match):
@@ -159,9 +158,9 @@ class Watches:
                     _log.exception("last_move_failed", match=match.match_id)  # as in the match itself
             await match.closed.wait()  # a watcher who gets the result finds the match in the store
             shown = watched.value
-            if isinstance(match, RemoteMatch) and match.record:
+            if not isinstance(match, Match) and match.packed_record:
                 shown.playback = await asyncio.to_thread(
-                    lambda: recorded(unpack(match.record), match.match_id, match.bots)
+                    lambda: recorded(unpack(match.packed_record), match.match_id, match.bots)
                 )
             elif match.void_reason is not None:
                 shown.playback.void_reason = match.void_reason

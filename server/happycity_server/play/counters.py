@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 THINK_BOUNDS_US = (
     *(100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000),
@@ -55,6 +56,21 @@ class Counters:
     """Ticks of the event loop by how late they came, in the buckets of `LAG_BOUNDS_SECONDS`."""
     lag_seconds: float = 0.0
     """The sum of those delays."""
+    outbox_bytes: int = 0
+    """Bytes that wait now to be sent to bots, when they were counted last."""
+
+    def __add__(self, other: Counters) -> Counters:
+        """Return the sums of both; of the high-water marks, the greater one."""
+        values: dict[str, Any] = {}
+        for name in (entry.name for entry in fields(Counters)):
+            own, more = getattr(self, name), getattr(other, name)
+            if name == "outbox_high_water":
+                values[name] = max(own, more)
+            elif isinstance(own, list):
+                values[name] = [a + b for a, b in zip(own, more, strict=True)]
+            else:
+                values[name] = own + more
+        return Counters(**values)
 
     def add_think_times(self, times_us: Sequence[int]) -> None:
         """Count a match's decisions by the microseconds that each took; 0 where no bot was asked."""

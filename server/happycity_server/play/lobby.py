@@ -135,9 +135,20 @@ class Lobby:
         """Return the names of the bots that are connected."""
         return [name for name in self.sessions if self.is_connected(name)]
 
+    def max_games(self, name: str) -> int | None:
+        """Return how many games a connected bot is willing to play at once; None: any number."""
+        session = self._connected(name)
+        return None if session is None else session.max_games
+
     def not_connected(self, bots: Iterable[str]) -> list[str]:
         """Return those of `bots` that are not connected."""
         return [name for name in bots if not self.is_connected(name)]
+
+    def counted(self) -> Counters:
+        """Return what is counted, with the bytes that wait now to be sent to bots."""
+        outboxes = (session.outbox for session in self.sessions.values())
+        self.counters.outbox_bytes = sum(outbox.waiting_bytes for outbox in outboxes if outbox is not None)
+        return self.counters
 
     def drop_waiting(self, tournament_id: int) -> None:
         """Void the matches of a tournament that have not begun, as their bots have no room for them."""

@@ -29,7 +29,7 @@ from happycity_server.play.referee import (
 )
 from happycity_server.play.seat import Seat
 from happycity_server.play.session import Session
-from happycity_tournament.games import is_practice
+from happycity_tournament.games import Position, is_practice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +47,8 @@ class MatchSpec:
     """The tournament it belongs to, or 0."""
     ladder_deal_id: int = 0
     """The deal of the ladder that it belongs to, or 0."""
+    position: Position | None = None
+    """Its place in the schedule of the tournament, or in the deal of the ladder: its rotation comes last."""
     disqualified: frozenset[str] = frozenset()
     """Bots that are disqualified when the match is set up: their seats are forfeited from the start."""
 
@@ -78,47 +80,33 @@ IncidentListener = Callable[["Match", Incident], None]
 """Called with each strike and forfeit of a match."""
 
 
-class Match:
-    """A match from its creation to its end. All methods are called on the event loop."""
+class OpenMatch:
+    """A match that waits, runs or is being stored, wherever it is played, as lists show it."""
 
-    def __init__(
-        self,
-        match_id: int,
-        spec: MatchSpec,
-        counters: Counters,
-        *,
-        unix_clock: Callable[[], float],
-        on_incident: IncidentListener,
-    ) -> None:
+    def __init__(self, match_id: int, spec: MatchSpec, *, created_at: float) -> None:
         self.match_id = match_id
         self.spec = spec
         self.state = MatchState.WAITING
         self.void_reason: VoidReason | None = None
         """Why the match was voided, if it was."""
-        self.disqualified = set(spec.disqualified)
-        """Bots that are asked no more."""
-        self.referee = Referee(spec.deal, spec.time, spec.policy)
         self.results: tuple[SeatResult, ...] = ()
         """How the game ended, once it is finished."""
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the match is finished or voided."""
-        self.closed = asyncio.Event()
-        """Set when nothing more will be done about the match: a finished one is stored by then."""
-        self.created_at = unix_clock()
+        self.packed_record = b""
+        """The record as the store keeps it, once a worker has finished the match."""
+        self.decisions = 0
+        """Decisions so far, those of the fallback too; forced moves are not counted."""
+        self.decisions_asked = 0
+        """Decisions that bots were asked for, once it is finished."""
+        self.created_at = created_at
         """When the match was set up, Unix time in seconds."""
         self.started_at: float | None = None
         """When the game began, Unix time in seconds."""
         self.finished_at: float | None = None
         """When the match ended, Unix time in seconds."""
-        self.watchers: set[Watcher] = set()
-        self._open_seat = _NO_SEAT  # the seat that was asked and has not answered yet
-        self._unix_clock = unix_clock
-        self._on_incident = on_incident
-        self._counters = counters
-        self._sessions: list[Session | None] = [None] * len(spec.bots)
-        self._round_trips: list[int | None] = [None] * len(spec.bots)  # of bots that left the match
-        self._encoder = DecisionEncoder(match_id, spec.deal.config)
-        self._events = EventLog(len(spec.bots))
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the match is finished or voided."""
+        self.closed = asyncio.Event()
+        """Set when nothing more will be done about the match: a finished one is stored by then."""
 
     @property
     def practice(self) -> bool:
@@ -145,10 +133,43 @@ class Match:
         """The bots' names by seat."""
         return self.spec.bots
 
-    @property
-    def decisions(self) -> int:
-        """Decisions so far, forced moves not counted."""
-        return len(self.referee.moves)
+    def void(self, reason: VoidReason) -> None:
+        """Break the match off: it counts for no bot."""
+        if not self.over.done():
+            self.void_reason = reason
+            self.end(MatchState.VOIDED)
+
+    def end(self, state: MatchState) -> None:
+        """Note that the match is finished or voided."""
+        self.state = state
+        self.over.set_result(None)
+
+
+class Match(OpenMatch):
+    """A match that is played here, from its creation to its end. All methods are called on the event loop."""
+
+    def __init__(
+        self,
+        match_id: int,
+        spec: MatchSpec,
+        counters: Counters,
+        *,
+        unix_clock: Callable[[], float],
+        on_incident: IncidentListener,
+    ) -> None:
+        super().__init__(match_id, spec, created_at=unix_clock())
+        self.disqualified = set(spec.disqualified)
+        """Bots that are asked no more."""
+        self.referee = Referee(spec.deal, spec.time, spec.policy)
+        self.watchers: set[Watcher] = set()
+        self._open_seat = _NO_SEAT  # the seat that was asked and has not answered yet
+        self._unix_clock = unix_clock
+        self._on_incident = on_incident
+        self._counters = counters
+        self._sessions: list[Session | None] = [None] * len(spec.bots)
+        self._round_trips: list[int | None] = [None] * len(spec.bots)  # of bots that left the match
+        self._encoder = DecisionEncoder(match_id, spec.deal.config)
+        self._events = EventLog(len(spec.bots))
 
     @property
     def seconds(self) -> float:
@@ -217,12 +238,12 @@ class Match:
             session.forfeit_timed(Ending.SILENT, now, reason=self.referee.reasons[seat])
 
     def void(self, reason: VoidReason) -> None:
-        """Break the match off: it counts for nobody."""
+        """Break the match off: it counts for no bot."""
         if not self.over.done():
             self.void_reason = reason
             self._counters.matches_voided[reason.value] += 1
             over = play.GameOver(match_id=self.match_id, void_reason=void_reason_number(reason))
-            self._end(MatchState.VOIDED, over)
+            self._close(MatchState.VOIDED, over)
 
     def is_forfeited(self, seat: int) -> bool:
         """Return whether a seat is forfeited."""
@@ -316,6 +337,7 @@ class Match:
 
     def _follow(self, actions: Sequence[Action]) -> None:
         """Do what follows from a call of the referee."""
+        self.decisions = len(self.referee.moves)
         for action in actions:
             if isinstance(action, MovePlayed):
                 self._played(action)
@@ -375,10 +397,11 @@ class Match:
         self._counters.matches_finished += 1
         self._counters.forfeits.update(seat.ending.word for seat in finished.seats if seat.forfeited)
         over = play.GameOver(match_id=self.match_id, result=result_message(finished.seats))
-        self._end(MatchState.FINISHED, over)
+        self._close(MatchState.FINISHED, over)
 
-    def _end(self, state: MatchState, over: play.GameOver) -> None:
-        self.state = state
+    def _close(self, state: MatchState, over: play.GameOver) -> None:
+        self.state = state  # at once, though sessions don't know it yet
+        self.decisions_asked = self.referee.decision_id
         self.finished_at = self._unix_clock()
         self._open_seat = _NO_SEAT
         self._counters.add_think_times(self.referee.think_us)
@@ -388,7 +411,7 @@ class Match:
                 session.end_match(self.match_id, part)
         for seat in range(len(self._sessions)):
             self.drop(seat)
-        self.over.set_result(None)
+        self.end(state)
         self._call_watchers()
 
     def _call_watchers(self) -> None:

@@ -7,6 +7,7 @@ import secrets
 from importlib.metadata import version
 
 import structlog
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import BotInfo, Ending
 from happycity.match import one_line
@@ -65,6 +66,8 @@ class Session:
         self._late_since: float | None = None  # while it has answered nothing
         self.round_trip_us: int | None = None
         """Microseconds of the last measured round trip; None before the first one."""
+        self.shown_waiting: tuple[float, Timestamp] | None = None
+        """Since when its oldest decision waits, on the server's clock and as watchers got it."""
         self.grace_seconds = 0.0
         """The longest grace time of the matches that the bot was in."""
         self._limits = limits

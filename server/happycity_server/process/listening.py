@@ -1,4 +1,4 @@
-"""How processes of a server listen: options of gRPC, certificates, tokens, and who may reach them."""
+"""How a server and its workers listen: what bots use, options of gRPC, certificates, and who may connect."""
 
 from __future__ import annotations
 
@@ -12,9 +12,19 @@ from contextlib import suppress
 import grpc
 
 from happycity import HappyCityError
+from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
 from happycity.runtime.tokens import TokenError, TokenFile
 from happycity.runtime.transport import is_loopback, is_unix
+from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
+from happycity_server.access.gate import Authenticator, Gate
+from happycity_server.access.interceptor import AccessInterceptor
+from happycity_server.access.limits import ConcurrencyLimits, RateLimits
+from happycity_server.api.catalogue import CatalogueService
+from happycity_server.api.model import PlayoutQuota, SimulationService
+from happycity_server.api.play import PlayService
 from happycity_server.config import ServerSettings
+from happycity_server.model.pool import PlayoutPool
+from happycity_server.play.lobby import Lobby
 from happycity_server.process.tls import CertificateFiles
 
 _OPTIONS = (
@@ -36,13 +46,60 @@ _KEEPALIVE = (
     ("grpc.http2.ping_timeout_ms", 20_000),
 )
 
+STREAM_CLOSE_SECONDS = 1.0
+"""Grace period for open streams at the end."""
+
 
 class ListenError(HappyCityError):
     """The address can't be listened on, or must not be in this way."""
 
 
-def server_options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:
-    """Return the options of the gRPC server to which bots connect."""
+class BotServer:
+    """The gRPC server to which bots connect, with all that they use; a worker has one too."""
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        lobby: Lobby,
+        authenticator: Authenticator,
+        *,
+        clock: Callable[[], float],
+        concurrency: ConcurrencyLimits | None = None,
+    ) -> None:
+        """Prepare it for the bots of a lobby; `clock` returns seconds that never jump."""
+        self.gate = Gate(
+            authenticator,
+            rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clock),
+            streams_per_token=settings.streams_per_token,
+            streams_per_peer=settings.streams_per_peer,
+        )
+        self.pool = PlayoutPool(settings.simulation_workers)
+        interceptor = AccessInterceptor(self.gate, concurrency or ConcurrencyLimits({}))
+        self.grpc = grpc.aio.server(interceptors=(interceptor,), options=_server_options(settings))
+        play = PlayService(lobby, hello_seconds=settings.hello_time)
+        self.grpc.add_generic_rpc_handlers((play.handler(),))
+        add_CatalogueServiceServicer_to_server(CatalogueService(), self.grpc)
+        if settings.simulation_workers:
+            quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=clock)
+            add_ModelServiceServicer_to_server(SimulationService(self.pool, quota), self.grpc)
+        self._lobby = lobby
+
+    async def start(self) -> None:
+        """Serve, and notice what is due by the clock."""
+        self._lobby.start_sweeping()
+        self.gate.start_sweeping()
+        await self.grpc.start()
+
+    async def stop(self) -> None:
+        """End all calls; sessions have been asked to end their streams by themselves."""
+        self.gate.stop_sweeping()
+        self._lobby.stop_sweeping()
+        self.pool.close_soon()  # not before: bots may simulate in the grace time of their matches
+        await self.grpc.stop(STREAM_CLOSE_SECONDS)
+        await self.pool.close()
+
+
+def _server_options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:
     own = (
         ("grpc.max_receive_message_length", settings.message_bytes),
         # On each connection. Calls beyond it wait in the client, so refusals must come before it is reached.

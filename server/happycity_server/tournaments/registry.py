@@ -14,7 +14,6 @@ import structlog
 from happycity import ConfigError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
-from happycity_server.places.host import PlacesHost
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -63,11 +62,10 @@ class Tournaments:
     ApiError for a tournament that there isn't, or that this version can't read.
     """
 
-    def __init__(self, places: Places, host: PlacesHost, store: AsyncStore, unix_clock: UnixClock) -> None:
+    def __init__(self, places: Places, store: AsyncStore, unix_clock: UnixClock) -> None:
         self._places = places
         self._store = store
         self._unix_clock = unix_clock
-        self._host = host
         places.arrival_listeners.append(self._note_arrival)
         self._runs: dict[int, _Run] = {}
         self._creating = asyncio.Lock()
@@ -125,7 +123,7 @@ class Tournaments:
             games=schedule.total_games,
         )
         status = TournamentStatus(tournament_id, config, schedule, created_at=created_at)
-        self._start(TournamentRun(status, host=self._host, store=self._store))
+        self._start(TournamentRun(status, host=self._places, store=self._store))
         return tournament_id
 
     async def resume_all(self) -> None:
@@ -210,7 +208,7 @@ class Tournaments:
         config = await self._check_change(tournament_id, joining(bots))
         run = self._runs[tournament_id].run if tournament_id in self._runs else None
         if run is not None and run.status.state is TournamentState.RUNNING and not run.ending:
-            missing = await self._places.arrivals.wait_for(bots, config.time.connect_seconds)
+            missing = await self._places.lobby.arrivals.wait_for(bots, config.time.connect_seconds)
             if missing:
                 raise ApiError(
                     Reason.BOTS_MISSING,
@@ -269,7 +267,7 @@ class Tournaments:
             played=status.progress.games,
             disqualified=status.standings.disqualified,
         )
-        return TournamentRun(status, host=self._host, store=self._store, missing=missing)
+        return TournamentRun(status, host=self._places, store=self._store, missing=missing)
 
     def _start(self, run: TournamentRun) -> None:
         tournament_id = run.status.tournament_id
@@ -330,6 +328,8 @@ class Tournaments:
             with suppress(StoreError):  # it is loaded when it is asked for
                 self._keep(await self._stored(tournament_id), run.status)
             return
+        finally:
+            self._places.drop_waiting(tournament_id)
         status = run.status  # another one after a change of the roster
         status.remarks.append(problem)
         with suppress(StoreError):
@@ -426,7 +426,7 @@ class Tournaments:
 
     def not_connected(self, config: TournamentConfig) -> list[str]:
         """Return the bots of a tournament that are not connected, without those that were withdrawn."""
-        return self._places.not_connected(config.remaining)
+        return self._places.lobby.not_connected(config.remaining)
 
     def _message(self, status: TournamentStatus) -> pb.Tournament:
         message, progress = messages_of(status, self.not_connected(status.config))

@@ -1,1 +1,1 @@
-"""Workers: processes that play matches for a server, and what starts them."""
+"""Workers: the program that joins a server and plays for it, and what starts it on a Ray cluster."""

@@ -51,7 +51,7 @@ async def test_bot_that_is_away_is_listed_as_such() -> None:
     anna = arena.connect("anna")
     arena.wait(1.0)
     anna.lose()
-    (bot,) = (await BotService(arena.places).ListBots(pb.ListBotsRequest(), None)).bots
+    (bot,) = (await BotService(arena.lobby).ListBots(pb.ListBotsRequest(), None)).bots
     assert not bot.connected
     assert bot.since.ToNanoseconds() == pytest.approx(arena.now * 1e9)
     assert not bot.HasField("max_games")
@@ -67,7 +67,7 @@ async def test_list_shows_answers_strikes_and_who_is_waited_for() -> None:
     arena.wait(2.0)
     await anna.answer(await anna.decision(), 99)
     arena.wait(1.0)
-    (bot,) = (await BotService(arena.places).ListBots(pb.ListBotsRequest(), None)).bots
+    (bot,) = (await BotService(arena.lobby).ListBots(pb.ListBotsRequest(), None)).bots
     assert (bot.answers, bot.strikes, bot.decisions_waiting) == (1, 1, 2)
     assert bot.waiting_for.ToNanoseconds() == pytest.approx(3e9)
 

@@ -35,7 +35,7 @@ class Arena:
         self.begun: list[Match] = []
         self.lobby = Lobby(FairClock(clock, tick_seconds=SWEEP_SECONDS), lambda: 0.0, house=["greedy"])
         practice = Practice(self.lobby, open_per_bot=2, per_hour=100, clock=clock)
-        self.tables = Tables(self.lobby, self, practice)
+        self.tables = Tables(self.lobby, self.begin, practice)
 
     def begin(self, spec: MatchSpec) -> Match:
         """Set a match up."""

@@ -79,33 +79,6 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
     assert {point.version_id for point in history} == set(played)
 
 
-async def test_bots_without_a_common_place_do_not_meet(tmp_path: Path) -> None:
-    """Of bots at the server alone and at a worker alone, each meets those that are where it is.
-
-    As long as nobody is, it doesn't wait.
-    """
-    games = Games()
-    async with (
-        laddering(tmp_path, workers=1) as server,
-        grpc.aio.insecure_channel(server.address) as channel,
-        playing(server.address, "anna", games=games),
-        playing(server.workers[0], "ben", games=games),
-    ):
-        ladder = LadderServiceStub(channel)
-        await guests_connected(server, 2)
-        said = [await ladder.GetLadder(GetLadderRequest()) for _ in range(50)]
-        assert not any(each.longest_wait.ToMicroseconds() for each in said)
-        async with (
-            playing(server.address, "carl", games=games),
-            playing(server.workers[0], "carl", games=games),
-        ):
-            await games.more(40)
-    deals = [set(bots) for bots in bots_of_deals(tmp_path)]
-    assert {"anna", "ben"} not in deals
-    assert {"anna", "carl"} in deals
-    assert {"ben", "carl"} in deals
-
-
 async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
     """After restarts, what was kept of the ratings says the same as all deals rated again."""
     for _ in range(2):
@@ -228,9 +201,8 @@ async def record(address: str, match_id: int) -> Outcome:
         return await called(channel, "/happycity.v1.MatchService/GetMatchRecord", request=request)
 
 
-@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.thorough)])
-async def test_bots_that_fail_pause(tmp_path: Path, caplog: pytest.LogCaptureFixture, workers: int) -> None:
-    """A bot that crashes in each game gets a notice wherever it plays, and no more deals; others play on."""
+async def test_bots_that_fail_pause(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A bot that crashes in each game gets a notice and no more deals; others play on."""
     games, failed = Games(), Games()
 
     class Crashing(Bot):
@@ -238,14 +210,13 @@ async def test_bots_that_fail_pause(tmp_path: Path, caplog: pytest.LogCaptureFix
             failed.note()
             raise RuntimeError("no move")
 
-    async with laddering(tmp_path, workers=workers) as server:
-        place = (*server.workers, server.address)[0]
-        async with (
-            playing(place, "ben", "carl", games=games),
-            playing(place, "anna", games=failed, kind=Crashing),
-        ):
-            await failed.more(6)
-            await games.more(30)
+    async with (
+        laddering(tmp_path) as server,
+        playing(server.address, "ben", "carl", games=games),
+        playing(server.address, "anna", games=failed, kind=Crashing),
+    ):
+        await failed.more(6)
+        await games.more(30)
     ladder = ladder_of(tmp_path)
     # Three deals make it pause, in which one more may be running.
     assert 3 <= len(ladder.deals(100, bot="anna")) <= 4

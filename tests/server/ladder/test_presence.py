@@ -21,11 +21,12 @@ from happycity_tournament.storage.ladder import LadderStore
 
 
 class There:
-    """Places where certain bots are connected, with a time that the test moves."""
+    """Places, and a lobby, where certain bots are connected, with a time that the test moves."""
 
     def __init__(self) -> None:
         self.bots: set[str] = set()
         self.house: set[str] = set()
+        self.lobby = self
         self.arrival_listeners: list[Any] = []
         self.now = 50.0
         self.notices: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tests.tournament.storage.test_ladder import begun, challenge, play, profile
@@ -26,12 +26,10 @@ def queue_of(
     store: AsyncStore,
     clock: Callable[[], float] = lambda: 50.0,
     config: LadderConfig = CONFIG,
-    *,
-    can_meet: Callable[[Collection[str]], bool] = bool,
 ) -> DealQueue:
-    """Return the queue of a store; `can_meet` says whether bots have a place in common."""
+    """Return the queue of a store."""
     challenges, ratings = Challenges(config, store, clock, house=["cem"]), Ratings(config, store, clock)
-    return DealQueue(config, store, clock, challenges, ratings, can_meet=can_meet, rng=random.Random(1))
+    return DealQueue(config, store, clock, challenges, ratings, rng=random.Random(1))
 
 
 async def begin(queue: DealQueue, present: Mapping[str, Version], room: int = 9) -> list[NewDeal]:
@@ -65,15 +63,16 @@ async def test_deal_that_ends_while_the_store_is_read_is_not_played_again(store:
     assert [deal for deal, _, _ in await queue.resume(present, playing)] == [second]
 
 
-async def test_deal_waits_until_its_bots_have_a_place_in_common(store: AsyncStore) -> None:
-    """Bots that come back to a server and to a worker would forfeit it; a bot that stays apart ends it."""
-    ladder, now, together = LadderStore(store.store), 50.0, False
+async def test_deal_waits_until_its_bots_are_back(store: AsyncStore) -> None:
+    """One whose bots don't come back in time ends."""
+    ladder, now = LadderStore(store.store), 50.0
     deal, late = begun(ladder, 1, 2), begun(ladder, 2, 3)
-    present = {version.bot: version for version in ladder.versions().values()}
-    queue = queue_of(store, lambda: now, can_meet=lambda bots: together and bots == ("ann", "bob"))
+    versions = {version.bot: version for version in ladder.versions().values()}
+    present = {bot: versions[bot] for bot in ("ann",)}
+    queue = queue_of(store, lambda: now)
     await queue.read_interrupted()
     assert not await queue.resume(present, ())
-    together = True
+    present["bob"] = versions["bob"]
     assert [found for found, _, _ in await queue.resume(present, ())] == [deal]
     now += CONFIG.return_seconds
     assert not await queue.resume(present, ())
@@ -100,7 +99,6 @@ async def test_named_bots_meet_when_all_are_there(store: AsyncStore) -> None:
     queue = queue_of(store)
     assert not await begin(queue, present(store, "ann"))
     both = present(store, "ann", "bob")
-    assert not await begin(queue_of(store, can_meet={"bob"}.isdisjoint), both)
     found = await begin(queue, both, room=2)
     assert len(found) == 2
     for deal in found:

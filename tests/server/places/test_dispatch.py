@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections import Counter
+from dataclasses import replace
+from typing import cast
 
 import pytest
 
 from happycity import Config, FailurePolicy, TimeControl
 from happycity_server.places.dispatch import Dispatcher
+from happycity_server.places.protocol import Place
 from happycity_tournament.games import Fixture
 from happycity_tournament.running.terms import Terms
 
@@ -16,27 +19,26 @@ from happycity_tournament.running.terms import Terms
 class Somewhere:
     """A place with certain bots."""
 
-    def __init__(self, *bots: str, away: Iterable[str] = ()) -> None:
-        self.ready = True
+    def __init__(self, *bots: str) -> None:
         self.bots = set(bots)
-        self.away = set(away)
 
     def is_connected(self, bot: str) -> bool:
         """Return whether a bot is connected."""
         return bot in self.bots
 
-    def knows(self, bot: str) -> bool:
-        """Return whether a bot is connected, or was a moment ago."""
-        return bot in self.bots | self.away
+
+def dispatcher_of(*places: Somewhere) -> Dispatcher:
+    """Return what divides games among places, the first of which is the server itself."""
+    return Dispatcher(lambda: cast("list[Place]", places))
 
 
-def terms(concurrency: int = 2, grace_seconds: float = 5.0) -> Terms:
+def terms(concurrency: int = 2) -> Terms:
     """Return those of a tournament."""
     return Terms(
         tournament_id=1,
         game=Config(players=2),
         time=TimeControl(),
-        policy=FailurePolicy(grace_seconds=grace_seconds),
+        policy=FailurePolicy(),
         concurrency=concurrency,
     )
 
@@ -46,100 +48,137 @@ def fixture(table: int, rotation: int = 0, bots: tuple[str, ...] = ("anna", "ben
     return Fixture(1, table, rotation, deal_seed=table, bots=bots, bot_seeds=(1, 2))
 
 
-async def placed(dispatcher: Dispatcher, *fixtures: Fixture, **options: float) -> list[object]:
-    """Return the places of games that begin one after the other; None for those that wait."""
-    tournament = terms(**options)  # type: ignore[arg-type]
-    tasks = [asyncio.create_task(dispatcher.place_for(entry, tournament)) for entry in fixtures]
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    return [task.result() if task.done() else None for task in tasks]
+class Games:
+    """Games that ask for a place one after the other, and stay there until they are ended."""
+
+    def __init__(self, dispatcher: Dispatcher, *fixtures: Fixture, concurrency: int = 2) -> None:
+        self._dispatcher, self._terms = dispatcher, terms(concurrency)
+        self._over = [asyncio.Event() for _ in fixtures]
+        self.places: list[object] = [None] * len(fixtures)
+        """Where each game is; None for those that wait, or were dropped."""
+        self.tasks = [asyncio.create_task(self._play(*entry)) for entry in enumerate(fixtures)]
+
+    async def _play(self, number: int, fixture: Fixture) -> None:
+        async with self._dispatcher.placed(fixture, self._terms) as place:
+            self.places[number] = place
+            if place is not None:
+                await self._over[number].wait()
+
+    async def end(self, *games: int) -> None:
+        """End games, and let others begin."""
+        for game in games:
+            self._over[game].set()
+        await turns()
+
+
+async def turns() -> None:
+    """Let all tasks do what they can."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def begun(dispatcher: Dispatcher, *fixtures: Fixture, concurrency: int = 2) -> Games:
+    """Let games ask for a place."""
+    games = Games(dispatcher, *fixtures, concurrency=concurrency)
+    await turns()
+    return games
 
 
 async def test_deals_go_to_the_least_busy_place_as_a_whole() -> None:
     """All rotations of a deal are played at one place, and the next deal at the other one."""
     first, second = Somewhere("anna", "ben"), Somewhere("anna", "ben")
-    dispatcher = Dispatcher((first, second), lambda: 0.0)
-    games = [fixture(table, rotation) for table in range(2) for rotation in range(2)]
-    places = await placed(dispatcher, *games)
-    assert places[0] is places[1]
-    assert places[2] is places[3]
-    assert {id(place) for place in places} == {id(first), id(second)}
+    fixtures = [fixture(table, rotation) for table in range(2) for rotation in range(2)]
+    games = await begun(dispatcher_of(first, second), *fixtures)
+    assert games.places[0] is games.places[1]
+    assert games.places[2] is games.places[3]
+    assert set(map(id, games.places)) == {id(first), id(second)}
 
 
 @pytest.mark.parametrize(
-    ("elsewhere", "expected"),
+    ("worker", "expected"),
     [
         (Somewhere("anna"), 0),  # ben isn't there
         (Somewhere(), 0),
         (Somewhere("anna", "ben"), None),  # either
     ],
 )
-async def test_only_a_place_with_all_bots_plays_a_game(elsewhere: Somewhere, expected: int | None) -> None:
+async def test_only_a_place_with_all_bots_plays_a_game(worker: Somewhere, expected: int | None) -> None:
     """A game is played where all its bots are connected, also if another place is less busy."""
-    places = (Somewhere("anna", "ben"), elsewhere)
-    found = await placed(Dispatcher(places, lambda: 0.0), fixture(0), fixture(1))
+    places = (Somewhere("anna", "ben"), worker)
+    games = await begun(dispatcher_of(*places), fixture(0), fixture(1))
     if expected is None:
-        assert set(map(id, found)) == set(map(id, places))
+        assert set(map(id, games.places)) == set(map(id, places))
     else:
-        assert found == [places[expected]] * 2
+        assert games.places == [places[expected]] * 2
 
 
-async def test_bot_that_is_away_is_waited_for_where_it_was() -> None:
-    """It would forfeit at once where it never was; one that was nowhere doesn't matter."""
-    places = (Somewhere("anna"), Somewhere("anna", away=["ben"]))
-    dispatcher = Dispatcher(places, lambda: 0.0)
-    assert await placed(dispatcher, fixture(0)) == [places[1]]
-    ((found),) = await placed(dispatcher, fixture(1, bots=("anna", "carl")))
-    assert found in places
+async def test_bot_that_is_away_is_waited_for_at_the_server() -> None:
+    """Where no place has all bots, the server knows for how long they may be away."""
+    server, worker = Somewhere("anna"), Somewhere("ben")
+    games = await begun(dispatcher_of(server, worker), fixture(0))
+    assert games.places == [server]
+
+
+async def test_bot_that_is_disqualified_does_not_matter() -> None:
+    """A worker without it plays the game, in which its seat is forfeited anyway."""
+    server, worker = Somewhere(), Somewhere("anna")
+    dispatcher = dispatcher_of(server, worker)
+    async with dispatcher.placed(fixture(0), replace(terms(), disqualified=("ben",))) as place:
+        assert id(place) == id(worker)
 
 
 async def test_deals_wait_for_room() -> None:
     """A place plays as many games at once as the tournament allows; then the oldest that waits begins."""
     place = Somewhere("anna", "ben")
-    dispatcher = Dispatcher((place,), lambda: 0.0)
-    tournament = terms(concurrency=1)
-    tasks = [asyncio.create_task(dispatcher.place_for(fixture(table), tournament)) for table in range(3)]
-    await asyncio.sleep(0)
-    assert [task.done() for task in tasks] == [True, False, False]
-    dispatcher.release(place, 1)
-    await asyncio.sleep(0)
-    assert [task.done() for task in tasks] == [True, True, False]
+    dispatcher = dispatcher_of(place)
+    games = await begun(dispatcher, *map(fixture, range(3)), concurrency=1)
+    assert games.places == [place, None, None]
+    await games.end(0)
+    assert games.places == [place, place, None]
     dispatcher.drop(1)
-    assert await tasks[2] is None
+    await games.tasks[2]
+    assert games.places[2] is None
 
 
-async def test_bots_without_a_common_place_are_waited_for() -> None:
-    """A bot that comes to the others' place ends that."""
-    places = (Somewhere("anna"), Somewhere("ben"))
-    dispatcher = Dispatcher(places, lambda: 0.0)
-    waiting = asyncio.create_task(dispatcher.place_for(fixture(0), terms()))
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    places[0].bots.add("ben")
+async def test_deal_that_waits_begins_at_a_worker_that_joins() -> None:
+    """It doesn't wait for room at the place for which it waited before."""
+    places = [Somewhere("anna", "ben")]
+    dispatcher = Dispatcher(lambda: cast("list[Place]", places))
+    games = await begun(dispatcher, fixture(0), fixture(1), concurrency=1)
+    places.append(Somewhere("anna", "ben"))
     dispatcher.reconsider()
-    assert await waiting is places[0]
+    await turns()
+    assert games.places == places
 
 
-async def test_bots_without_a_common_place_play_after_the_grace_time() -> None:
-    """Then the place with most of them plays the game; the others forfeit it."""
-    now = 0.0
-    places = (Somewhere("anna"), Somewhere("ben", "carl"))
-    dispatcher = Dispatcher(places, lambda: now)
-    waiting = asyncio.create_task(
-        dispatcher.place_for(fixture(0, bots=("anna", "ben", "carl")), terms(grace_seconds=5.0))
-    )
-    await asyncio.sleep(0)
-    now = 6.0
-    dispatcher.reconsider()
-    assert await waiting is places[1]
-
-
-async def test_lost_place_gets_nothing() -> None:
+async def test_lost_worker_gets_nothing() -> None:
     """The rest of a deal goes elsewhere when its place is lost."""
-    places = (Somewhere("anna", "ben"), Somewhere("anna", "ben"))
-    dispatcher = Dispatcher(places, lambda: 0.0)
-    (first,) = await placed(dispatcher, fixture(0))
-    assert isinstance(first, Somewhere)
-    first.ready = False
-    (second,) = await placed(dispatcher, fixture(0, rotation=1))
-    assert second is not first
+    places = [Somewhere(), Somewhere("anna", "ben")]
+    dispatcher = Dispatcher(lambda: cast("list[Place]", places))
+    assert (await begun(dispatcher, fixture(0))).places == [places[1]]
+    del places[1]
+    assert (await begun(dispatcher, fixture(0, rotation=1))).places == places
+
+
+async def test_game_that_is_cancelled_leaves_its_place() -> None:
+    """Also between the grant and its next step: else its place would be counted for good."""
+    place = Somewhere("anna", "ben")
+    dispatcher = dispatcher_of(place)
+    async with dispatcher.placed(fixture(0), terms(1)):
+        games = await begun(dispatcher, fixture(1), fixture(2), concurrency=1)
+    games.tasks[0].cancel()  # it has been granted the place, and hasn't noticed yet
+    await turns()
+    assert games.places == [None, place]
+
+
+async def test_nothing_is_kept_of_a_tournament_that_has_ended() -> None:
+    """A server plays thousands of them."""
+    place = Somewhere("anna", "ben")
+    dispatcher = dispatcher_of(place)
+    for tournament_id in range(1, 101):
+        async with dispatcher.placed(fixture(0), replace(terms(), tournament_id=tournament_id)):
+            pass
+        dispatcher.drop(tournament_id)
+    kept = [value for value in vars(dispatcher).values() if isinstance(value, (dict, Counter))]
+    assert len(kept) == 4
+    assert not any(kept)

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from tests.server.program import Program
 
 from happycity import Config, Deal, FailurePolicy, TimeControl
 from happycity.v1 import play_service_pb2 as play
+from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity_server.errors import Reason
 from happycity_server.places.places import Places
+from happycity_server.places.protocol import WorkerService
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.play.match import Match, MatchSpec
 from happycity_server.play.outbox import SessionLimits
+from happycity_tournament.storage import AsyncStore
 
 DEAL = Deal.shuffle(Config(players=2), seed=11)
 
@@ -31,7 +34,8 @@ class Arena:
             lambda: self.now,
             limits=SessionLimits(**limits),
         )
-        self.places = Places(self.lobby, lambda: self.now)
+        workers = WorkerService(lambda: self.now, Conditions())
+        self.places = Places(self.lobby, cast("AsyncStore", None), lambda: self.now, workers)
         self.lobby.sweep()
         self.stored = asyncio.Event()
         """Cleared while the arena takes its time to store finished matches."""

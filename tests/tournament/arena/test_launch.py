@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from happycity import ConfigError
 from happycity_tournament.arena.launch import launch
-from happycity_tournament.arena.run_folder import own_store
+from happycity_tournament.arena.run_folder import OwnServer, own_store
 from happycity_tournament.arena.tokens import IssuedTokens
-from happycity_tournament.bots.cluster import check_ray
 from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.bots.processes import start_all_reference_bots
 
@@ -26,16 +22,9 @@ async def test_launched_bots_connect_to_the_address_that_they_get(tmp_path: Path
     await bots.stop()
 
 
-def test_a_cluster_needs_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it a run says how to install it, before anything is started."""
-    monkeypatch.setattr("happycity_tournament.bots.cluster.missing_packages", lambda extra: [extra])
-    with pytest.raises(ConfigError, match=r"^--ray: .*; install it by: pip install 'happycity\[ray\]'$"):
-        check_ray()
-
-
 async def test_launched_processes_end_with_their_starter(tmp_path: Path) -> None:
     """Bots without an address end without an error, and a server ends with its standard input."""
-    launched = launch(own_store(tmp_path), tmp_path, LINEUP)
+    launched = launch(OwnServer(store=own_store(tmp_path)), tmp_path, LINEUP)
     (bots,) = launched.reference_bots
     for process in (bots, launched.server):
         assert process.child.stdin is not None

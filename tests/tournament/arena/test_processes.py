@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from happycity_tournament.arena.processes import start_server
+from happycity_tournament.arena.run_folder import OwnServer
+from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.bots.processes import Process, ProcessError, start_command, start_reference_bots
 
 ENVIRONMENT = {"HAPPYCITY_SERVER": "127.0.0.1:5"}
@@ -150,7 +152,10 @@ async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
     """Its own last line says what is wrong; the store is named without its password."""
     with pytest.raises(ProcessError) as refused:
         await start_server(
-            "postgresql+nothing://me:hidden@host/games", tokens=tmp_path / "tokens.json", folder=tmp_path
+            OwnServer(store="postgresql+nothing://me:hidden@host/games"),
+            Lineup(),
+            tokens=tmp_path / "tokens.json",
+            folder=tmp_path,
         ).address()
     text = str(refused.value)
     assert text.startswith("the server ended with status 2: ")

@@ -114,10 +114,8 @@ def test_folders_have_names_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_running_server_is_announced_to_its_user_alone(tmp_path: Path) -> None:
     """Other commands find address and token, other users can't read them, and the end takes them away."""
-    path, server = (
-        tmp_path / "server.json",
-        RemoteServer(address="127.0.0.1:5", access=Access(token="hc_1_x"), workers=("127.0.0.1:6", "")),
-    )
+    path = tmp_path / "server.json"
+    server = RemoteServer(address="127.0.0.1:5", access=Access(token="hc_1_x"))
     assert RemoteServer.of_run(tmp_path) is None
     old_mask = os.umask(0)
     try:

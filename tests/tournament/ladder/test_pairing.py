@@ -3,10 +3,8 @@
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +65,6 @@ def lineups_of(
     owners=st.lists(st.integers(0, 6), max_size=14),
     rooms=st.lists(st.integers(0, 3), min_size=14, max_size=14),
     waits=st.lists(st.floats(0, 10), min_size=14, max_size=14),
-    places=st.lists(st.sets(st.integers(0, 2)), min_size=18, max_size=18),
     houses=st.integers(0, 4),
     limit=st.integers(0, 6),
     seed=st.integers(0, 100),
@@ -76,12 +73,11 @@ def test_every_lineup_is_allowed(
     owners: list[int],
     rooms: list[int],
     waits: list[float],
-    places: list[set[int]],
     houses: int,
     limit: int,
     seed: int,
 ) -> None:
-    """No bot has two seats or more deals than room, all have a place in common and other owners.
+    """No bot has two seats or more deals than room, and all have other owners.
 
     Nothing is random.
     """
@@ -90,7 +86,6 @@ def test_every_lineup_is_allowed(
         guest(number + 1, owner=f"owner{owner}", room=rooms[number], waiting_since=NOW - waits[number])
         for number, owner in enumerate(owners)
     ] + [house(101 + number, room=2) for number in range(houses)]
-    entrants = [replace(entrant, places=there) for entrant, there in zip(entrants, places, strict=False)]
     lineups = lineups_of(entrants, boards=boards, seed=seed, limit=limit)
     assert lineups == lineups_of(entrants, boards=boards, seed=seed, limit=limit)
     by_version = {entrant.version: entrant for entrant in entrants}
@@ -100,7 +95,6 @@ def test_every_lineup_is_allowed(
         assert len(set(lineup.versions)) == players[lineup.board]
         guests = [by_version[version].owner for version in lineup.versions if not by_version[version].house]
         assert len(set(guests)) == len(guests) > 0
-        assert set.intersection(*(set(by_version[version].places) for version in lineup.versions))
     deals = Counter(version for lineup in lineups for version in lineup.versions)
     assert all(count <= by_version[version].room for version, count in deals.items())
 
@@ -162,20 +156,6 @@ def test_a_board_that_cannot_be_filled_is_left_out() -> None:
     """Two bots play at a table of two, however much heavier the table of five is."""
     boards = (Board(players=5, weight=1000), Board(players=2))
     assert [lineup.board for lineup in lineups_of([guest(1), guest(2)], boards=boards)] == ["2-family"]
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_place_that_cannot_be_filled_is_left_out(seed: int) -> None:
-    """A bot at two places plays where enough others are, however near others are at the other one."""
-    entrants = [
-        guest(1, places={0, 1}),
-        guest(2, places={1}),
-        guest(3, places={1}, owner="owner2"),
-        guest(4, places={0, 2}),
-        house(101, room=1),
-    ]
-    lineups = lineups_of(entrants, boards=[Board(players=3)], known={4: (3000.0, 10.0)}, seed=seed)
-    assert [set(lineup.versions) for lineup in lineups] == [{1, 4, 101}]
 
 
 def test_the_least_known_come_first() -> None:

@@ -35,8 +35,6 @@ def random_game(fixture: Fixture) -> FinishedGame:
 class Host:
     """A `MatchHost` whose short games end first, whatever the order in which they begin."""
 
-    places = 1
-
     def __init__(
         self,
         store: AsyncStore,
@@ -53,6 +51,8 @@ class Host:
             fault: says which games are voided.
             connected: whether the bots are there from the beginning; else once `arrival` is set.
         """
+        self.places = 1
+        self.change_listeners: list[Callable[[], None]] = []
         self.attempts: Counter[Position] = Counter()
         self.finished: list[Position] = []
         self.disqualified: dict[Position, tuple[str, ...]] = {}

@@ -346,6 +346,25 @@ async def test_a_stop_is_stored_at_once(store: AsyncStore) -> None:
     assert begun == run.status.progress.games < run.status.games_total
 
 
+async def test_places_that_join_are_filled_at_once(store: AsyncStore) -> None:
+    """They don't wait for the end of a game elsewhere, which may take minutes."""
+    host = Host(store)
+    host.room = 0  # no game ends
+    run = new_run(store, host, replace(CONFIG, concurrency=2))
+    running = asyncio.create_task(run.run())
+    begun = []
+    for host.places in (1, 3, 1):
+        for listener in host.change_listeners:
+            listener()
+        while host.attempts.total() < 2 * host.places:
+            await store.read(store.store.next_match_id)  # lets others go first
+        begun.append(host.attempts.total())
+    assert begun == [2, 6, 6]
+    run.interrupt()
+    await running
+    assert not host.change_listeners
+
+
 async def test_a_stop_leaves_games_that_wait_for_room_at_a_bot(store: AsyncStore) -> None:
     """They are not played to their end before the tournament stops, and count as missing, not as voided."""
     host = Host(store)

@@ -10,21 +10,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from happycity.runtime.child import Child, child_environment
+from happycity_tournament.arena.run_folder import OwnServer
+from happycity_tournament.bots.lineup import LOCAL_RAY, Lineup
 from happycity_tournament.bots.processes import Process, ProcessError
 
-if TYPE_CHECKING:  # few runs have one
-    from happycity_tournament.bots.cluster import ClusterTask
-
 START_SECONDS = 30.0
-CLUSTER_SECONDS = 120.0
-"""How long a server may take to listen that connects to a cluster first."""
+EVERY_INTERFACE = "0.0.0.0"  # noqa: S104 - for workers on other machines
 LOST_SECONDS = 3.0
 """The time in which a server whose connection broke has to end."""
 SERVER_LOG = "server.log"
@@ -36,10 +33,6 @@ class ServerProcess(Process):
 
     web: str = ""
     """Where a browser finds its pages, once it listens; "" if it has none."""
-    start_seconds: float = START_SECONDS
-    """How long it may take until it listens, or has a line for people."""
-    workers: tuple[str, ...] = ()
-    """Where its workers listen, once it listens itself; "" for each that has not come to listen."""
 
     async def lost_summary(self, problem: str) -> str:
         """Return in one line why the server can't be used.
@@ -61,23 +54,19 @@ class ServerProcess(Process):
                     return text.strip().splitlines()[-1].rpartition("Error: ")[2]
         return ""
 
-    async def address(self, remark: Callable[[str], object] = lambda text: None) -> str:
-        """Wait until the server listens, and return where; stop it and raise a ProcessError if that fails.
-
-        `remark` gets the lines that it has for people.
-        """
+    async def address(self) -> str:
+        """Wait until the server listens, and return where; stop it and raise a ProcessError if that fails."""
         try:
-            while "remark" in (addresses := json.loads(await self._next_line())):
-                remark(addresses["remark"])
+            while "listening" not in (addresses := json.loads(await self._next_line())):
+                pass  # a worker was quicker
             self.web = str(addresses.get("web", ""))
-            self.workers = tuple(addresses.get("workers", ()))
-            return str(addresses["listening"])
+            return str(addresses["listening"]).replace(EVERY_INTERFACE, "127.0.0.1")
         except BaseException:
             await self.stop()
             raise
 
     async def remarks(self) -> AsyncIterator[str]:
-        """Yield the further lines that the server has for people, until it ends."""
+        """Yield the lines that the server has for people about its workers, until it ends."""
         assert self.child.stdout is not None
         while line := await asyncio.to_thread(self.child.stdout.readline):
             yield str(json.loads(line)["remark"])
@@ -85,10 +74,10 @@ class ServerProcess(Process):
     async def _next_line(self) -> str:
         assert self.child.stdout is not None
         try:
-            line = await asyncio.wait_for(asyncio.to_thread(self.child.stdout.readline), self.start_seconds)
+            line = await asyncio.wait_for(asyncio.to_thread(self.child.stdout.readline), START_SECONDS)
         except TimeoutError:
             raise ProcessError(
-                f"{self.name} doesn't listen after {self.start_seconds:g} s; see {self.log}"
+                f"{self.name} doesn't listen after {START_SECONDS:g} s; see {self.log}"
             ) from None
         if not line:
             await self.wait()
@@ -97,35 +86,37 @@ class ServerProcess(Process):
 
 
 def start_server(
-    store: str,
+    venue: OwnServer,
+    lineup: Lineup,
     *,
     tokens: Path,
     folder: Path,
     web: bool = False,
-    workers: int = 0,
-    cluster: ClusterTask | None = None,
     house: Sequence[tuple[str, str]] = (),
 ) -> ServerProcess:
-    """Start a game server with its workers on free loopback ports, with pages on another one if `web`.
+    """Start the game server of a run on a free port, with pages on another one if `web`.
 
-    `store` is a URL, `tokens` is the file of its tokens, `house` are reference bots that it plays itself, by
-    their names, and its output goes to `folder`. With `cluster`, its workers are on the nodes there.
+    Its workers start the bots of `lineup`. `tokens` is the file of its tokens, `house` are reference bots
+    that it plays itself, by their names, and its output goes to `folder`.
     """
     log = folder / SERVER_LOG
     environment = {
         "HAPPYCITY_SERVE_LISTEN": "127.0.0.1:0",
         "HAPPYCITY_SERVE_TOKENS": str(tokens),
-        "HAPPYCITY_SERVE_STORE": store,
+        "HAPPYCITY_SERVE_STORE": venue.store,
         "HAPPYCITY_SERVE_LOG": "json",
         "HAPPYCITY_SERVE_STOP_WITH_STDIN": "true",
         # The bots of the store's other tournaments are not connected.
         "HAPPYCITY_SERVE_RESUME_TOURNAMENTS": "false",
-        "HAPPYCITY_SERVE_WORKERS": str(workers),
-        # The run starts its bots once for each worker, so none of them is to connect to all.
+        "HAPPYCITY_SERVE_WORKERS": str(venue.workers),
         **({"HAPPYCITY_SERVE_WEB": "127.0.0.1:0"} if web else {}),
         **({"HAPPYCITY_SERVE_HOUSE": ",".join(map("=".join, house))} if house else {}),
+        **({"HAPPYCITY_SERVE_RAY": venue.ray} if venue.ray is not None else {}),
         **{name: value for name, value in os.environ.items() if name.startswith("PG")},
     }
+    if venue.ray not in (None, LOCAL_RAY):
+        # Workers on other machines join it over the network of the cluster, which Ray takes for trusted, too.
+        environment |= {"HAPPYCITY_SERVE_LISTEN": f"{EVERY_INTERFACE}:0", "HAPPYCITY_SERVE_INSECURE": "true"}
     with log.open("ab") as errors:
         child = Child.start(
             [sys.executable, "-m", "happycity_server"],
@@ -135,11 +126,8 @@ def start_server(
             stderr=errors,
         )
         server = ServerProcess("the server", child, log, errors.tell())
-    task = ""
-    if cluster is not None:
-        server.start_seconds, task = CLUSTER_SECONDS, cluster.model_dump_json()
     assert child.stdin is not None
     with suppress(BrokenPipeError):  # it has ended, which its exit status says
-        child.stdin.write(f"{task}\n".encode())
+        child.stdin.write(f"{lineup.json()}\n".encode())
         child.stdin.flush()
     return server

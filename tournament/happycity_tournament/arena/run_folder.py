@@ -30,7 +30,7 @@ TOKENS_FILE = "tokens.json"
 REPLAYS_FOLDER = "replays"
 """Where `happycity view` writes the pages of a run's games."""
 SERVER_FILE = "server.json"
-"""Where a run's own server and its workers are, with the organiser's token, as long as the run lasts."""
+"""Where a run's own server is, with the organiser's token, as long as the run lasts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,6 @@ class RemoteServer:
     address: str
     access: Access = field(default_factory=Access)
     """How it lets the organiser in."""
-    workers: tuple[str, ...] = ()
-    """Where bots that are started for a run's own server play too, each in a process of its own; "" for each
-    worker that has not come to listen."""
 
     @classmethod
     def of_run(cls, folder: Path) -> Self | None:
@@ -64,11 +61,7 @@ class RemoteServer:
         """
         try:
             content = json.loads((folder / SERVER_FILE).read_text(encoding="utf-8"))
-            return cls(
-                address=str(content["address"]),
-                access=Access(token=str(content["token"])),
-                workers=tuple(map(str, content["workers"])),
-            )
+            return cls(address=str(content["address"]), access=Access(token=str(content["token"])))
         except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):
             return None
 
@@ -76,7 +69,7 @@ class RemoteServer:
     def announced(self, folder: Path) -> Iterator[None]:
         """Let other commands of the same user find a run's own server while the context lasts."""
         path = folder / SERVER_FILE
-        content = {"address": self.address, "token": self.access.token, "workers": self.workers}
+        content = {"address": self.address, "token": self.access.token}
         _replace(path, json.dumps(content), mode=0o600)
         try:
             yield

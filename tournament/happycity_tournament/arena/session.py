@@ -18,8 +18,7 @@ from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.bot_logs import ServerNotes
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
-from happycity_tournament.arena.launch import Launch, Nodes, launch
-from happycity_tournament.arena.processes import SERVER_LOG
+from happycity_tournament.arena.launch import Launch, launch
 from happycity_tournament.arena.run_folder import (
     TOKENS_FILE,
     OwnServer,
@@ -95,11 +94,6 @@ class Arena:
     connection: Connection
     environment: Mapping[str, str]
     """How bots on this machine reach it."""
-    addresses: Sequence[str]
-    """Where they connect: to the server itself, and to each of its workers if a run has started it.
-
-    "" for each worker that has not come to listen; nobody plays there.
-    """
     tokens: BotTokens
     patience: float
     """Seconds for which it may be gone."""
@@ -107,7 +101,7 @@ class Arena:
     bots: list[Process] = field(default_factory=list)
     """The processes of bots that the session has started; they end with it."""
     commands: dict[str, Process] = field(default_factory=dict)
-    """Those of them that play one bot each at the server itself, by its name."""
+    """Those of them that play one bot each, by its name."""
     web: str = ""
     """Where the server's pages are, if it has some and belongs to the run."""
     observer: str = ""
@@ -124,33 +118,22 @@ class Arena:
             observer.remark(f"{name} connects with: {' '.join(map('='.join, variables.items()))}")
         tokens = self.tokens.of(lineup.started)
         if not self.bots:
-            for worker in range(len(self.addresses)):
-                self.bots.extend(
-                    start_all_reference_bots(
-                        lineup, worker, tokens=tokens, environment=self.environment, folder=folder
-                    )
-                )
+            self.bots += start_all_reference_bots(
+                lineup, tokens=tokens, environment=self.environment, folder=folder
+            )
         for bot in self.bots:
-            if isinstance(bot, ReferenceBots) and self.addresses[bot.worker]:
-                bot.connect(self.addresses[bot.worker])
-        if absent := [str(worker) for worker, address in enumerate(self.addresses) if not address]:
-            log = folder / SERVER_LOG
-            observer.remark(f"no games at workers that did not start: {', '.join(absent)} (see {log})")
+            if isinstance(bot, ReferenceBots):
+                bot.connect(self.environment["HAPPYCITY_SERVER"])
         for name, command in lineup.commands:
-            for worker, address in enumerate(self.addresses):
-                if not address:
-                    continue
-                bot = start_command(
-                    name,
-                    command,
-                    worker=worker,
-                    tokens=tokens,
-                    environment={**self.environment, "HAPPYCITY_SERVER": address},
-                    folder=folder,
-                    directory=lineup.directory,
-                )
-                self.bots.append(bot)
-                self.commands.setdefault(name, bot)
+            self.commands[name] = start_command(
+                name,
+                command,
+                tokens=tokens,
+                environment=self.environment,
+                folder=folder,
+                directory=lineup.directory,
+            )
+            self.bots.append(self.commands[name])
 
     async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
@@ -295,23 +278,22 @@ async def _arena(
 ) -> AsyncIterator[Arena]:
     """Give the server of a venue; a run's own one is started, and admits only this session and its bots.
 
-    On nodes of a cluster, a server that is started here starts the bots of `lineup`.
+    The workers of a server that is started here start the bots of `lineup`.
     """
     if isinstance(venue, RemoteServer):
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
             yield arena
         return
-    own = launched or _launch(venue, folder, lineup or Lineup(), web=web)
+    own = launched or launch(venue, folder, lineup or Lineup(), web=web, with_bots=False)
     remarking: asyncio.Task[None] | None = None
     try:
-        address = await own.server.address(observer.remark)
-        server = RemoteServer(address=address, access=Access(token=own.organiser), workers=own.server.workers)
+        address = await own.server.address()
+        server = RemoteServer(address=address, access=Access(token=own.organiser))
         with server.announced(folder):
             # Nobody starts it again if it ends.
             async with _remote_arena(server, own.tokens, stop_handlers, patience=0.0) as arena:
                 arena.bots.extend(own.reference_bots)
-                if venue.ray is not None:
-                    remarking = asyncio.create_task(_pass_on(own.server.remarks(), observer))
+                remarking = asyncio.create_task(_pass_on(own.server.remarks(), observer))
                 arena.web, arena.observer = own.server.web, own.observer
                 yield arena
     except UnavailableError as error:
@@ -321,16 +303,6 @@ async def _arena(
         await asyncio.gather(*(bots.stop() for bots in own.reference_bots))
         if remarking is not None:
             await remarking
-
-
-def _launch(venue: OwnServer, folder: Path, lineup: Lineup, *, web: bool) -> Launch:
-    if venue.ray is None:
-        return launch(venue.store, folder, web=web, workers=venue.workers)
-    from happycity_tournament.bots.cluster import check_ray  # noqa: PLC0415 - few runs do
-
-    check_ray()
-    nodes = Nodes(address=venue.ray, workers=venue.workers, lineup=lineup)
-    return launch(venue.store, folder, web=web, nodes=nodes)
 
 
 async def _pass_on(remarks: AsyncIterator[str], observer: Observer) -> None:
@@ -346,7 +318,6 @@ async def _remote_arena(
         arena = Arena(
             connection=connection,
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
-            addresses=(server.address, *server.workers),
             tokens=tokens,
             patience=patience,
             stop_handlers=stop_handlers,

@@ -6,12 +6,16 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from happycity import ConfigError
 from happycity.match import REFERENCE_BOTS, check_bot_name, check_reference_bot
 from happycity_tournament.config import check_bots
+
+LOCAL_RAY = "local"
+"""The Ray cluster of this machine alone that is started for a server and ends with it."""
 
 
 class BotEntry(BaseModel):
@@ -121,6 +125,15 @@ class Lineup:
     def without_bot(self, name: str) -> Lineup:
         """Return the lineup without a bot."""
         return replace(self, bots=tuple(bot for bot in self.bots if bot.name != name))
+
+    def json(self) -> str:
+        """Return the lineup as JSON, which `of` reads."""
+        return TypeAdapter(Lineup).dump_json(self).decode()
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read what `json` wrote."""
+        return TypeAdapter(cls).validate_json(text)
 
     def check(self) -> None:
         """Refuse a lineup that can't be started: with a name twice, or a program that isn't there."""

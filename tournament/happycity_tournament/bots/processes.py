@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,9 +103,6 @@ class Process:
 class ReferenceBots(Process):
     """A process of reference bots, which end with this one unless they are connected."""
 
-    worker: int = 0
-    """The worker that they play at, from 1; 0: the server itself."""
-
     def connect(self, address: str) -> None:
         """Let the bots connect to a server."""
         assert self.child.stdin is not None
@@ -115,107 +112,62 @@ class ReferenceBots(Process):
 
 
 def start_all_reference_bots(
-    lineup: Lineup,
-    worker: int = 0,
-    *,
-    tokens: Mapping[str, str],
-    environment: Mapping[str, str],
-    folder: Path,
+    lineup: Lineup, *, tokens: Mapping[str, str], environment: Mapping[str, str], folder: Path
 ) -> list[ReferenceBots]:
-    """Start the reference bots of a lineup, divided among its processes, for a worker; 0: for the server."""
+    """Start the reference bots of a lineup, divided among its processes."""
     shares = [lineup.reference_bots[number :: lineup.processes] for number in range(lineup.processes)]
     return [
-        start_reference_bots(
-            share, number=number, worker=worker, tokens=tokens, environment=environment, folder=folder
-        )
+        start_reference_bots(share, number=number, tokens=tokens, environment=environment, folder=folder)
         for number, share in enumerate(shares, start=1)
         if share
     ]
-
-
-def start_all_bots(
-    lineup: Lineup, *, worker: int, tokens: Mapping[str, str], address: str, folder: Path
-) -> Iterator[Process]:
-    """Start the reference bots and the commands of a lineup for a worker; yield each process."""
-    environment = {"HAPPYCITY_SERVER": address}
-    for bots in start_all_reference_bots(
-        lineup, worker, tokens=tokens, environment=environment, folder=folder
-    ):
-        bots.connect(address)
-        yield bots
-    for name, command in lineup.commands:
-        yield start_command(
-            name,
-            command,
-            worker=worker,
-            tokens=tokens,
-            environment=environment,
-            folder=folder,
-            directory=lineup.directory,
-        )
 
 
 def start_reference_bots(
     bots: Sequence[tuple[str, str]],
     *,
     number: int,
-    worker: int = 0,
     tokens: Mapping[str, str],
     environment: Mapping[str, str],
     folder: Path,
 ) -> ReferenceBots:
     """Start reference bots, names and bots, together in one process: the one of this number, from 1.
 
-    They play at a worker, or at the server itself if that is 0.
-
     They begin to import what they need, and connect when `connect` tells them where.
     """
     names = [name for name, _ in bots]
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     own = {name: tokens[name] for name in names if name in tokens}
-    process = ReferenceBots.start_bot(
-        f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more}){_at(worker)}",
+    return ReferenceBots.start_bot(
+        f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more})",
         [
             *(sys.executable, "-m", "happycity_bots"),
             *(f"{name}={bot}" for name, bot in bots),
         ],
         stdin=subprocess.PIPE,
-        log=_log(folder, "bots" if number == 1 else f"bots-{number}", worker),
+        log=folder / ("bots.log" if number == 1 else f"bots-{number}.log"),
         environment={**environment, **({TOKENS_VARIABLE: format_tokens(own)} if own else {})},
     )
-    process.worker = worker
-    return process
 
 
 def start_command(
     name: str,
     command: str,
     *,
-    worker: int = 0,
     tokens: Mapping[str, str],
     environment: Mapping[str, str],
     folder: Path,
     directory: Path,
 ) -> Process:
-    """Start a program that plays under a name, at a worker or, if that is 0, at the server itself.
+    """Start a program that plays under a name.
 
     Its environment has what it needs to connect.
     """
     own = {"HAPPYCITY_NAME": name, **({"HAPPYCITY_TOKEN": tokens[name]} if name in tokens else {})}
     return Process.start_bot(
-        f"bot {name}{_at(worker)}",
+        f"bot {name}",
         words_of(command),
-        log=_log(folder, f"bot-{name}", worker),
+        log=folder / f"bot-{name}.log",
         environment={**environment, **own},
         directory=directory,
     )
-
-
-def _at(worker: int) -> str:
-    """Return what tells the bots of a worker from those of the others, for people."""
-    return f" at worker {worker}" if worker else ""
-
-
-def _log(folder: Path, name: str, worker: int) -> Path:
-    """Return the file for the output of bots; those of each worker have their own."""
-    return folder / (f"{name}.worker-{worker}.log" if worker else f"{name}.log")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from happycity_tournament.arena.launch import Nodes, default_workers, launch
+from happycity_tournament.arena.launch import default_workers, launch
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
 from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.options import check_output
@@ -24,35 +24,16 @@ def start(config: TournamentConfig, lineup: Lineup, settings: PlaySettings) -> S
     lineup.check()
     schedule = schedule_of(config)
     check_output("--json", settings.json_file)
-    if settings.ray is not None:
-        from happycity_tournament.bots.cluster import check_ray  # noqa: PLC0415 - few runs have one
-
-        check_ray()
     folder = new_folder()
     if settings.server is not None:
         venue: OwnServer | RemoteServer = RemoteServer(address=settings.server, access=settings.access)
         launched = None
     else:
-        store = settings.store or own_store(folder)
-        nodes, workers = None, settings.workers
-        if settings.ray is not None:
-            nodes = Nodes(
-                address=settings.ray,
-                workers=workers or 0,
-                most_workers=max(1, schedule.total_games // config.concurrency),
-                lineup=lineup,
-            )
-        elif workers is None:
+        workers = settings.workers
+        if workers is None and settings.ray is None:
             workers = default_workers(lineup, schedule.total_games, config.concurrency)
-        venue = OwnServer(store=store, workers=workers or 0, ray=settings.ray)
-        launched = launch(
-            store,
-            folder,
-            lineup,
-            web=settings.web,
-            workers=0 if nodes is not None else venue.workers,
-            nodes=nodes,
-        )
+        venue = OwnServer(store=settings.store or own_store(folder), workers=workers or 0, ray=settings.ray)
+        launched = launch(venue, folder, lineup, web=settings.web)
 
     from happycity_tournament.cli.play import play  # noqa: PLC0415 - while the others import what they need
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -12,7 +12,7 @@ import numpy as np
 from happycity.rules.shuffling import shuffled
 from happycity_tournament.ladder.beliefs import Beliefs
 from happycity_tournament.ladder.config import Board, LadderConfig
-from happycity_tournament.ratings.columns import Flags, Floats, Ints
+from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 EXPLORING = 0.25
@@ -37,8 +37,6 @@ class Entrant:
     """Deals that it could begin now."""
     waiting_since: float
     """Since when it has this room, in Unix time."""
-    places: Set[int] = frozenset({0})
-    """The numbers of the places where it is connected: a deal needs one that all its bots have."""
     wanted: Mapping[str, int] = field(default_factory=dict)
     """Rated deals that its owner asked for, by board."""
 
@@ -122,11 +120,6 @@ class _Call:
         self._owners: Ints = np.array([owners[each.owner] for each in self._entrants], dtype=np.int64)
         self._house = np.array([each.house for each in self._entrants], dtype=bool)
         self._room: Ints = np.array([each.room for each in self._entrants], dtype=np.int64)
-        numbers = sorted(set[int]().union(*(each.places for each in self._entrants)))
-        self._places: Flags = np.array(
-            [[number in each.places for number in numbers] for each in self._entrants], dtype=bool
-        ).reshape(len(self._entrants), len(numbers))
-        self._are_apart = not self._places.all()  # else nobody needs to look at places
         self._wanted = [dict(each.wanted) for each in self._entrants]
         doubt = sum(
             (np.diag(joint.covariance) for joint in self._joints.values()), np.zeros(len(self._entrants))
@@ -193,14 +186,8 @@ class _Call:
         guests = np.where(free & ~self._house, np.ones_like(value) if exploring else value, 0.0)
         guests[self._owners == self._owners[head]] = 0.0
         house = np.where(free & self._house, value, 0.0)
-        places = np.flatnonzero(self._places[head])
-        if self._are_apart:
-            places = self._full_places(places, guests, house, board.players - 1)
         members = [head]
         while len(members) < board.players:
-            if self._are_apart:
-                elsewhere = ~self._places[:, places].any(axis=1)
-                guests[elsewhere] = house[elsewhere] = 0.0
             last = len(members) == board.players - 1
             chosen = self._draw(house) if last and with_house else None
             chosen = self._draw(guests) if chosen is None else chosen
@@ -208,26 +195,9 @@ class _Call:
             if chosen is None:
                 return None
             members.append(chosen)
-            places = places[self._places[chosen, places]]
             house[chosen] = 0.0
             guests[self._owners == self._owners[chosen]] = 0.0
         return members
-
-    def _full_places(self, places: Ints, guests: Floats, house: Floats, others: int) -> Ints:
-        """Return those of `places` where so many others can sit at a table.
-
-        Whichever of these sits down, the rest is still there at each place that is left.
-        """
-        return np.array(
-            [
-                place
-                for place in places
-                if len(set(self._owners[(guests > 0) & self._places[:, place]]))
-                + np.count_nonzero((house > 0) & self._places[:, place])
-                >= others
-            ],
-            dtype=np.int64,
-        )
 
     def _values(self, head: int, board: Board) -> Floats:
         """Return how much a game against each one would tell about their order.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
@@ -34,9 +34,12 @@ NAMES_SHOWN = 10
 class MatchHost(Protocol):
     """Plays matches between bots."""
 
+    change_listeners: list[Callable[[], None]]
+    """Are called when places come or go, and perhaps at other times."""
+
     @property
     def places(self) -> int:
-        """How many places play side by side, each as many games at once as the tournament allows."""
+        """How many places play side by side now, each as many games at once as the tournament allows."""
 
     async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
         """Wait until all `bots` are there, at most `seconds`; return those missing."""
@@ -245,20 +248,39 @@ class TournamentRun:
             raise group.exceptions[0] from None
 
     async def _play_stage(self) -> None:
-        """Play the missing games of a stage, many at once: by tasks that each play one after the other."""
-        missing = self._missing.fixtures()
-        async with asyncio.TaskGroup() as players:
-            for _ in range(self.status.config.concurrency * self._host.places):
-                fixture = self._next(missing)
-                if fixture is None:
-                    break
-                players.create_task(self._play_in_turn(fixture, missing))
+        """Play the missing games of a stage, as many at once as there is room for at the host's places."""
+        missing, playing = self._missing.fixtures(), 0
 
-    async def _play_in_turn(self, fixture: Fixture | None, missing: Iterator[Fixture]) -> None:
-        """Play a game, and as long as games are missing, one after the other."""
-        while fixture is not None:
-            await self._play(fixture)
-            fixture = self._next(missing)
+        def room() -> int:
+            return self.status.config.concurrency * self._host.places - playing  # places come and go
+
+        def fill() -> None:
+            nonlocal playing
+            while room() > 0 and (fixture := self._next(missing)) is not None:
+                playing += 1
+                players.create_task(play_in_turn(fixture))
+
+        def fill_new_places() -> None:
+            if playing:
+                fill()
+
+        async def play_in_turn(fixture: Fixture | None) -> None:
+            nonlocal playing
+            try:
+                while fixture is not None:
+                    await self._play(fixture)
+                    fixture = self._next(missing) if room() >= 0 else None
+            except BaseException:
+                playing = 0  # nothing more begins, as all others are cancelled
+                raise
+            playing -= 1
+
+        self._host.change_listeners.append(fill_new_places)
+        try:
+            async with asyncio.TaskGroup() as players:
+                fill()
+        finally:
+            self._host.change_listeners.remove(fill_new_places)
 
     def _next(self, missing: Iterator[Fixture]) -> Fixture | None:
         """Take the next game, which has to be played then; None if there is none, or it may not begin."""

@@ -23,63 +23,41 @@ _sym_db = _symbol_database.Default()
 
 
 from happycity.tournament.v1beta1 import tournament_service_pb2 as happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2
-from happycity.v1 import bot_service_pb2 as happycity_dot_v1_dot_bot__service__pb2
 from happycity.v1 import game_pb2 as happycity_dot_v1_dot_game__pb2
 from happycity.v1 import match_pb2 as happycity_dot_v1_dot_match__pb2
-from happycity.v1 import play_service_pb2 as happycity_dot_v1_dot_play__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(happycity/worker/v1/worker_service.proto\x12\x13happycity.worker.v1\x1a\x35happycity/tournament/v1beta1/tournament_service.proto\x1a\x1ehappycity/v1/bot_service.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\x1a\x1fhappycity/v1/play_service.proto\"\xab\x02\n\x0bWorkRequest\x12+\n\x05\x63hunk\x18\x01 \x01(\x0b\x32\x1a.happycity.worker.v1.ChunkH\x00\x12\x41\n\x10\x64isqualification\x18\x02 \x01(\x0b\x32%.happycity.worker.v1.DisqualificationH\x00\x12\x16\n\x0c\x64rop_waiting\x18\x03 \x01(\x03H\x00\x12+\n\x05\x63lose\x18\x04 \x01(\x0b\x32\x1a.happycity.worker.v1.CloseH\x00\x12\x30\n\x08void_all\x18\x05 \x01(\x0b\x32\x1c.happycity.worker.v1.VoidAllH\x00\x12-\n\x06notice\x18\x06 \x01(\x0b\x32\x1b.happycity.worker.v1.NoticeH\x00\x42\x06\n\x04task\"\xee\x01\n\x05\x43hunk\x12\x15\n\rtournament_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12/\n\x0ctime_control\x18\x03 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x04 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x14\n\x0c\x64isqualified\x18\x05 \x03(\t\x12(\n\x05games\x18\x06 \x03(\x0b\x32\x19.happycity.worker.v1.Game\"L\n\x04Game\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x11\n\tdeal_seed\x18\x02 \x01(\x04\x12\x0c\n\x04\x62ots\x18\x03 \x03(\t\x12\x11\n\tbot_seeds\x18\x04 \x03(\x04\"D\n\x10\x44isqualification\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x15\n\rtournament_id\x18\x02 \x01(\x03\x12\x0c\n\x04text\x18\x03 \x01(\t\"K\n\x06Notice\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12&\n\x04kind\x18\x02 \x01(\x0e\x32\x18.happycity.v1.NoticeKind\x12\x0c\n\x04text\x18\x03 \x01(\t\"\x1e\n\x05\x43lose\x12\x15\n\rgrace_seconds\x18\x01 \x01(\x01\"\t\n\x07VoidAll\"\xc5\x02\n\x0cWorkResponse\x12\x34\n\x08\x66inished\x18\x01 \x03(\x0b\x32\".happycity.worker.v1.FinishedMatch\x12\x30\n\x06voided\x18\x02 \x03(\x0b\x32 .happycity.worker.v1.VoidedMatch\x12\x30\n\tincidents\x18\x03 \x03(\x0b\x32\x1d.happycity.worker.v1.Incident\x12&\n\x04\x62ots\x18\x04 \x03(\x0b\x32\x18.happycity.worker.v1.Bot\x12\x11\n\tbots_gone\x18\x05 \x03(\t\x12/\n\x07matches\x18\x06 \x03(\x0b\x32\x1e.happycity.worker.v1.OpenMatch\x12/\n\x08\x63ounters\x18\x07 \x01(\x0b\x32\x1d.happycity.worker.v1.Counters\"\xa7\x01\n\rFinishedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12)\n\x06result\x18\x02 \x01(\x0b\x32\x19.happycity.v1.MatchResult\x12\x11\n\tdecisions\x18\x03 \x01(\r\x12\x12\n\nstarted_at\x18\x04 \x01(\x01\x12\x13\n\x0b\x66inished_at\x18\x05 \x01(\x01\x12\x0e\n\x06record\x18\x06 \x01(\x0c\x12\r\n\x05moves\x18\x07 \x01(\r\"I\n\x0bVoidedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06reason\x18\x02 \x01(\x0e\x32\x18.happycity.v1.VoidReason\"`\n\x08Incident\x12\x15\n\rtournament_id\x18\x01 \x01(\x03\x12=\n\x08incident\x18\x02 \x01(\x0b\x32+.happycity.tournament.v1beta1.MatchIncident\"k\n\x03\x42ot\x12\'\n\x03\x62ot\x18\x01 \x01(\x0b\x32\x1a.happycity.v1.ConnectedBot\x12;\n\x08\x61\x63tivity\x18\x02 \x01(\x0b\x32).happycity.tournament.v1beta1.BotActivity\"X\n\tOpenMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x17\n\nstarted_at\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x11\n\tdecisions\x18\x03 \x01(\rB\r\n\x0b_started_at\"\xd3\x05\n\x08\x43ounters\x12\x17\n\x0fmatches_started\x18\x01 \x01(\x03\x12\x18\n\x10matches_finished\x18\x02 \x01(\x03\x12H\n\x0ematches_voided\x18\x03 \x03(\x0b\x32\x30.happycity.worker.v1.Counters.MatchesVoidedEntry\x12\x11\n\tdecisions\x18\x04 \x01(\x03\x12\x14\n\x0cthink_counts\x18\x05 \x03(\x03\x12\x10\n\x08think_us\x18\x06 \x01(\x03\x12;\n\x07strikes\x18\x07 \x03(\x0b\x32*.happycity.worker.v1.Counters.StrikesEntry\x12=\n\x08\x66orfeits\x18\x08 \x03(\x0b\x32+.happycity.worker.v1.Counters.ForfeitsEntry\x12\x16\n\x0estreams_opened\x18\t \x01(\x03\x12\x17\n\x0fstreams_resumed\x18\n \x01(\x03\x12\x1a\n\x12streams_taken_over\x18\x0b \x01(\x03\x12\x14\n\x0cstreams_lost\x18\x0c \x01(\x03\x12\x12\n\nbots_asked\x18\r \x01(\x03\x12\x11\n\toverloads\x18\x0e \x01(\x03\x12\x18\n\x10overload_seconds\x18\x0f \x01(\x01\x12\x19\n\x11outbox_high_water\x18\x10 \x01(\x03\x12\x12\n\nlag_counts\x18\x11 \x03(\x03\x12\x13\n\x0blag_seconds\x18\x12 \x01(\x01\x12\x14\n\x0coutbox_bytes\x18\x13 \x01(\x03\x1a\x34\n\x12MatchesVoidedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x1a.\n\x0cStrikesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\x1a/\n\rForfeitsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"%\n\x11WatchMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x03\"&\n\x12WatchMatchResponse\x12\x10\n\x08response\x18\x01 \x01(\x0c\x32\xc1\x01\n\rWorkerService\x12O\n\x04Work\x12 .happycity.worker.v1.WorkRequest\x1a!.happycity.worker.v1.WorkResponse(\x01\x30\x01\x12_\n\nWatchMatch\x12&.happycity.worker.v1.WatchMatchRequest\x1a\'.happycity.worker.v1.WatchMatchResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(happycity/worker/v1/worker_service.proto\x12\x13happycity.worker.v1\x1a\x35happycity/tournament/v1beta1/tournament_service.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xd0\x02\n\x0bWorkRequest\x12)\n\x05hello\x18\x01 \x01(\x0b\x32\x1a.happycity.worker.v1.Hello\x12\x34\n\x08\x66inished\x18\x02 \x03(\x0b\x32\".happycity.worker.v1.FinishedMatch\x12\x30\n\x06voided\x18\x03 \x03(\x0b\x32 .happycity.worker.v1.VoidedMatch\x12\x30\n\tincidents\x18\x04 \x03(\x0b\x32\x1d.happycity.worker.v1.Incident\x12\'\n\x04\x62ots\x18\x05 \x01(\x0b\x32\x19.happycity.worker.v1.Bots\x12/\n\x07matches\x18\x06 \x03(\x0b\x32\x1e.happycity.worker.v1.OpenMatch\x12\x15\n\x08\x63ounters\x18\x07 \x01(\x0cH\x00\x88\x01\x01\x42\x0b\n\t_counters\"&\n\x05Hello\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\"\xb1\x01\n\rFinishedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12)\n\x06result\x18\x02 \x01(\x0b\x32\x19.happycity.v1.MatchResult\x12\x17\n\x0f\x64\x65\x63isions_asked\x18\x03 \x01(\r\x12\x11\n\tdecisions\x18\x04 \x01(\r\x12\x12\n\nstarted_at\x18\x05 \x01(\x01\x12\x13\n\x0b\x66inished_at\x18\x06 \x01(\x01\x12\x0e\n\x06record\x18\x07 \x01(\x0c\"I\n\x0bVoidedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06reason\x18\x02 \x01(\x0e\x32\x18.happycity.v1.VoidReason\"`\n\x08Incident\x12\x15\n\rtournament_id\x18\x01 \x01(\x03\x12=\n\x08incident\x18\x02 \x01(\x0b\x32+.happycity.tournament.v1beta1.MatchIncident\"C\n\x04\x42ots\x12;\n\x08\x61\x63tivity\x18\x01 \x03(\x0b\x32).happycity.tournament.v1beta1.BotActivity\"X\n\tOpenMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x17\n\nstarted_at\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x11\n\tdecisions\x18\x03 \x01(\rB\r\n\x0b_started_at\"\xee\x01\n\x0cWorkResponse\x12\x35\n\nconditions\x18\x01 \x01(\x0b\x32\x1f.happycity.worker.v1.ConditionsH\x00\x12+\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x1a.happycity.worker.v1.ChunkH\x00\x12\x41\n\x10\x64isqualification\x18\x03 \x01(\x0b\x32%.happycity.worker.v1.DisqualificationH\x00\x12\x16\n\x0c\x64rop_waiting\x18\x04 \x01(\x03H\x00\x12\x17\n\rclose_seconds\x18\x05 \x01(\x01H\x00\x42\x06\n\x04task\".\n\nConditions\x12\x10\n\x08settings\x18\x01 \x01(\t\x12\x0e\n\x06lineup\x18\x02 \x01(\t\"\xee\x01\n\x05\x43hunk\x12\x15\n\rtournament_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12/\n\x0ctime_control\x18\x03 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x04 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x14\n\x0c\x64isqualified\x18\x05 \x03(\t\x12(\n\x05games\x18\x06 \x03(\x0b\x32\x19.happycity.worker.v1.Game\"d\n\x04Game\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x11\n\tdeal_seed\x18\x02 \x01(\x04\x12\x0c\n\x04\x62ots\x18\x03 \x03(\t\x12\x11\n\tbot_seeds\x18\x04 \x03(\x04\x12\x16\n\x0eladder_deal_id\x18\x05 \x01(\x03\"D\n\x10\x44isqualification\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x15\n\rtournament_id\x18\x02 \x01(\x03\x12\x0c\n\x04text\x18\x03 \x01(\t2`\n\rWorkerService\x12O\n\x04Work\x12 .happycity.worker.v1.WorkRequest\x1a!.happycity.worker.v1.WorkResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.worker.v1.worker_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_COUNTERS_MATCHESVOIDEDENTRY']._loaded_options = None
-  _globals['_COUNTERS_MATCHESVOIDEDENTRY']._serialized_options = b'8\001'
-  _globals['_COUNTERS_STRIKESENTRY']._loaded_options = None
-  _globals['_COUNTERS_STRIKESENTRY']._serialized_options = b'8\001'
-  _globals['_COUNTERS_FORFEITSENTRY']._loaded_options = None
-  _globals['_COUNTERS_FORFEITSENTRY']._serialized_options = b'8\001'
-  _globals['_WORKREQUEST']._serialized_start=237
-  _globals['_WORKREQUEST']._serialized_end=536
-  _globals['_CHUNK']._serialized_start=539
-  _globals['_CHUNK']._serialized_end=777
-  _globals['_GAME']._serialized_start=779
-  _globals['_GAME']._serialized_end=855
-  _globals['_DISQUALIFICATION']._serialized_start=857
-  _globals['_DISQUALIFICATION']._serialized_end=925
-  _globals['_NOTICE']._serialized_start=927
-  _globals['_NOTICE']._serialized_end=1002
-  _globals['_CLOSE']._serialized_start=1004
-  _globals['_CLOSE']._serialized_end=1034
-  _globals['_VOIDALL']._serialized_start=1036
-  _globals['_VOIDALL']._serialized_end=1045
-  _globals['_WORKRESPONSE']._serialized_start=1048
-  _globals['_WORKRESPONSE']._serialized_end=1373
-  _globals['_FINISHEDMATCH']._serialized_start=1376
-  _globals['_FINISHEDMATCH']._serialized_end=1543
-  _globals['_VOIDEDMATCH']._serialized_start=1545
-  _globals['_VOIDEDMATCH']._serialized_end=1618
-  _globals['_INCIDENT']._serialized_start=1620
-  _globals['_INCIDENT']._serialized_end=1716
-  _globals['_BOT']._serialized_start=1718
-  _globals['_BOT']._serialized_end=1825
-  _globals['_OPENMATCH']._serialized_start=1827
-  _globals['_OPENMATCH']._serialized_end=1915
-  _globals['_COUNTERS']._serialized_start=1918
-  _globals['_COUNTERS']._serialized_end=2641
-  _globals['_COUNTERS_MATCHESVOIDEDENTRY']._serialized_start=2492
-  _globals['_COUNTERS_MATCHESVOIDEDENTRY']._serialized_end=2544
-  _globals['_COUNTERS_STRIKESENTRY']._serialized_start=2546
-  _globals['_COUNTERS_STRIKESENTRY']._serialized_end=2592
-  _globals['_COUNTERS_FORFEITSENTRY']._serialized_start=2594
-  _globals['_COUNTERS_FORFEITSENTRY']._serialized_end=2641
-  _globals['_WATCHMATCHREQUEST']._serialized_start=2643
-  _globals['_WATCHMATCHREQUEST']._serialized_end=2680
-  _globals['_WATCHMATCHRESPONSE']._serialized_start=2682
-  _globals['_WATCHMATCHRESPONSE']._serialized_end=2720
-  _globals['_WORKERSERVICE']._serialized_start=2723
-  _globals['_WORKERSERVICE']._serialized_end=2916
+  _globals['_WORKREQUEST']._serialized_start=172
+  _globals['_WORKREQUEST']._serialized_end=508
+  _globals['_HELLO']._serialized_start=510
+  _globals['_HELLO']._serialized_end=548
+  _globals['_FINISHEDMATCH']._serialized_start=551
+  _globals['_FINISHEDMATCH']._serialized_end=728
+  _globals['_VOIDEDMATCH']._serialized_start=730
+  _globals['_VOIDEDMATCH']._serialized_end=803
+  _globals['_INCIDENT']._serialized_start=805
+  _globals['_INCIDENT']._serialized_end=901
+  _globals['_BOTS']._serialized_start=903
+  _globals['_BOTS']._serialized_end=970
+  _globals['_OPENMATCH']._serialized_start=972
+  _globals['_OPENMATCH']._serialized_end=1060
+  _globals['_WORKRESPONSE']._serialized_start=1063
+  _globals['_WORKRESPONSE']._serialized_end=1301
+  _globals['_CONDITIONS']._serialized_start=1303
+  _globals['_CONDITIONS']._serialized_end=1349
+  _globals['_CHUNK']._serialized_start=1352
+  _globals['_CHUNK']._serialized_end=1590
+  _globals['_GAME']._serialized_start=1592
+  _globals['_GAME']._serialized_end=1692
+  _globals['_DISQUALIFICATION']._serialized_start=1694
+  _globals['_DISQUALIFICATION']._serialized_end=1762
+  _globals['_WORKERSERVICE']._serialized_start=1764
+  _globals['_WORKERSERVICE']._serialized_end=1860
 # @@protoc_insertion_point(module_scope)

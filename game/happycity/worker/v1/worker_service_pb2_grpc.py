@@ -26,7 +26,8 @@ if _version_not_supported:
 
 
 class WorkerServiceStub:
-    """A process that plays matches for a server, its parent, and keeps nothing.
+    """What a server offers to workers: processes that join it, play matches for it with bots beside them, and keep
+    nothing.
     """
 
     def __init__(self, channel):
@@ -40,27 +41,17 @@ class WorkerServiceStub:
                 request_serializer=happycity_dot_worker_dot_v1_dot_worker__service__pb2.WorkRequest.SerializeToString,
                 response_deserializer=happycity_dot_worker_dot_v1_dot_worker__service__pb2.WorkResponse.FromString,
                 _registered_method=True)
-        self.WatchMatch = channel.unary_stream(
-                '/happycity.worker.v1.WorkerService/WatchMatch',
-                request_serializer=happycity_dot_worker_dot_v1_dot_worker__service__pb2.WatchMatchRequest.SerializeToString,
-                response_deserializer=happycity_dot_worker_dot_v1_dot_worker__service__pb2.WatchMatchResponse.FromString,
-                _registered_method=True)
 
 
 class WorkerServiceServicer:
-    """A process that plays matches for a server, its parent, and keeps nothing.
+    """What a server offers to workers: processes that join it, play matches for it with bots beside them, and keep
+    nothing.
     """
 
     def Work(self, request_iterator, context):
-        """Plays for the parent as long as the stream lasts. What is asked for happens in the order of the messages;
-        when the parent ends its side, the worker voids what it plays and ends.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def WatchMatch(self, request, context):
-        """Sends the steps of a match that waits or runs, from the first one on, until it is over.
+        """Joins the server. The worker's first message is its hello, the server's first one has the conditions. The
+        worker plays what it is asked for, in the order of the messages, until the stream ends; then it gives up
+        what it still plays. It ends its side when it was asked to close and has reported all that was played.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -74,11 +65,6 @@ def add_WorkerServiceServicer_to_server(servicer, server):
                     request_deserializer=happycity_dot_worker_dot_v1_dot_worker__service__pb2.WorkRequest.FromString,
                     response_serializer=happycity_dot_worker_dot_v1_dot_worker__service__pb2.WorkResponse.SerializeToString,
             ),
-            'WatchMatch': grpc.unary_stream_rpc_method_handler(
-                    servicer.WatchMatch,
-                    request_deserializer=happycity_dot_worker_dot_v1_dot_worker__service__pb2.WatchMatchRequest.FromString,
-                    response_serializer=happycity_dot_worker_dot_v1_dot_worker__service__pb2.WatchMatchResponse.SerializeToString,
-            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'happycity.worker.v1.WorkerService', rpc_method_handlers)
@@ -88,7 +74,8 @@ def add_WorkerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class WorkerService:
-    """A process that plays matches for a server, its parent, and keeps nothing.
+    """What a server offers to workers: processes that join it, play matches for it with bots beside them, and keep
+    nothing.
     """
 
     @staticmethod
@@ -108,33 +95,6 @@ class WorkerService:
             '/happycity.worker.v1.WorkerService/Work',
             happycity_dot_worker_dot_v1_dot_worker__service__pb2.WorkRequest.SerializeToString,
             happycity_dot_worker_dot_v1_dot_worker__service__pb2.WorkResponse.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def WatchMatch(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_stream(
-            request,
-            target,
-            '/happycity.worker.v1.WorkerService/WatchMatch',
-            happycity_dot_worker_dot_v1_dot_worker__service__pb2.WatchMatchRequest.SerializeToString,
-            happycity_dot_worker_dot_v1_dot_worker__service__pb2.WatchMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,537 @@
+"""The stream between a server and a worker: `WorkerService` at the server, `ServerLink` at the worker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import asynccontextmanager, suppress
+from importlib.metadata import version
+from typing import Any, TypeAlias
+
+import grpc
+import structlog
+from pydantic import TypeAdapter
+
+from happycity import Deal, Incident, VoidReason
+from happycity.match import one_line
+from happycity.text.plural import plural
+from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
+from happycity.wire.match import (
+    failure_policy_message,
+    failure_policy_of,
+    incident_message,
+    result_message,
+    result_of,
+    time_control_message,
+    time_control_of,
+    void_reason_number,
+    void_reason_of,
+)
+from happycity.wire.messages import config_message, config_of
+from happycity.worker.v1 import worker_service_pb2 as pb
+from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
+from happycity_server.errors import ApiError, Reason
+from happycity_server.places.bots import activity_message
+from happycity_server.play.counters import Counters
+from happycity_server.play.lobby import Lobby
+from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
+from happycity_tournament.running.codec import timestamp
+from happycity_tournament.storage.packing import pack
+
+VERSION = version("happycity")
+CHECK_SECONDS = 1.0
+SILENT_CHECKS = 15
+"""A worker of which nothing came between so many checks is taken for dead."""
+START_SECONDS = 10.0
+"""How long the workers of a server and their bots may take to start before tournaments begin without them."""
+GATHER_SECONDS = 0.02
+"""How long what has happened at a worker gathers before it is sent."""
+REPORT_SECONDS = 0.5
+"""How often the server gets the states of bots and matches, and the counters."""
+
+_log = structlog.get_logger()
+_counters = TypeAdapter(Counters)
+WorkContext = grpc.aio.ServicerContext[pb.WorkRequest, pb.WorkResponse]
+WorkCall = grpc.aio.StreamStreamCall[pb.WorkRequest, pb.WorkResponse]
+
+
+def match_incident(match: Match, incident: Incident, moment: float) -> MatchIncident:
+    """Write what went wrong in a match at a moment, Unix time in seconds."""
+    return MatchIncident(
+        match_id=match.match_id,
+        bot=match.bots[incident.seat],
+        time=timestamp(moment),
+        round=match.referee.round_of(incident.decision_id) or None,
+        incident=incident_message(incident),
+    )
+
+
+# The server's end ------------------------------------------------------------------------------------------
+
+
+class WorkerLostError(Exception):
+    """A worker was lost before a match was over."""
+
+
+class Worker:
+    """A worker that has joined, as its server sees it: a place where matches are played, as a lobby is."""
+
+    def __init__(self, service: WorkerService, name: str, conditions: pb.Conditions) -> None:
+        self.name = name
+        self.matches: dict[int, OpenMatch] = {}
+        """Matches that it plays, or that are being stored, by id."""
+        self.bots: dict[str, BotActivity] = {}
+        """What its bots do, by name."""
+        self.counters = Counters()
+        """What it has counted since it joined."""
+        self._service = service
+        self._tasks = deque([pb.WorkResponse(conditions=conditions)])
+        self._changed = asyncio.Event()  # there is something to send
+        self._terms: object = None  # those of the last chunk
+        self._heard = 0  # messages
+        self.is_ready = False
+        """Whether all its bots have been connected."""
+        self._lost = self._closing = False
+
+    def is_connected(self, bot: str) -> bool:
+        """Return whether a bot is connected to the worker."""
+        return bot in self.bots and self.bots[bot].connected
+
+    def create(self, spec: MatchSpec, match_id: int) -> OpenMatch:
+        """Set up a match; `played` begins it."""
+        return OpenMatch(match_id, spec, created_at=self._service.unix_clock())
+
+    @asynccontextmanager
+    async def played(self, match: OpenMatch) -> AsyncIterator[None]:
+        """Have a match played, and wait until it is over.
+
+        The match stays in `matches` while the context lasts, so that it can be stored before it is removed.
+
+        Raises:
+            WorkerLostError: the worker was lost before that.
+        """
+        self.matches[match.match_id] = match
+        try:
+            if self._closing:
+                match.void(VoidReason.SHUTDOWN)
+            elif not self._lost:
+                self._begin(match)
+                await asyncio.wait((match.over,))
+            if self._lost and not self._closing and match.state is not MatchState.FINISHED:
+                match.void(VoidReason.SERVER_ERROR)
+                raise WorkerLostError
+            yield
+        finally:
+            match.void(VoidReason.STOPPED)  # if it was given up
+            del self.matches[match.match_id]
+            match.closed.set()
+            self._service.on_match_over()
+
+    def _begin(self, match: OpenMatch) -> None:
+        """Send a match; those with the same terms that are begun together are sent together."""
+        spec, last = match.spec, self._tasks[-1] if self._tasks else None
+        terms = spec.tournament_id, spec.deal.config, spec.time, spec.policy, spec.disqualified
+        if last is None or last.WhichOneof("task") != "chunk" or terms != self._terms:
+            chunk = pb.Chunk(
+                tournament_id=spec.tournament_id,
+                config=config_message(spec.deal.config),
+                time_control=time_control_message(spec.time),
+                failure_policy=failure_policy_message(spec.policy),
+                disqualified=sorted(spec.disqualified),
+            )
+            last = pb.WorkResponse(chunk=chunk)
+            self._send(last)
+            self._terms = terms
+        last.chunk.games.add(
+            match_id=match.match_id,
+            deal_seed=spec.deal.seed,
+            bots=spec.bots,
+            bot_seeds=spec.bot_seeds,
+            ladder_deal_id=spec.ladder_deal_id,
+        )
+
+    def disqualify(self, bot: str, tournament_id: int, text: str) -> None:
+        """Forfeit a bot's seats in the open matches of a tournament, and notify the bot."""
+        out = pb.Disqualification(bot=bot, tournament_id=tournament_id, text=text)
+        self._send(pb.WorkResponse(disqualification=out))
+
+    def drop_waiting(self, tournament_id: int) -> None:
+        """Void the matches of a tournament that have not begun."""
+        self._send(pb.WorkResponse(drop_waiting=tournament_id))
+
+    async def close(self, grace: float) -> None:
+        """Begin nothing more, let running matches end, and wait until all that is over is stored."""
+        self._closing = True
+        self._send(pb.WorkResponse(close_seconds=grace))
+        for match in list(self.matches.values()):
+            await match.closed.wait()
+
+    def void_all(self) -> None:
+        """Break off every match, because the server shuts down."""
+        self._send(pb.WorkResponse(close_seconds=0.0))
+
+    async def serve(self, context: WorkContext) -> None:
+        """Send what the worker is to do, and take its reports, until it has ended or is lost."""
+        running = [
+            asyncio.create_task(part) for part in (self._read(context), self._write(context), self._watch())
+        ]
+        self._service.note_joined(self)
+        try:
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in running:
+                task.cancel()
+            self._lose()  # before anything is awaited, as gRPC may cancel this again
+            await asyncio.gather(*running, return_exceptions=True)
+
+    def _send(self, response: pb.WorkResponse) -> None:
+        if not self._lost:
+            self._tasks.append(response)
+            self._changed.set()
+
+    async def _read(self, context: WorkContext) -> None:
+        try:
+            while isinstance(request := await context.read(), pb.WorkRequest):
+                self._heard += 1
+                self._take(request)
+        except (grpc.RpcError, asyncio.InvalidStateError):  # the stream broke
+            return
+        except Exception:  # noqa: BLE001 - the boundary of a worker, which joins again
+            _log.exception("worker_report_failed", worker=self.name)
+
+    async def _write(self, context: WorkContext) -> None:
+        with suppress(grpc.RpcError, asyncio.InvalidStateError):  # the stream broke
+            while True:
+                while self._tasks:
+                    await context.write(self._tasks.popleft())
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def _watch(self) -> None:
+        """Return when the worker gives no sign of life.
+
+        Messages are counted, not timed: where this process itself was stuck, one late check is one check.
+        """
+        heard, silent = self._heard, 0
+        while silent < SILENT_CHECKS:
+            await asyncio.sleep(CHECK_SECONDS)
+            silent = silent + 1 if self._heard == heard else 0
+            heard = self._heard
+        _log.error("worker_silent", worker=self.name, seconds=SILENT_CHECKS * CHECK_SECONDS)
+        self._service.on_silent(self.name)
+
+    def _take(self, request: pb.WorkRequest) -> None:
+        """Take what has happened at the worker."""
+        for progress in request.matches:
+            match = self.matches.get(progress.match_id)
+            if match is not None and not match.over.done():
+                match.decisions = progress.decisions
+                if progress.HasField("started_at"):
+                    match.state, match.started_at = MatchState.RUNNING, progress.started_at
+        for incident in request.incidents:
+            self._service.on_incident(incident.tournament_id, incident.incident)
+        for finished in request.finished:
+            match = self.matches.get(finished.match_id)
+            if match is not None and not match.over.done():  # it is still wanted
+                match.results = result_of(finished.result)
+                match.decisions, match.decisions_asked = finished.decisions, finished.decisions_asked
+                match.started_at, match.finished_at = finished.started_at, finished.finished_at
+                match.packed_record = finished.record
+                match.end(MatchState.FINISHED)
+        for voided in request.voided:
+            match = self.matches.get(voided.match_id)
+            if match is not None:
+                match.void(void_reason_of(voided.reason))
+        if request.HasField("counters"):
+            self.counters = _counters.validate_json(request.counters)
+        if request.HasField("bots"):
+            before = set(filter(self.is_connected, self.bots))
+            self.bots = {bot.bot: bot for bot in request.bots.activity}
+            if before != set(filter(self.is_connected, self.bots)):
+                self._service.note_bots(self)
+
+    def _lose(self) -> None:
+        """Give up what the worker still plays."""
+        self._lost = True
+        unfinished = [match for match in self.matches.values() if not match.over.done()]
+        for match in unfinished:
+            match.void(VoidReason.SHUTDOWN if self._closing else VoidReason.SERVER_ERROR)
+        self.bots.clear()
+        self._service.note_lost(self, 0 if self._closing else len(unfinished))
+
+
+Place: TypeAlias = Lobby | Worker
+"""Where matches are played: the server's own lobby, or a worker."""
+
+
+class WorkerService(WorkerServiceServicer):
+    """Admits workers, and keeps those that have joined."""
+
+    def __init__(
+        self,
+        unix_clock: Callable[[], float],
+        conditions: pb.Conditions,
+        *,
+        bots: Iterable[str] = (),
+        expected: int = 0,
+    ) -> None:
+        """Offer conditions to workers, each of which starts `bots`.
+
+        A server waits a moment for so many workers as are `expected`, those that it starts on this machine.
+        """
+        self.unix_clock = unix_clock
+        self.joined: list[Worker] = []
+        self.past_counters = Counters()
+        """What the workers have counted that were lost."""
+        self.on_change: Callable[[], None] = lambda: None
+        """Is called when other bots are connected to a worker, or one comes or goes."""
+        self.on_match_over: Callable[[], None] = lambda: None
+        """Is called when a match is over, and its bots have more room."""
+        self.on_incident: Callable[[int, MatchIncident], None] = lambda tournament_id, incident: None
+        """Is called with the tournament of each strike and forfeit."""
+        self.on_silent: Callable[[str], None] = lambda name: None
+        """Is called with the name of each worker that gives no sign of life any longer."""
+        self.remark: Callable[[str], None] = lambda text: None
+        """Gets lines for people about workers that come and go."""
+        self._conditions = conditions
+        self._bots = frozenset(bots)
+        self._expected = expected
+        self._all_ready = asyncio.Event()
+        self._start = time.monotonic()
+
+    async def Work(  # type: ignore[override]  # it reads and writes by itself
+        self, request_iterator: object, context: WorkContext
+    ) -> None:
+        """Let a worker join, and have it play until its stream ends."""
+        first = await context.read()
+        hello = first.hello if isinstance(first, pb.WorkRequest) else pb.Hello()
+        if hello.version != VERSION:
+            shown = one_line(hello.version)[:40] or "none"
+            text = (
+                f"hello.version: the worker is of version {shown}, the server of version {VERSION}; "
+                f"install happycity {VERSION} for the worker too"
+            )
+            raise ApiError(Reason.INVALID_FIELD, text)
+        await Worker(self, one_line(hello.name)[:80], self._conditions).serve(context)
+
+    def note_joined(self, worker: Worker) -> None:
+        """Note that a worker has joined."""
+        self.joined.append(worker)
+        _log.info("worker_joined", worker=worker.name)
+        self.note_bots(worker)
+
+    def note_bots(self, worker: Worker) -> None:
+        """Note that other bots are connected to a worker."""
+        self.on_change()
+        if worker.is_ready or not all(map(worker.is_connected, self._bots)):
+            return
+        worker.is_ready = True
+        if self._all_ready.is_set() or not self._expected:
+            self.remark(f"{worker.name} plays")
+        elif sum(each.is_ready for each in self.joined) == self._expected:
+            self._all_ready.set()
+            self.remark(f"{plural(self._expected, 'worker')} play{'s' * (self._expected == 1)}")
+
+    def note_ended(self, name: str, ended: str) -> None:
+        """Note that the program of a worker has ended, which is started again."""
+        if not self._all_ready.is_set():  # later on its loss says enough
+            self.remark(f"{name} has ended ({ended}) before it played; it starts again, and others begin")
+            self._all_ready.set()
+
+    async def wait_for_expected(self) -> None:
+        """Wait for the workers that are started with the server, but not longer than `START_SECONDS`.
+
+        Without them, the server would begin as many games at once as it may, and they would have few.
+        """
+        if self._expected:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(0.0, self._start + START_SECONDS - time.monotonic())):
+                    await self._all_ready.wait()
+
+    def note_lost(self, worker: Worker, matches: int) -> None:
+        """Note that a worker has left, or was lost while it played `matches`."""
+        self.joined.remove(worker)
+        past = worker.counters
+        past.bots_asked = past.outbox_bytes = 0
+        self.past_counters += past
+        if not matches:
+            _log.info("worker_left", worker=worker.name)
+        else:
+            _log.warning("worker_lost", worker=worker.name, matches=matches)
+            self.remark(f"{worker.name} was lost; its {matches} games begin again elsewhere")
+        self.on_change()
+
+
+# The worker's end ------------------------------------------------------------------------------------------
+
+
+class ServerLink:
+    """The server that a worker has joined: plays in a lobby what the server asks for, and reports it."""
+
+    def __init__(self, lobby: Lobby, unix_clock: Callable[[], float], *, message_bytes: int) -> None:
+        """Prepare to report a lobby to a server that takes messages of at most `message_bytes`."""
+        self._lobby = lobby
+        self._unix_clock = unix_clock
+        self._record_bytes = message_bytes // 2  # in one message; what else is in it takes less
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._news = pb.WorkRequest()
+        self._finished: deque[pb.FinishedMatch] = deque()
+        self._urgent = asyncio.Event()  # there is something that the server waits for
+        self._done = False  # there is nothing more to report
+        self._reported_bots = pb.Bots()
+        self._reported_matches: dict[int, pb.OpenMatch] = {}
+        lobby.on_arrival = lobby.on_departure = lambda session: self._note_bots()
+        lobby.on_incident = self._note_incident
+
+    async def serve(self, call: WorkCall) -> None:
+        """Play for the server at the other end of a stream until that ends.
+
+        Raises:
+            AioRpcError: the stream broke.
+        """
+        reading = asyncio.create_task(self._read(call))
+        reading.add_done_callback(lambda _: self._finish())
+        try:
+            with suppress(asyncio.InvalidStateError):  # the stream has ended, and the reader knows why
+                await self._write(call)
+            await reading
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
+
+    async def _read(self, call: WorkCall) -> None:
+        """Do what the server asks for, until it ends the stream."""
+        while isinstance(response := await call.read(), pb.WorkResponse):
+            match response.WhichOneof("task"):
+                case "chunk":
+                    self._begin(response.chunk)
+                case "disqualification":
+                    out = response.disqualification
+                    self._lobby.disqualify(out.bot, out.tournament_id, out.text)
+                case "drop_waiting":
+                    self._lobby.drop_waiting(response.drop_waiting)
+                case "close_seconds":
+                    closing = self._start(self._lobby.close(response.close_seconds))
+                    closing.add_done_callback(lambda _: self._finish())
+
+    async def _write(self, call: WorkCall) -> None:
+        """Report what happens, until there is nothing more."""
+        clock = asyncio.get_running_loop().time
+        due, done = clock(), False
+        while not done:
+            done = self._done
+            if clock() >= due:
+                self._note_states()
+                due = clock() + REPORT_SECONDS
+            for request in self._taken_news():
+                await call.write(request)
+            if not done:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(due):
+                        await self._urgent.wait()
+                await asyncio.sleep(GATHER_SECONDS)
+        await call.done_writing()
+
+    def _begin(self, chunk: pb.Chunk) -> None:
+        """Begin the games of a chunk."""
+        config = config_of(chunk.config)
+        time, policy = time_control_of(chunk.time_control), failure_policy_of(chunk.failure_policy)
+        for game in chunk.games:
+            spec = MatchSpec(
+                deal=Deal.shuffle(config, seed=game.deal_seed),
+                bots=tuple(game.bots),
+                bot_seeds=tuple(game.bot_seeds),
+                time=time,
+                policy=policy,
+                tournament_id=chunk.tournament_id,
+                ladder_deal_id=game.ladder_deal_id,
+                disqualified=frozenset(chunk.disqualified),
+            )
+            self._start(self._play(game.match_id, spec))
+
+    async def _play(self, match_id: int, spec: MatchSpec) -> None:
+        """Play a match, and report how it ended."""
+        try:
+            match = self._lobby.create(spec, match_id)
+        except ApiError:  # the server has asked for the end meanwhile
+            self._note_void(match_id, VoidReason.SHUTDOWN)
+            return
+        async with self._lobby.played(match):
+            if match.void_reason is None:
+                self._note_finished(match)
+            else:
+                self._note_void(match_id, match.void_reason)
+        self._reported_matches.pop(match_id, None)
+
+    def _note_finished(self, match: Match) -> None:
+        assert match.started_at is not None
+        assert match.finished_at is not None
+        finished = pb.FinishedMatch(
+            match_id=match.match_id,
+            result=result_message(match.results),
+            decisions_asked=match.decisions_asked,
+            decisions=match.decisions,
+            started_at=match.started_at,
+            finished_at=match.finished_at,
+            record=pack(match.record),
+        )
+        self._finished.append(finished)
+        self._urgent.set()
+
+    def _note_void(self, match_id: int, reason: VoidReason) -> None:
+        self._news.voided.add(match_id=match_id, reason=void_reason_number(reason))
+        self._urgent.set()
+
+    def _note_incident(self, match: Match, incident: Incident) -> None:
+        if match.tournament_id:
+            noted = match_incident(match, incident, self._unix_clock())
+            self._news.incidents.add(tournament_id=match.tournament_id, incident=noted)
+            self._urgent.set()
+
+    def _note_bots(self) -> None:
+        """Report the bots if something of them has changed."""
+        now, sessions = self._lobby.clock(), self._lobby.sessions.values()
+        states = [activity_message(one, now, self._unix_clock) for one in sessions if not one.gone]
+        bots = pb.Bots(activity=states)
+        if bots != self._reported_bots:
+            self._reported_bots = bots
+            self._news.bots.CopyFrom(bots)
+            self._urgent.set()
+
+    def _note_states(self) -> None:
+        """Report the bots and matches of which something has changed, and the counters."""
+        self._note_bots()
+        for match in self._lobby.matches.values():
+            progress = pb.OpenMatch(
+                match_id=match.match_id, started_at=match.started_at, decisions=match.decisions
+            )
+            if self._reported_matches.get(match.match_id) != progress:
+                self._reported_matches[match.match_id] = progress
+                self._news.matches.append(progress)
+        self._news.counters = _counters.dump_json(self._lobby.counted())
+
+    def _taken_news(self) -> Iterator[pb.WorkRequest]:
+        """Yield all that is to be reported, records of many games in several messages."""
+        news, self._news = self._news, pb.WorkRequest()
+        self._urgent.clear()
+        record_bytes = 0
+        while self._finished:
+            finished = self._finished.popleft()
+            record_bytes += len(finished.record)
+            if news.finished and record_bytes > self._record_bytes:
+                yield news
+                news, record_bytes = pb.WorkRequest(), len(finished.record)
+            news.finished.append(finished)
+        yield news
+
+    def _finish(self) -> None:
+        self._done = True
+        self._urgent.set()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

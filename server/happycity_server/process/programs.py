@@ -1,0 +1,242 @@
+"""Programs that a server or a worker keeps running: bots beside it, and the workers of a server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_urlsafe
+from tempfile import TemporaryDirectory
+from typing import IO
+
+import structlog
+
+from happycity.match import one_line
+from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
+from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
+from happycity_server.config import LogFormat, ServerSettings
+from happycity_tournament.bots.lineup import Lineup
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 30.0
+"""What ran for longer than this starts again after the first pause; else each pause doubles."""
+STOP_SECONDS = 10.0
+"""How long a program may take to end that was asked to."""
+BOT_NICENESS = 5
+_LINE_BYTES = 2000
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program that is kept running."""
+
+    kind: str
+    """`bot`, `worker` or `ray`: what the log calls it."""
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    """Variables that are added to those of this process."""
+    directory: Path | None = None
+    once: bool = False
+    """Whether it isn't started again when it ends."""
+
+
+def bot_programs(
+    house: Mapping[str, str], lineup: Lineup, secrets: Mapping[str, str], address: str
+) -> Iterator[Program]:
+    """Yield the programs of bots that are to connect to an address, with what proves their names.
+
+    A bot of the house has a process of its own and is started again whenever it ends. The reference bots of a
+    run share processes as its lineup says, and those of its bots that end play no more here.
+    """
+    for name, builtin in house.items():
+        yield _reference_bots([(name, builtin)], secrets, address)
+    for number in range(lineup.processes):
+        if share := lineup.reference_bots[number :: lineup.processes]:
+            yield _reference_bots(share, secrets, address, once=True)
+    for name, command in lineup.commands:
+        own = {"HAPPYCITY_NAME": name, "HAPPYCITY_TOKEN": secrets[name], "HAPPYCITY_SERVER": address}
+        yield Program(
+            kind="bot",
+            name=name,
+            command=words_of(command),
+            environment=own,
+            directory=lineup.directory,
+            once=True,
+        )
+
+
+def _reference_bots(
+    bots: Sequence[tuple[str, str]], secrets: Mapping[str, str], address: str, *, once: bool = False
+) -> Program:
+    tokens = format_tokens({name: secrets[name] for name, _ in bots})
+    return Program(
+        kind="bot",
+        name=",".join(name for name, _ in bots),
+        command=(sys.executable, "-m", "happycity", "bot", *map("=".join, bots)),
+        environment={"HAPPYCITY_SERVER": address, TOKENS_VARIABLE: tokens},
+        once=once,
+    )
+
+
+def worker_programs(settings: ServerSettings, token: str, server: str) -> Iterator[Program]:
+    """Yield the programs of the workers that a server starts, which join it at its address `server`."""
+    own = {"HAPPYCITY_SERVER": server, "HAPPYCITY_TOKEN": token, **Access.from_env().environment}
+    if settings.ray is not None:
+        ray = (settings.ray, str(settings.workers))
+        command = (sys.executable, "-m", "happycity_server.workers.ray_launcher", *ray)
+        yield Program(kind="ray", name=settings.ray, command=command, environment=own)
+        return
+    for number in range(1, settings.workers + 1):
+        yield worker_program(f"worker {number}", own, settings.log)
+
+
+def worker_program(name: str, environment: Mapping[str, str], log: LogFormat) -> Program:
+    """Return the program of a worker that ends with this process."""
+    flags = ("--name", name, "--stop-with-stdin", "--log", log.value)
+    command = (sys.executable, "-m", "happycity", "worker", *flags)
+    return Program(kind="worker", name=name, command=command, environment=environment)
+
+
+def new_secrets(names: Sequence[str]) -> dict[str, str]:
+    """Return a new bearer token for each name, which only this process knows and those that it starts."""
+    return {name: token_urlsafe(32) for name in names}
+
+
+@contextmanager
+def private_address() -> Iterator[str]:
+    """Yield an address for programs of this process alone, where no certificate is asked for.
+
+    It is a socket in a folder that only the user of this process can enter, or a port of loopback where there
+    are no such sockets.
+    """
+    if sys.platform == "win32":
+        yield "127.0.0.1:0"
+        return
+    with TemporaryDirectory(prefix="happycity-") as folder:
+        yield f"unix:{folder}/own"
+
+
+class Programs:
+    """Keeps programs running until it is stopped; none outlives this process, however that ends."""
+
+    def __init__(self, on_end: Callable[[Program, str], None] = lambda program, ended: None) -> None:
+        """Keep nothing yet; `on_end` gets each program that ends by itself, and how."""
+        self._on_end = on_end
+        self._keepers: list[asyncio.Task[None]] = []
+        self._children: dict[str, Child] = {}  # by name
+
+    def keep(self, program: Program) -> None:
+        """Run a program, and run it again whenever it ends."""
+        self._keepers.append(asyncio.create_task(self._keep(program)))
+
+    def kill(self, name: str) -> None:
+        """End the program of a name at once, if it runs here; it is run again."""
+        if name in self._children:
+            self._children[name].kill()
+
+    async def stop(self) -> None:
+        """End the programs."""
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
+
+    async def _keep(self, program: Program) -> None:
+        def note(ended: str, pause: float | None) -> None:
+            again = {} if pause is None else {"again_in": pause}
+            _log.warning(f"{program.kind}_ended", **{program.kind: program.name}, ended=ended, **again)
+            self._on_end(program, ended)
+
+        if program.once:
+            note(await self._run(program), None)
+        else:
+            await keep_running(lambda: self._run(program), note)
+
+    async def _run(self, program: Program) -> str:
+        """Run a program to its end; return how it ended."""
+        is_bot = program.kind == "bot"
+        try:
+            child = Child.start(
+                program.command,
+                environment=child_environment(**program.environment),
+                # Workers end with their standard input, and log by themselves.
+                stdin=subprocess.DEVNULL if is_bot else subprocess.PIPE,
+                stdout=subprocess.PIPE if is_bot else subprocess.DEVNULL,
+                stderr=subprocess.STDOUT if is_bot else None,
+                directory=program.directory,
+            )
+        except ChildError as error:
+            return str(error)
+        self._children[program.name] = child
+        _log.info(f"{program.kind}_started", **{program.kind: program.name}, pid=child.pid)
+        try:
+            if is_bot:
+                await _watch_bot(program.name, child)
+            else:
+                await child.wait()
+        finally:
+            if child.stdin is not None:
+                child.stdin.close()
+            await child.stop(STOP_SECONDS)
+            del self._children[program.name]
+        assert child.status is not None
+        return describe_status(child.status)
+
+
+async def _watch_bot(name: str, child: Child) -> None:
+    """Wait for the end of a bot's program, write what it prints to the log, and let it outlive nothing."""
+    guard = _guard(child)
+    reader = threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True)
+    reader.start()
+    try:
+        await child.wait()
+    finally:
+        await child.stop(STOP_SECONDS)
+        await asyncio.to_thread(reader.join)  # its output ends with the last of its processes
+        if guard is not None and guard.stdin is not None:
+            guard.stdin.write(b"\n")
+            guard.stdin.close()
+
+
+def _guard(child: Child) -> Child | None:
+    """Start what kills a program and all that it has started if this process is killed.
+
+    A bot doesn't read its standard input, whose end would tell it. So a shell waits for a line on its own,
+    and gets none if this process is killed.
+    """
+    if sys.platform == "win32":
+        return None
+    with suppress(ProcessLookupError):  # it ended at once
+        os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)  # the games come first
+    script = ("/bin/sh", "-c", 'read line || kill -KILL "-$0"', str(child.pid))
+    return Child.start(script, environment={}, stdin=subprocess.PIPE)
+
+
+async def keep_running(run: Callable[[], Awaitable[str]], note: Callable[[str, float | None], None]) -> None:
+    """Run something again and again; `note` gets how it ended and the pause until it begins again."""
+    clock = asyncio.get_running_loop().time
+    pause = FIRST_PAUSE_SECONDS
+    while True:
+        started = clock()
+        ended = await run()
+        if clock() - started > LONGEST_PAUSE_SECONDS:
+            pause = FIRST_PAUSE_SECONDS
+        note(ended, pause)
+        await asyncio.sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+
+def _log_output(name: str, output: IO[bytes]) -> None:
+    """Write what a bot prints to the log of this process, in a thread of its own."""
+    with output:
+        while line := output.readline(_LINE_BYTES):
+            if text := one_line(line.decode(errors="replace")):
+                _log.info("bot_says", bot=name, text=text)
