@@ -119,9 +119,8 @@ def test_bots_join_and_leave_a_run(start: Start, gate: Gate) -> None:
     assert tournament("add", "--join", "later").error == "tournament 1 is finished"
 
 
-Begun = tuple[list[Program], RemoteServer, str, tuple[str, ...], int]
-"""What plays a tournament, the server, its store, how other commands find the tournament, and the number of
-places at which its games are played."""
+Begun = tuple[list[Program], RemoteServer, str, tuple[str, ...]]
+"""What plays a tournament, the server, its store, and how other commands find the tournament."""
 
 
 def begin_run(start: Start) -> Begun:
@@ -132,7 +131,7 @@ def begin_run(start: Start) -> Begun:
         "--workers", "2", "--no-web", stderr=subprocess.PIPE,
     )  # fmt: skip
     wait_for_line(run, "Ctrl-C stops it")
-    return [run], own_server(own_folder()), own_store(own_folder()), (), 3
+    return [run], own_server(own_folder()), own_store(own_folder()), ()
 
 
 def begin_on_server(start: Start) -> Begun:
@@ -141,20 +140,20 @@ def begin_on_server(start: Start) -> Begun:
     bots = start("happycity", "bot", "random", "random2=random", "--server", ARENA.address)
     endless = replace(config(ENDLESS), bots=("random", "random2"), concurrency=AT_ONCE)
     call_server(ARENA, lambda connection: connection.create(endless))
-    return [bots, server], ARENA, STORE, ("1", "--server", ARENA.address), 1
+    return [bots, server], ARENA, STORE, ("1", "--server", ARENA.address)
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("begin", [begin_run, begin_on_server])
-def test_games_of_a_bot_that_joins_are_played_where_the_others_are(
+def test_games_of_a_bot_that_joins_are_played_at_the_server(
     start: Start, gate: Gate, monkeypatch: pytest.MonkeyPatch, begin: Callable[[Start], Begun]
 ) -> None:
-    """Each place plays as many of its games as it may, and they are those that one place alone plays."""
-    playing, server, url, which, places = begin(start)
+    """Other games go on at the workers, and all are those that the server alone plays."""
+    playing, server, url, which = begin(start)
     monkeypatch.setenv("HAPPYCITY_GAMES", "0")
     add = start("happycity_tournament", "add", *which, "--bot", command_of("gated", name="late"))
-    wait_for_waiting_games(server, "late", places * AT_ONCE)
+    wait_for_waiting_games(server, "late", AT_ONCE)
     gate.let_through(ALL_GAMES)
     begun = call_server(server, lambda connection: connection.tournament(1)).games
     follow(server, until_games=begun + 60)
