@@ -21,6 +21,7 @@ from happycity.rules.cards import BUILDINGS, SPECIALS, deck_cards, specials_of
 from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
 from happycity.rules.rulebook import LAST_ROUND
 from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, action_of, rewards_of
+from happycity.text.board import board_text
 from happycity_envs.options import table
 
 NAME = "python_happy_city"
@@ -167,8 +168,9 @@ class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no typ
     def __str__(self) -> str:
         if self.position is None:
             return "specials: " + " ".join(map(str, self.specials))
+        board = board_text(self.position)
         awaited = " ".join(dict.fromkeys(map(str, self.position.awaited)))
-        return f"{self.position}\n\nawaited: {awaited}" if awaited else str(self.position)
+        return f"{board}\n\nawaited: {awaited}" if awaited else board
 
 
 class Observer:
