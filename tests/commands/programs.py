@@ -114,7 +114,7 @@ class Gate:
         os.close(self._pipe)
 
     def let_through(self, games: int) -> None:
-        """Let so many more games begin."""
+        """Let this number of further games begin."""
         os.write(self._pipe, b"." * games)
 
     def close(self) -> None:
@@ -203,7 +203,7 @@ def own_folder(where: Path | None = None) -> Path:
 
 
 def follow(server: RemoteServer, tournament_id: int = 1, *, until_games: int | None = None) -> Snapshot:
-    """Watch a tournament until it has so many games, or to its end; return how it stands then."""
+    """Watch a tournament until it has this number of games, or to its end; return how it stands then."""
 
     async def watch(connection: Connection) -> Snapshot:
         async with aclosing(connection.watch(tournament_id)) as snapshots:
@@ -216,7 +216,7 @@ def follow(server: RemoteServer, tournament_id: int = 1, *, until_games: int | N
 
 
 def wait_for_waiting_games(server: RemoteServer, bot: str, games: int) -> None:
-    """Wait until so many games of the first tournament on a server wait for a bot."""
+    """Wait until this number of games of the first tournament on a server waits for a bot."""
 
     async def watch(connection: Connection) -> None:
         async with aclosing(connection.watch(1)) as snapshots:

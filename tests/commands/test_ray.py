@@ -103,7 +103,7 @@ def run_of(store: str) -> tuple[str, ...]:
 
 
 def wait_for_workers(program: Program, count: int) -> None:
-    """Wait until so many workers are said to play."""
+    """Wait until the server counts this number of workers."""
     for _ in range(count):
         wait_for_line(program, " plays")
 
@@ -150,7 +150,7 @@ def test_results_do_not_depend_on_nodes(
 
 
 def wait_for_games_on_nodes(server: RemoteServer, games: int) -> None:
-    """Wait until so many games were not played by the server itself, which logs its own."""
+    """Wait until this number of games was played by workers: the server logs only its own."""
     finished = own = 0
     while finished - own < games:
         finished = follow(server, until_games=finished + games).games

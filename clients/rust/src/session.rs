@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// Says goodbye to the server if it is still there, and waits a moment until it ends the stream, in whatever way.
+    /// Says goodbye to the server if the stream is open, and waits at most `GOODBYE_TIME` for its end.
     pub(crate) async fn leave(&mut self) {
         if let Some((out, stream)) = &mut self.stream {
             self.player.send(out, PlayRequest { goodbye: Some(Goodbye {}), ..PlayRequest::default() });

@@ -43,7 +43,7 @@ from happycity_tournament.storage.packing import pack
 VERSION = version("happycity")
 CHECK_SECONDS = 1.0
 SILENT_CHECKS = 15
-"""A worker of which nothing came between so many checks is taken for dead."""
+"""The number of checks without a message from a worker after which it counts as lost."""
 START_SECONDS = 10.0
 """How long the workers of a server and their bots may take to start before tournaments begin without them."""
 GATHER_SECONDS = 0.02
@@ -279,7 +279,7 @@ class WorkerService(WorkerServiceServicer):
     ) -> None:
         """Offer conditions to workers, each of which starts `bots`.
 
-        A server waits a moment for so many workers as are `expected`, those that it starts on this machine.
+        The server waits up to START_SECONDS until `expected` workers have joined: those it starts itself.
         """
         self.unix_clock = unix_clock
         self.joined: list[Worker] = []

@@ -127,7 +127,7 @@ def test_a_negative_number_is_an_error() -> None:
 
 
 def test_a_negative_income_changes_no_coins() -> None:
-    """Seats whose incomes are negative have their own coins on the wire, whatever was encoded before."""
+    """A negative income is encoded beside the seat's own coins, and shares no bytes with another seat."""
     game = Game.deal(Config(players=3), seed=1)
     for coins, income in ((5, -3), (9, -3), (5, -1), (4, 65533)):
         game.cities.coins[0], game.cities.printed_incomes[0] = coins, income

@@ -42,7 +42,7 @@ class Games:
         self._changed.set()
 
     async def more(self, games: int) -> None:
-        """Wait until so many more games are over."""
+        """Wait until this number of further games is over."""
         target = self.finished + games
         async with asyncio.timeout(30):
             while self.finished < target:

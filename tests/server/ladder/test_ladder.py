@@ -111,7 +111,7 @@ async def test_names_that_never_played_leave_nothing(tmp_path: Path) -> None:
 
 
 async def guests_connected(server: RunningServer, count: int) -> None:
-    """Wait until so many bots are connected."""
+    """Wait until this number of bots is connected."""
     async with grpc.aio.insecure_channel(server.address) as channel:
         ladder = LadderServiceStub(channel)
         while (await ladder.GetLadder(GetLadderRequest())).bots_connected != count:

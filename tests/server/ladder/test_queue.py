@@ -47,7 +47,7 @@ def present(store: AsyncStore, *bots: str) -> dict[str, Version]:
 
 
 async def test_deal_that_ends_while_the_store_is_read_is_not_played_again(store: AsyncStore) -> None:
-    """And one that is broken off meanwhile is found the next time."""
+    """A deal that is interrupted while the store is read is found the next time."""
     ladder = LadderStore(store.store)
     first, second = begun(ladder, 1, 2), begun(ladder, 1, 2)
     present = {version.bot: version for version in ladder.versions().values()}

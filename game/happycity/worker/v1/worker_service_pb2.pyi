@@ -281,7 +281,7 @@ class WorkResponse(_message.Message):
     drop_waiting: _builtins.int
     """The tournament of which matches that have not begun are to be voided."""
     close_seconds: _builtins.float
-    """Begin nothing more, let running matches end for so many seconds, void the rest, and end."""
+    """Begin nothing more, give running matches this number of seconds to end, void the rest, and end."""
     @_builtins.property
     def conditions(self) -> Global___Conditions:
         """How the worker plays, and with which bots; the first message."""
