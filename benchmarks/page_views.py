@@ -74,7 +74,7 @@ def measure(address: str, web: str, path: str, views: int) -> None:
         match = matches.CreateMatch(match_pb.CreateMatchRequest(config=config, bots=bots, seed=7))
         matches.WaitMatch(match_pb.WaitMatchRequest(match_id=match.match_id))
         quiet, busy = list[float](), list[float]()
-        time.sleep(4)  # the server has imported what serves pages by then
+        asyncio.run(view(f"{web}{path}", 1))  # the server imports what serves pages for the first visitor
         end = time.perf_counter() + QUIET_SECONDS
         while time.perf_counter() < end:
             quiet.append(timed(stub))
