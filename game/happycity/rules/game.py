@@ -81,7 +81,10 @@ def _coins_event(kind: EventKind, seat: int, number: int, coins: int) -> Event:
     return event
 
 
-_ALL_DRAWS: Final = tuple(m.DRAW[deck] for deck in DECKS)
+_DRAWS: Final = tuple(
+    tuple(m.DRAW[deck] for deck in DECKS if some & 1 << deck - 1) for some in range(1 << len(DECKS))
+)
+"""The draws by the decks that have cards: bit 0 is set for deck 1."""
 
 
 class Game:
@@ -482,11 +485,8 @@ class Game:
             self._buy_step()
             return
         self.phase = _DRAW_PHASE
-        a, b, c = self._decks
-        if a and b and c:
-            self.legal_moves = _ALL_DRAWS
-            return
-        moves = tuple(m.DRAW[deck] for deck in DECKS if self._decks[deck - 1] or self._discards[deck - 1])
+        (a, b, c), (d, e, f) = self._decks, self._discards
+        moves = _DRAWS[(1 if a or d else 0) | (2 if b or e else 0) | (4 if c or f else 0)]
         if len(moves) > 1:
             self.legal_moves = moves
         elif moves:
@@ -516,7 +516,9 @@ class Game:
         if self._open:
             self._decks[pile].extend(cards)
         else:
-            order = shuffled(cards, reshuffle_rng(self._seed, pile + 1, self._rebuilt[pile]))
+            order = cards
+            if len(cards) > 1:  # a random generator costs more than a whole turn, and most piles are that small
+                order = shuffled(cards, reshuffle_rng(self._seed, pile + 1, self._rebuilt[pile]))
             self._rebuilt[pile] += 1
             self._decks[pile].extend(reversed(order))
             self.reshuffles.append((pile + 1, tuple([CARD[number] for number in order])))
