@@ -67,8 +67,9 @@ def play_out(game: Game, move: Move, fast: tuple[bool, ...]) -> float:
     """
     seat = game.seat
     game.apply(move)
+    apply = game.apply
     while game.outcome is None:
-        game.apply(quick_move(game, fast))
+        apply(quick_move(game, fast))
     return success(game.outcome, seat)
 
 
@@ -128,7 +129,8 @@ def _most_wanted_market(game: Game) -> Move:
 
 def _best_card(game: Game, *, fast: bool) -> Move:
     moves, cities, seat, scoring = game.legal_moves, game.cities, game.seat, game.config.scoring
-    coins, income, prices = cities.coins[seat], cities.income(seat), cities.prices[seat]
+    coins, prices = cities.coins[seat], cities.prices[seat]
+    income = cities.income(seat) if cities.effects else cities.printed_incomes[seat]
     inhabitants, hearts = cities.symbols(seat)
     free, by_positions = CITY_SIZE - len(cities.cards[seat]), outlooks(scoring, CITY_SIZE - cities.longest)
     choice, best = moves[0], -1.0  # less than any card's

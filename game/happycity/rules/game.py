@@ -505,9 +505,13 @@ class Game:
             self._turn_over(deck.pop())
 
     def _turn_over(self, number: int) -> None:
-        insort(self.centre, number)
+        centre = self.centre
+        insort(centre, number)
         self._log.append(_DREW[self.seat][number])
-        self._draw_step()
+        if len(centre) < CENTRE_SIZE:
+            self._draw_step()
+        else:
+            self._buy_step()
 
     def _rebuild(self, pile: int) -> None:
         """Shuffle a discard pile, sorted in table order, into a new deck (articles 3.5, 5.5)."""
@@ -532,7 +536,7 @@ class Game:
         legal = [m.COIN]
         before = 0
         for number in self.centre:
-            if prices[number] <= coins and not owned >> number & 1 and number != before:
+            if prices[number] <= coins and number != before and not owned >> number & 1:
                 legal.append(m.BUILD[number])
                 before = number
         left = self.dwellings
@@ -584,7 +588,8 @@ class Game:
             if met:
                 self.legal_moves = (m.DECLINE, *[m.TAKE[card.number] for card in met])
                 return
-        self._play_decline(m.DECLINE)
+        self._log.append(_DECLINED[seat])
+        self._end_turn()
 
     def _play_take(self, move: Move) -> None:
         seat, cities, card = self.seat, self.cities, CARD[move.number]
