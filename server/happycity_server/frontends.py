@@ -23,11 +23,11 @@ from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2 import Match
 from happycity_server.access.gate import Gate
+from happycity_server.access.interceptor import api_error_of
 from happycity_server.access.roles import CONTRACT, ROLES, Principal, principal, require
-from happycity_server.access.statuses import api_error_of
-from happycity_server.api.bots import BotService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
+from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.broadcast import Broadcast
 from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables

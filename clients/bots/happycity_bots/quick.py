@@ -7,11 +7,10 @@ from typing import Final
 
 from happycity.rules.cards import HAPPY_MARKET, Card, Mode
 from happycity.rules.cities import Cities
-from happycity.rules.deals import Config
+from happycity.rules.deals import CITY_SIZE, Config
 from happycity.rules.effects import EFFECTS, NO_EFFECT
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, DRAW, Move
-from happycity.rules.rulebook import CITY_SIZE
 from happycity.rules.scoring import Outcome
 from happycity.rules.views import Phase, View
 from happycity_bots.outlook import COIN_LEFT, VALUES, outlooks

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Final, Self, TypeVar
 
 from happycity.rules.cards import CARDS, HAPPY_MARKET, Card, Colour
-from happycity.rules.deals import Config
+from happycity.rules.deals import START_COINS, Config
 from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Occasion
-from happycity.rules.rulebook import START_COINS
 from happycity.rules.views import View
 
 _T = TypeVar("_T")

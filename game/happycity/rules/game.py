@@ -16,11 +16,10 @@ from happycity.errors import IllegalMoveError
 from happycity.rules import moves as m
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
-from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal
+from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, DECKS, LAST_ROUND, MAX_SEED, Config, Deal
 from happycity.rules.determinization import Hidden, check_possible
 from happycity.rules.effects import Gains, Occasion, effect_of
 from happycity.rules.moves import Move, MoveKind
-from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
 from happycity.rules.scoring import Outcome, score
 from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import Event, EventKind, Phase, View
@@ -521,7 +520,9 @@ class Game:
             self._decks[pile].extend(cards)
         else:
             order = cards
-            if len(cards) > 1:  # a random generator costs more than a whole turn, and most piles are that small
+            if (
+                len(cards) > 1
+            ):  # a random generator costs more than a whole turn, and most piles are that small
                 order = shuffled(cards, reshuffle_rng(self._seed, pile + 1, self._rebuilt[pile]))
             self._rebuilt[pile] += 1
             self._decks[pile].extend(reversed(order))

@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from happycity.errors import ConfigError
 from happycity.rules.cards import CARDS, DWELLINGS, Card, CardKind, Mode
-from happycity.rules.deals import Config, Scoring
+from happycity.rules.deals import EDITION, Config, Scoring
 from happycity.rules.effects import effect_of
 from happycity.rules.game import Game
 from happycity.rules.moves import BOX, Move, MoveKind
-from happycity.rules.rulebook import EDITION
 from happycity.rules.views import Event, EventKind, Phase, View
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import cards_pb2, catalogue_service_pb2, game_pb2, play_service_pb2

@@ -117,7 +117,7 @@ class Watches:
         if watched is None:
             shown = WatchedMatch(
                 Playback(bots=match.bots, match_id=match.match_id, timed=True),
-                tournament_id=match.tournament_id or None,
+                tournament_id=match.spec.tournament_id or None,
                 at_worker=not isinstance(match, Match),
             )
             watched = self._live[match.match_id] = Broadcast(shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from happycity.text.plural import plural
+from happycity.text.words import plural
 
 
 @pytest.mark.parametrize(
