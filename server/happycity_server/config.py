@@ -21,7 +21,7 @@ from happycity import ConfigError
 from happycity.match import check_bot_name, check_reference_bot
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, host_and_port, is_loopback, is_unix
-from happycity_server.play.outbox import SessionLimits
+from happycity_server.play.limits import SessionLimits
 
 ENVIRONMENT = "HAPPYCITY_SERVE_"
 """What the names of a server's environment variables begin with."""

@@ -18,7 +18,7 @@ from typing import TypeVar
 import structlog
 
 from happycity import HappyCityError
-from happycity.runtime.extras import missing_packages
+from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2 import Match

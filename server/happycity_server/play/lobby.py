@@ -16,8 +16,9 @@ from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, FairClock
 from happycity_server.play.counters import Counters
+from happycity_server.play.limits import SessionLimits
 from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
-from happycity_server.play.outbox import Outbox, SessionLimits
+from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
 
 

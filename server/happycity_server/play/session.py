@@ -21,7 +21,8 @@ from happycity.wire.match import bot_info_of
 from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.counters import Counters
-from happycity_server.play.outbox import Outbox, SessionLimits
+from happycity_server.play.limits import SessionLimits
+from happycity_server.play.outbox import Outbox
 
 
 class SeatedMatch(Protocol):
