@@ -32,9 +32,10 @@ _BUY: Final = Phase.BUY
 _SPECIAL: Final = Phase.SPECIAL
 _MARKET: Final = Phase.MARKET
 
-_POOR: Final = (1, 2, 3)
-_FAIR: Final = (2, 1, 3)
-_RICH: Final = (3, 2, 1)
+# The draws by what a purse can pay: from the best deck for it first, then from the next best one with cards.
+_POOR: Final = (DRAW[1], DRAW[2], DRAW[3])
+_FAIR: Final = (DRAW[2], DRAW[1], DRAW[3])
+_RICH: Final = (DRAW[3], DRAW[2], DRAW[1])
 
 
 def fast_builders(view: View) -> tuple[bool, ...]:
@@ -97,10 +98,13 @@ def quick_move(game: Game, fast: tuple[bool, ...] = ()) -> Move:
     """
     moves = game.legal_moves
     phase = game.phase
+    if phase is _DRAW:
+        coins = game.cities.coins[game.seat]
+        for move in _RICH if coins >= RICH_PURSE else _FAIR if coins >= FAIR_PURSE else _POOR:
+            if move in moves:
+                return move
     if phase is _DISCARD:
         return moves[1]
-    if phase is _DRAW:
-        return _draw(moves, game.cities.coins[game.seat])
     if phase is _BUY:
         return _best_card(game, fast=bool(fast) and fast[game.seat])
     if phase is _SPECIAL:
@@ -108,14 +112,6 @@ def quick_move(game: Game, fast: tuple[bool, ...] = ()) -> Move:
     if phase is _MARKET:
         return _most_wanted_market(game)
     return _best_copy(game)
-
-
-def _draw(moves: tuple[Move, ...], coins: int) -> Move:
-    """Return the draw from the best deck that the purse can pay, else from the next best one with cards."""
-    for deck in _RICH if coins >= RICH_PURSE else _FAIR if coins >= FAIR_PURSE else _POOR:
-        if DRAW[deck] in moves:
-            return DRAW[deck]
-    return moves[0]
 
 
 def _most_wanted_market(game: Game) -> Move:

@@ -28,6 +28,7 @@ from happycity.rules.views import Event, EventKind, Phase, View
 PILE: Final = tuple(card.deck - 1 for card in CARD)
 """The pile (0-2) of each building, by its number; -1 for other cards."""
 _STACKS: Final = tuple((stack, card.number, m.DWELL[card.number]) for stack, card in enumerate(DWELLINGS))
+_ALL_DWELLINGS: Final = sum(1 << card.number for card in DWELLINGS)
 STACK: Final = {card.number: stack for stack, card in enumerate(DWELLINGS)}
 """The stack of each dwelling, by its number."""
 
@@ -80,6 +81,8 @@ def _coins_event(kind: EventKind, seat: int, number: int, coins: int) -> Event:
     return event
 
 
+_DISCARDS: Final[dict[tuple[int, ...], tuple[Move, ...]]] = {}
+"""The moves of discard steps by the centre, of which there are some thousands."""
 _DRAWS: Final = tuple(
     tuple(m.DRAW[deck] for deck in DECKS if some & 1 << deck - 1) for some in range(1 << len(DECKS))
 )
@@ -456,14 +459,12 @@ class Game:
     def _discard_step(self) -> None:
         """List keep, then the distinct cards of the centre, which are in table order (article 3.3)."""
         self.phase = _DISCARD_PHASE
-        legal = [m.KEEP]
-        before = 0
-        for number in self.centre:
-            if number != before:
-                legal.append(m.DISCARD[number])
-                before = number
+        centre = tuple(self.centre)
+        legal = _DISCARDS.get(centre)
+        if legal is None:
+            legal = _DISCARDS[centre] = (m.KEEP, *[m.DISCARD[number] for number in dict.fromkeys(centre)])
         if len(legal) > 1:
-            self.legal_moves = tuple(legal)
+            self.legal_moves = legal
         else:
             self._play_keep(m.KEEP)
 
@@ -540,10 +541,11 @@ class Game:
             if prices[number] <= coins and number != before and not owned >> number & 1:
                 legal.append(m.BUILD[number])
                 before = number
-        left = self.dwellings
-        for stack, number, dwell in _STACKS:
-            if prices[number] <= coins and left[stack] and not owned >> number & 1:
-                legal.append(dwell)
+        if owned & _ALL_DWELLINGS != _ALL_DWELLINGS:
+            left = self.dwellings
+            for stack, number, dwell in _STACKS:
+                if prices[number] <= coins and left[stack] and not owned >> number & 1:
+                    legal.append(dwell)
         if len(legal) > 1:
             self.legal_moves = tuple(legal)
         else:
