@@ -84,9 +84,9 @@ def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
 
 def played(*arguments: object) -> Json:
     """Play a tournament by a command of `tournament` in this process; return its result as JSON."""
-    done = tournament(*arguments, "--json", "result.json")
+    done = tournament(*arguments, "--json")
     assert done.status == 0, done
-    result: Json = json.loads(Path("result.json").read_text())
+    result: Json = json.loads(done.output)
     return result
 
 

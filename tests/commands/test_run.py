@@ -220,7 +220,7 @@ def test_a_sequential_test_ends_with_its_verdict(
     arguments: tuple[str, ...], status: int, verdict: str, line: str
 ) -> None:
     """Two bots fill all seats, reference bots or programs; the status is 3 if nothing was decided."""
-    done = tournament("sprt", *arguments, "--seed", "1", "--concurrency", "16", "--json", "-")
+    done = tournament("sprt", *arguments, "--seed", "1", "--concurrency", "16", "--json")
     assert done.status == status, done
     assert line in done.errors
     result = json.loads(done.output)

@@ -85,7 +85,7 @@ class Tournament:
 
 
 def _name_of(at: RemoteServer | str) -> str:
-    return at.address if isinstance(at, RemoteServer) else without_password(at)
+    return at.url if isinstance(at, RemoteServer) else without_password(at)
 
 
 def server_at(address: str | None, *, setting: str = "--server") -> RemoteServer:

@@ -75,7 +75,7 @@ def _rate(
             "games_unrated": loaded.unrated,
             "games_practice": loaded.practice,
             "games_after_decision": loaded.after_decision,
-            **model_json(final),
+            "rating": model_json(final),
             "standings": ratings_json(final),
             "checks": [check_json(check) for check in checks],
             "los": [[los[row.index][column.index] for column in order] for row in order],
