@@ -22,7 +22,7 @@ def excluded(bots: int, *, seats: int, format_name: str, seed: int) -> list[bool
     command += ["--seats", str(seats), "--format", format_name, "--seed", str(seed), "--json"]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
-    lines = json.loads(done.stdout)["final"]["ratings"]
+    lines = json.loads(done.stdout)["standings"]
     return [not line["elo_low"] <= 1500 <= line["elo_high"] for line in lines]
 
 

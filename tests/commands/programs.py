@@ -18,8 +18,7 @@ import pytest
 
 from happycity import cli
 from happycity.records.record import Json
-from happycity_tournament.arena.connection import Connection
-from happycity_tournament.arena.connection import call_server
+from happycity_tournament.arena.connection import Connection, call_server
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli import app
 from happycity_tournament.games import Position
@@ -91,6 +90,13 @@ def played(*arguments: object) -> Json:
 
 
 # Bots ----------------------------------------------------------------------------------------------------
+
+
+def settings_file(**settings: object) -> str:
+    """Write a file with settings that are no flags, as `tournament run` takes it; return its path."""
+    lines = (f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+    Path("settings.toml").write_text("".join(lines))
+    return "settings.toml"
 
 
 def command_of(bot: str, *, name: str = "") -> str:

@@ -65,9 +65,11 @@ def show(
     that is followed. The page of --browser or --out is one HTML file with the record in it, so it can be
     passed on; --browser writes it into the folder of the run, else into a temporary one.
     """
-    if sum((follow, browser or out is not None, as_json)) > 1:
-        raise ConfigError("--follow, --browser, --out, --json: a page is made of a finished game; give one")
     if browser or out is not None:
+        if follow or as_json:
+            raise ConfigError(
+                "--follow, --json: they have no effect on a page (--browser, --out)"
+            )
         from happycity_terminal import view as viewing
 
         check_output("--out", out)

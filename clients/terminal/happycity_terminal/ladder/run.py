@@ -27,7 +27,7 @@ from happycity_tournament.arena.connection import call_server
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.places import server_at as server_at
+from happycity_tournament.cli.places import server_at  # noqa: F401 - the commands get it here, with all that it imports
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.archives import SeasonArchive
 
