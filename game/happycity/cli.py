@@ -78,7 +78,7 @@ def simulate(
         ),
     ] = None,
 ) -> None:
-    """Play random games in-process and write their records, or check records.
+    """Play random games and write their records, or check records.
 
     A record is one JSON object on a line. With --check, which takes the records of any game, the exit status
     is 1 at the first difference, where it stops.

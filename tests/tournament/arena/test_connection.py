@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
-from happycity import Config, ConfigError
+from happycity import Config, ConfigError, HappyCityError
 from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.rating_pb2 import Rating
@@ -18,6 +18,7 @@ from happycity.tournament.v1beta1.tournament_service_pb2_grpc import (
     TournamentServiceServicer,
     add_TournamentServiceServicer_to_server,
 )
+from happycity.v1 import game_pb2 as game_pb
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
 from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
@@ -27,6 +28,8 @@ from happycity_tournament.arena.connection import (
     UnavailableError,
     Watch,
     connect,
+    finished_game,
+    listed_game,
     translate_errors,
 )
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -277,7 +280,7 @@ async def test_games_of_a_running_tournament_are_secret() -> None:
         finished_game(match)
     match.deal.seed, match.deal.round = 5, 3
     match.config.players = 2
-    match.config.mode, match.config.scoring = game_pb.MODE_FAMILY, game_pb.SCORING_PRODUCT
+    match.config.mode, match.config.scoring = game_pb., game_pb.
     game = finished_game(match)
     assert (game.deal_seed, game.position) == (5, (3, 0, 0))
 
