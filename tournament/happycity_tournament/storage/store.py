@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from sqlalchemy import (
+    Connection,
     Row,
     Select,
     String,
@@ -27,7 +28,6 @@ from happycity import Ending
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
-from happycity_tournament.storage.ladder_rows import add_ladder_games
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
     RATING_COLUMNS,
@@ -64,6 +64,9 @@ class Store(Database):
     Every method raises StoreError if the database can't do what is asked. Methods that write are called from
     one thread at a time; those that only read may be called from others meanwhile, unless `in_memory`.
     """
+
+    on_ladder_games: Callable[[Connection, Sequence[FinishedGame]], None] | None = None
+    """What a ladder does with its games in the transaction that stores them; set by whoever keeps one."""
 
     def create_tournament(
         self,
@@ -141,7 +144,10 @@ class Store(Database):
             insert_rows(connection, games, [game_row(game) for game, _ in batch])
             if packed:
                 insert_rows(connection, records, packed)
-            add_ladder_games(connection, [game for game, _ in batch])
+            of_ladder = [game for game, _ in batch if game.ladder is not None]
+            if of_ladder:
+                assert self.on_ladder_games is not None, "nobody keeps a ladder in this store"
+                self.on_ladder_games(connection, of_ladder)
 
     def _change(self, tournament_id: int, **columns: Any) -> None:
         change = update(tournaments).where(tournaments.c.id == tournament_id).values(columns)

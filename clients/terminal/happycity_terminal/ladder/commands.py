@@ -13,10 +13,10 @@ from happycity import ConfigError
 from happycity.runtime.commands import GroupedCommand
 from happycity.runtime.settings import flags_of
 from happycity.runtime.transport import DEFAULT_ADDRESS
+from happycity_ladder.entries import ChallengeState, DealKind
 from happycity_terminal.server_commands import server_named
 from happycity_tournament.cli.options import AsJson, connection_of, write_example
 from happycity_tournament.cli.settings import ConnectionSettings
-from happycity_tournament.ladder.entries import ChallengeState, DealKind
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
@@ -56,7 +56,7 @@ def init(
 
     The example explains every key, with its default.
     """
-    from happycity_tournament.ladder.config import example
+    from happycity_ladder.ladder_config import example
 
     write_example(file, example())
     typer.echo(

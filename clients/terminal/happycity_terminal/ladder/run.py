@@ -11,6 +11,7 @@ from rich.table import Table
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.records.record import Json
+from happycity_ladder.archives import SeasonArchive
 from happycity_terminal.ladder import tables
 from happycity_terminal.ladder.calls import leaderboard, pages
 from happycity_terminal.ladder.content import (
@@ -28,7 +29,6 @@ from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.storage import Store
-from happycity_tournament.storage.archives import SeasonArchive
 
 
 def show(
