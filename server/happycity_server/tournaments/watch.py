@@ -203,7 +203,7 @@ class TournamentWatches:
         parts = self._parts(status)
         standings = await _standings(status) if with_standings else []
         if not status.state.over:
-            watched.value.update(parts, standings, self._places.activity(status.config.remaining))
+            watched.value.update(parts, standings, self._places.activity(status.config.bots))
             watched.publish()
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:

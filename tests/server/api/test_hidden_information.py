@@ -319,7 +319,7 @@ async def test_server_answers_nothing_hidden(
 async def test_practice_shows_no_deal_of_a_tournament(tmp_path: Path) -> None:
     """While a tournament runs, its bots practise, by the numbers of its deals too, and get other cards."""
     message = config("anna", "ben", rounds=4)
-    fixtures = fixtures_of(tournament_config_of(message, (), default_seed=0))
+    fixtures = fixtures_of(tournament_config_of(message, default_seed=0))
     rated = {Deal.shuffle(Config(players=2), seed=fixture.deal_seed).decks for fixture in fixtures}
     async with tournament_arena(tmp_path, "carl") as arena:
         await arena.create(message)

@@ -55,7 +55,7 @@ async def test_large_profiles_make_short_pages(tmp_path: Path) -> None:
     bots = [f"bot-{number}" for number in range(500)]
     info = BotInfo(author="語" * 80, version="語" * 80, language="語" * 80, description="語" * 200)
     with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
-        stored = tournament_config_of(config(*bots), (), default_seed=1).json()
+        stored = tournament_config_of(config(*bots), default_seed=1).json()
         ids = [store.create_tournament(stored, games_total=6, created_at=0.0) for _ in range(8)]
         for tournament_id in ids:
             store.set_profiles(tournament_id, {bot: BotProfile(info, "語" * 80) for bot in bots})

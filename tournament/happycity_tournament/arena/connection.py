@@ -27,7 +27,6 @@ from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import ListedGame
 from happycity_tournament.running.codec import (
-    participation_message,
     ratings_of,
     snapshot_of,
     tournament_config_message,
@@ -83,10 +82,7 @@ class Connection:
 
     async def create(self, config: TournamentConfig) -> Snapshot:
         """Create a tournament, which begins once its bots are connected."""
-        request = pb.CreateTournamentRequest(
-            config=tournament_config_message(config),
-            participations=map(participation_message, config.participations),
-        )
+        request = pb.CreateTournamentRequest(config=tournament_config_message(config))
         return await self._tournament(self._stub.CreateTournament, request)
 
     async def tournament(self, tournament_id: int) -> Snapshot:
@@ -145,15 +141,10 @@ class Connection:
         response = await self.call(self._stub.DeleteTournament, request)
         return response.games_deleted
 
-    async def add_bots(self, tournament_id: int, bots: Sequence[str]) -> Snapshot:
-        """Let bots join a tournament; if it is being played, wait for them to connect."""
-        request = pb.AddBotsRequest(tournament_id=tournament_id, bots=bots)
-        return await self._tournament(self._stub.AddBots, request)
-
-    async def withdraw_bot(self, tournament_id: int, bot: str) -> Snapshot:
-        """Let a bot leave a tournament."""
-        request = pb.WithdrawBotRequest(tournament_id=tournament_id, bot=bot)
-        return await self._tournament(self._stub.WithdrawBot, request)
+    async def disqualify(self, tournament_id: int, bot: str) -> Snapshot:
+        """Take a bot out of a tournament: its games that are not finished are forfeited."""
+        request = pb.DisqualifyBotRequest(tournament_id=tournament_id, bot=bot)
+        return await self._tournament(self._stub.DisqualifyBot, request)
 
     async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
         """Return the connected bots by name; only those of the house, or only the others, if that is said."""

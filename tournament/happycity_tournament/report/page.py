@@ -167,7 +167,6 @@ def render(report: Report) -> str:
         summary=_summary(report),
         period=_period(report.facts),
         settings=_settings(report.tournament),
-        participations=_participations(report.tournament),
         about=_about(report.tournament),
         ratings_chart=_ratings_chart(report),
         pairs=_pairs(report),
@@ -225,11 +224,11 @@ def _period(facts: Facts) -> str | None:
 
 
 def _settings(tournament: StoredTournament | None) -> list[tuple[str, str]]:
-    """Return the settings, without the bots and their rounds, which the standings show."""
+    """Return the settings, without the bots, which the standings show."""
     config = tournament.config if tournament else {}
     settings: list[tuple[str, object]] = []
     for key, value in config.items():
-        if key not in ("title", "bots", "participations"):
+        if key not in ("title", "bots"):
             settings += value.items() if isinstance(value, dict) else [(key, value)]
     names = {"kind": "format"}
     return [
@@ -249,16 +248,6 @@ def _setting(value: object) -> str:
             return ", ".join(map(str, value))
         case _:
             return str(value)
-
-
-def _participations(tournament: StoredTournament | None) -> dict[str, str]:
-    """Return for each bot that joined late or was withdrawn, in which rounds it took part."""
-    rounds = {}
-    for entry in tournament.config.get("participations", ()) if tournament else ():
-        first, last = entry["first_round"], entry["last_round"]
-        text = f"from round {first}" if last is None else f"rounds {first} to {last}, withdrawn"
-        rounds[entry["bot"]] = "withdrawn" if last is not None and last < first else text
-    return rounds
 
 
 def _about(tournament: StoredTournament | None) -> dict[str, str]:

@@ -28,12 +28,10 @@ from happycity.wire.match import (
 )
 from happycity.wire.messages import config_message, config_of
 from happycity_tournament.config import (
-    MAX_BOTS,
     Adaptive,
     EloScale,
     Format,
     Gauntlet,
-    Participation,
     RandomRounds,
     RoundRobin,
     SeatOrders,
@@ -127,19 +125,12 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
     )
 
 
-def tournament_config_of(
-    message: pb.TournamentConfig,
-    participations: Sequence[pb.Participation] = (),
-    *,
-    default_seed: int,
-) -> TournamentConfig:
+def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> TournamentConfig:
     """Read what a tournament consists of; `schedule_of` checks whether one can be made of it.
 
     Raises:
         ConfigError: a field is missing or out of its range.
     """
-    if len(participations) > MAX_BOTS:  # first, as each of them costs time
-        raise ConfigError(f"participations: {len(participations)} are more than {MAX_BOTS}")
     chosen = _format_of(message)
     bots = tuple(message.bots)
     if isinstance(chosen, SprtTest) and not bots:
@@ -149,7 +140,6 @@ def tournament_config_of(
         game=config_of(message.game),
         format=chosen,
         seed=message.seed if message.HasField("seed") else default_seed,
-        participations=tuple(Participation(**_read(entry)) for entry in participations),
         time=time_control_of(message.time_control),
         policy=failure_policy_of(message.failure_policy),
         anchor=message.anchor or None,
@@ -168,11 +158,6 @@ def _format_of(message: pb.TournamentConfig) -> Format:
     return _FORMATS[name](**_read(getattr(message, name)))
 
 
-def participation_message(entry: Participation) -> pb.Participation:
-    """Write the rounds in which a bot takes part."""
-    return pb.Participation(**_written(entry))
-
-
 def tournament_message(
     tournament_id: int,
     config: TournamentConfig,
@@ -188,7 +173,6 @@ def tournament_message(
         config=tournament_config_message(config, with_seed=revealed),
         create_time=timestamp(created_at),
         start_time=timestamp(progress.started_at) if progress.games else None,
-        participations=map(participation_message, config.participations),
         bots=[
             pb.TournamentBot(
                 name=bot,
@@ -351,7 +335,7 @@ def snapshot_of(
     state = state_of(progress.state)
     config = None
     if state is not TournamentState.UNREADABLE:
-        config = tournament_config_of(tournament.config, tournament.participations, default_seed=0)
+        config = tournament_config_of(tournament.config, default_seed=0)
     order = {bot: number for number, bot in enumerate(config.bots if config is not None else ())}
     lines = sorted(map(_standing_of, standings), key=lambda line: (line.rank, order.get(line.bot, 0)))
     return Snapshot(

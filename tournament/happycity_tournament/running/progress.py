@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from happycity import HappyCityError
+from happycity import ConfigError, HappyCityError
+from happycity.errors import suggestion
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
@@ -222,6 +223,35 @@ def load_unfinished(store: Store, tournament_id: int) -> tuple[TournamentStatus,
     return status, missing
 
 
+class TournamentFinishedError(HappyCityError):
+    """A tournament is finished, so nothing of it can be changed."""
+
+
+def check_disqualification(config: TournamentConfig, state: TournamentState, bot: str) -> None:
+    """Refuse to disqualify a bot that has no games left to play.
+
+    Raises:
+        ConfigError: it doesn't take part.
+        TournamentFinishedError: all games are played.
+    """
+    if bot not in config.bots:
+        raise ConfigError(f"bot: {bot[:80]!r} doesn't take part; {suggestion(bot[:80], config.bots)}")
+    if state is TournamentState.FINISHED:
+        raise TournamentFinishedError("the tournament is finished: no game is left to forfeit")
+
+
+def disqualify_stored(store: Store, tournament_id: int, bot: str) -> None:
+    """Disqualify a bot in a stored tournament of which no game is being played; see `check_disqualification`.
+
+    Raises:
+        StoreError: there is no such tournament, or it can't be stored.
+    """
+    stored = store.require_tournament(tournament_id)
+    check_disqualification(TournamentConfig.of(stored.config), stored.state, bot)
+    disqualified = tuple(dict.fromkeys((*stored.troubles.disqualified, bot)))
+    store.set_troubles(tournament_id, replace(stored.troubles, disqualified=disqualified))
+
+
 def _load(store: Store, stored: StoredTournament) -> tuple[TournamentStatus, list[FinishedGame]]:
     config = TournamentConfig.of(stored.config)
     status = TournamentStatus(
@@ -236,4 +266,6 @@ def _load(store: Store, stored: StoredTournament) -> tuple[TournamentStatus, lis
     results = store.results(stored.id)
     for result in results:
         status.add_result(result)
+    for bot in stored.troubles.disqualified:  # those of the organiser don't follow from the games
+        status.standings.disqualify(bot)
     return status, results

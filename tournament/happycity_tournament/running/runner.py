@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
 import structlog
 
-from happycity import HappyCityError, VoidReason
+from happycity import VoidReason
 from happycity.errors import near_name
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.running.digest import failures
-from happycity_tournament.running.progress import Missing, TournamentStatus, load_unfinished
-from happycity_tournament.running.roster import Change, RosterError, change_roster
+from happycity_tournament.running.progress import Missing, TournamentStatus
 from happycity_tournament.running.terms import Terms
 from happycity_tournament.storage import AsyncStore
 
@@ -64,24 +62,10 @@ class MatchHost(Protocol):
         """Void the games of a tournament that wait for room at a bot, by `VoidReason.STOPPED`."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A change of the roster that a caller waits for."""
-
-    change: Change
-    made: asyncio.Future[None]
-
-    def refuse(self, error: Exception) -> None:
-        """Fail the caller with an error, if it still waits."""
-        if not self.made.cancelled():
-            self.made.set_exception(error)
-
-
 class TournamentRun:
     """One tournament, from the first game that is missing to the last.
 
-    Games that are voided are played again, with the same deal and seeds. A change of the roster replaces
-    `status` by a new object.
+    Games that are voided are played again, with the same deal and seeds.
     """
 
     def __init__(
@@ -99,8 +83,7 @@ class TournamentRun:
         self._resumed = missing is not None
         self._missing = missing or Missing(status)
         self._ending: TournamentState | None = None  # how it is to end before its last game
-        self._request: _Request | None = None
-        self._called = asyncio.Event()  # to end early, or to change the roster
+        self._called = asyncio.Event()  # to end early
 
     @property
     def ending(self) -> bool:
@@ -122,21 +105,16 @@ class TournamentRun:
         if self._ending is None:
             self._end(TournamentState.INTERRUPTED)
 
-    async def change_roster(self, change: Change) -> None:
-        """Change who takes part, from the first round of which no game has begun when the running games end.
-
-        No game begins until then, but the tournament is not stopped. It must not be over, and one change is
-        made at a time.
-
-        Raises:
-            RosterError: the bots can't be changed, or the tournament ended before that.
-            ConfigError: the change is impossible.
-            StoreError: it can't be stored.
-        """
-        assert self._request is None or self._request.made.cancelled()
-        self._request = _Request(change, asyncio.get_running_loop().create_future())
-        self._call_off()
-        await self._request.made
+    async def disqualify(self, bot: str) -> None:
+        """Forfeit the bot's seats in all games that are not finished; the decision is the organiser's."""
+        self.status.standings.disqualify(bot)
+        tournament_id = self.status.tournament_id
+        _log.warning("bot_disqualified", tournament=tournament_id, bot=bot, reason="by the organiser")
+        why = "was taken out by the organiser; its other seats are forfeited"
+        text = f"disqualified from tournament {tournament_id}: {bot} {why}"
+        self._host.disqualify(bot, tournament_id, text)
+        self._end_if_unrated()
+        await self._store_troubles()
 
     async def run(self) -> None:
         """Play all games that are missing; the host stores each before it counts here.
@@ -147,15 +125,10 @@ class TournamentRun:
         """
         try:
             await self._play_on()
-            while self._request is not None:
-                await self._change(self._request)
-                await self._play_on()
         except Exception:
             self.interrupt()
             raise
         finally:
-            if self._request is not None:
-                self._request.refuse(RosterError("the tournament ended before its bots were changed"))
             status = self.status
             status.standings.flush()
             await self._store_troubles()  # those of an earlier host may be over
@@ -174,34 +147,12 @@ class TournamentRun:
         )
 
     async def _play_on(self) -> None:
-        """Wait for the bots at first, and play until the end, or until something is asked for."""
+        """Wait for the bots at first, and play until the end, or until a stop."""
         self._end_if_unrated()
         if self.status.state is not TournamentState.RUNNING and not (self.status.complete or self.ending):
             await self._wait_for_bots()
         if not self._called.is_set():
             await self._play_missing()
-
-    async def _change(self, request: _Request) -> None:
-        """Make a change, and make the schedule again; a change that is refused changes nothing."""
-        self._request = None
-        if self._ending is None:
-            self._called.clear()
-        if request.made.cancelled():
-            return
-        try:
-            stored = self._store.store, self.status.tournament_id
-            await self._store.write(change_roster, *stored, request.change)
-            status, missing = await self._store.read(load_unfinished, *stored)
-        except HappyCityError as error:
-            request.refuse(error)
-            return
-        except Exception as error:
-            request.refuse(error)
-            raise
-        status.state = self.status.state
-        self.status, self._missing = status, missing
-        if not request.made.cancelled():
-            request.made.set_result(None)
 
     async def _wait_for_bots(self) -> None:
         """Wait for the bots as long as the tournament's connection time; stop it if they don't come.
@@ -211,11 +162,12 @@ class TournamentRun:
         In a tournament that is resumed the time begins with the first of them, as bots find a restarted
         server only after a while; without any there would be no game, only forfeits.
         """
-        config, disqualified = self.status.config, self.status.standings.disqualified
-        bots = [bot for bot in config.remaining if bot not in disqualified]
+        config, standings = self.status.config, self.status.standings
+        bots = [bot for bot in config.bots if bot not in standings.disqualified]
         if self._resumed and bots:
             await self._unless_called(self._host.wait_for_any(bots))
-        missing = await self._unless_called(self._host.wait_for(bots, config.time.connect_seconds))
+        absent = await self._unless_called(self._host.wait_for(bots, config.time.connect_seconds)) or ()
+        missing = [bot for bot in absent if bot not in standings.disqualified]
         if not missing:
             return
         _log.warning("bots_missing", tournament=self.status.tournament_id, bots=missing)
@@ -225,7 +177,7 @@ class TournamentRun:
             self._end(TournamentState.STOPPED)
 
     async def _unless_called(self, waiting: Awaitable[_T]) -> _T | None:
-        """Wait for something, but not beyond an early end or a change; return None then."""
+        """Wait for something, but not beyond an early end; return None then."""
         awaited = asyncio.ensure_future(waiting)
         called = asyncio.ensure_future(self._called.wait())
         await asyncio.wait((awaited, called), return_when=asyncio.FIRST_COMPLETED)

@@ -197,11 +197,6 @@ class Snapshot:
         """The error of the ratings that ends it, in Elo; None if nothing but its last game does."""
         return None if self.config is None else getattr(self.config.format, "until_error", None)
 
-    @property
-    def withdrawn(self) -> frozenset[str]:
-        """The bots that have left."""
-        return frozenset() if self.config is None else frozenset(self.bots) - set(self.config.remaining)
-
 
 def stored_snapshot(store: Store, tournament_id: int, *, claimed: bool | None = None) -> Snapshot:
     """Return a tournament as `listed` does, None asks the store; raise StoreError if it isn't there."""

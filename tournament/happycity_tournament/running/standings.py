@@ -113,6 +113,8 @@ class Standings:
         `error_ratios` say how much larger errors are than in a fixed schedule.
         """
         self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
+        self._named: list[str] = []
+        """The bots that the organiser has disqualified."""
         from happycity_tournament.running.figures import FiguresCounter  # noqa: PLC0415 - it imports numpy
 
         self._figures = FiguresCounter(bots, error_ratios=error_ratios)
@@ -135,8 +137,15 @@ class Standings:
 
     @property
     def disqualified(self) -> tuple[str, ...]:
-        """The disqualified bots, the first one first."""
-        return self._disqualifications.bots
+        """The disqualified bots: by their games, the first one first, then by the organiser."""
+        return tuple(dict.fromkeys((*self._disqualifications.bots, *self._named)))
+
+    def disqualify(self, bot: str) -> None:
+        """Note that the organiser has disqualified a bot.
+
+        Its games so far count; those in which its seat is forfeited for that are not rated.
+        """
+        self._named.append(bot)
 
     def expect(self, fixture: Fixture) -> None:
         """Let a game count after all those that were expected before it; positions rise."""
