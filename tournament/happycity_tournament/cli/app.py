@@ -506,7 +506,7 @@ def export(
     source: OneSource = None,
     *,
     file_format: Annotated[
-        Literal["csv", "jsonl", "parquet", "records", "pgn", "rankings"],
+        Literal["csv", "jsonl", "records"],
         typer.Option("--format", help="The format to write."),
     ],
     out: Annotated[Path, typer.Option(help="The file to write; with --split, the folder.")],
@@ -520,27 +520,18 @@ def export(
     store: StoreOption = None,
     **flags: object,
 ) -> None:
-    """Write games as a table, as records, or for rating programs.
+    """Write games as a table or as records.
 
-    A table (csv, jsonl, parquet) has a row for each seat of each game. Ordo and BayesElo read pgn, OpenSkill
-    and choix take rankings.
+    A table (csv, jsonl) has a row for each seat of each game.
     """
     from happycity_tournament.cli import locate, offline
 
     if split and file_format != "records":
         raise ConfigError("--split has no effect in a table; add --format records")
-    results = file_format in ("pgn", "rankings")
-    if results and game is not None:
-        raise ConfigError(
-            f"--game has no effect with --format {file_format}, which has the results of all games"
-        )
     with locate.sources_of([source], connection_of(flags, store, source), store, tournament=tournament) as (
         opened,
     ):
-        if results:
-            offline.export_source_results(opened, out, file_format=file_format)
-        else:
-            offline.export_source(opened, out, file_format=file_format, split=split, game=game)
+        offline.export_source(opened, out, file_format=file_format, split=split, game=game)
 
 
 @app.command(cls=GroupedCommand)

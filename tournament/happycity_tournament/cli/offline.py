@@ -16,7 +16,6 @@ from happycity_tournament.cli.reading import counted
 from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.report.export import export_games
 from happycity_tournament.report.facts import bot_metrics
-from happycity_tournament.report.rating_exports import export_results
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.storage.sources import Source
 
@@ -39,23 +38,6 @@ def export_source(source: Source, out: Path, *, file_format: str, split: bool, g
         exported = export_games(read, out, file_format=file_format, split=split, game=game)
     lacking = f", {exported.without_record:,} without a record" if exported.without_record else ""
     typer.echo(f"{out}: {plural(exported.games, 'game')}{lacking}", err=True)
-
-
-def export_source_results(source: Source, out: Path, *, file_format: str) -> None:
-    """Write the results of the rated games of a source for other rating programs."""
-    _keep_apart(source, out)
-    check_output("--out", out)
-    with counted([source]) as (read,):
-        games = (game for game, _ in read.games(with_records=False))
-        exported = export_results(games, out, file_format=file_format)
-    left_out = f", {exported.left_out:,} not rated left out" if exported.left_out else ""
-    typer.echo(f"{out}: {plural(exported.games, 'game')}{left_out}", err=True)
-    if exported.pairs:
-        typer.echo(
-            f"games at tables of more than two became {plural(exported.pairs, 'game')} of pairs; a program "
-            "that takes these as independent states errors that are too small",
-            err=True,
-        )
 
 
 def report_source(
