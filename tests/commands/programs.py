@@ -19,7 +19,7 @@ import pytest
 from happycity import cli
 from happycity.records.record import Json
 from happycity_tournament.arena.connection import Connection
-from happycity_tournament.arena.locations import call_server
+from happycity_tournament.arena.connection import call_server
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli import app
 from happycity_tournament.games import Position

@@ -12,7 +12,7 @@ from happycity.match import one_line
 from happycity.records.record import Json
 from happycity.v1.bot_service_pb2 import ConnectedBot
 from happycity.wire.match import bot_info_of, seconds_of
-from happycity_tournament.arena.locations import call_server
+from happycity_tournament.arena.connection import call_server
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.games import BotProfile

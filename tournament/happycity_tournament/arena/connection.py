@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import grpc
 
 from happycity import Config, HappyCityError, TimeControl
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
+from happycity.runtime import event_loop
 from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
@@ -22,19 +23,18 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.match import result_of, time_control_message
-from happycity.wire.messages import config_message
+from happycity.wire.messages import config_message, config_of
 from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
+from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.games import ListedGame
+from happycity_tournament.games import FinishedGame, ListedGame
 from happycity_tournament.running.codec import (
     ratings_of,
     snapshot_of,
     tournament_config_message,
 )
 from happycity_tournament.running.snapshot import Snapshot
-
-if TYPE_CHECKING:  # it imports SQLAlchemy, for which a run would wait
-    from happycity_tournament.storage.sources import RecordedGame
+from happycity_tournament.storage.sources import RecordedGame, check_printable, game_of_record, named_record
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
@@ -157,22 +157,9 @@ class Connection:
                 return bots
             request.page_token = page.next_page_token
 
-    async def games(self, tournament_id: int) -> AsyncGenerator[RecordedGame, None]:
-        """Yield the games of a tournament with their records, newest first; its deals must be revealed."""
-        request = match_pb.ListMatchesRequest(
-            page_size=PAGE_SIZE, tournament_id=tournament_id, state=match_message.MATCH_STATE_FINISHED
-        )
-        while True:
-            page = await self._patiently(self._matches.ListMatches, request)
-            for match in page.matches:
-                get = match_pb.GetMatchRecordRequest(match_id=match.match_id)
-                record = await self._patiently(self._matches.GetMatchRecord, get)
-                yield _recorded_game(match, record.json)
-            if not page.next_page_token:
-                return
-            request.page_token = page.next_page_token
-
-    async def games_page(self, tournament_id: int, *, bot: str, token: str) -> tuple[list[ListedGame], str]:
+    async def games_page(
+        self, tournament_id: int, *, bot: str, token: str
+    ) -> tuple[list[match_pb.Match], str]:
         """Return a page of the finished games of a tournament, newest first, and the token of the next page.
 
         The games are those of `bot`, unless that is "". Both tokens are "" at the ends of the list.
@@ -185,7 +172,12 @@ class Connection:
             state=match_message.MATCH_STATE_FINISHED,
         )
         page = await self._patiently(self._matches.ListMatches, request)
-        return [_listed_game(match) for match in page.matches], page.next_page_token
+        return list(page.matches), page.next_page_token
+
+    async def record(self, match: match_pb.Match) -> str:
+        """Return the record of a finished game with the names of its bots; its deal must be revealed."""
+        get = match_pb.GetMatchRecordRequest(match_id=match.match_id)
+        return named_record(match.bots, (await self._patiently(self._matches.GetMatchRecord, get)).json)
 
     async def newest_games(self, tournament_id: int, *, count: int) -> list[int]:
         """Return the match ids of the newest finished games of a tournament, at most `count` (1 to 200)."""
@@ -198,9 +190,9 @@ class Connection:
     async def game(self, match_id: int) -> RecordedGame:
         """Return a finished game with its record; its deal must be revealed."""
         found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-        get = match_pb.GetMatchRecordRequest(match_id=match_id)
-        record = await self.call(self._matches.GetMatchRecord, get)
-        return _recorded_game(found, record.json)
+        record = await self.record(found)
+        known = game_of_record(record, number=match_id)
+        return _finished_game(found, deal_seed=known.deal_seed), record
 
     async def create_match(
         self, config: Config, bots: Sequence[str], *, seed: int | None, time: TimeControl
@@ -261,29 +253,40 @@ class Connection:
             return await method(request, metadata=self._access.metadata, **options)
 
 
-def _recorded_game(match: match_pb.Match, record: str) -> RecordedGame:
-    """Read a game; a match doesn't say where in the schedule it is."""
-    from happycity_tournament.storage.sources import game_of_record, named_record  # noqa: PLC0415
+def finished_game(match: match_pb.Match) -> FinishedGame:
+    """Read a game of a tournament; raise HappyCityError if its deal is still in play."""
+    if not match.HasField("deal"):
+        raise HappyCityError(
+            f"tournament {match.tournament_id} is being played, and its deals are secret until it is over"
+        )
+    return _finished_game(match, deal_seed=match.deal.seed)
 
-    record = named_record(match.bots, record)
-    game = replace(
-        game_of_record(record, number=match.match_id),
-        tournament_id=match.tournament_id or None,
-        decisions=match.decisions,
+
+def _finished_game(match: match_pb.Match, *, deal_seed: int) -> FinishedGame:
+    listed = listed_game(match)
+    return FinishedGame(
+        match_id=listed.match_id,
+        tournament_id=listed.tournament_id,
+        position=listed.position,
+        deal_seed=deal_seed,
+        config=config_of(match.config),
+        bots=listed.bots,
+        seats=listed.seats,
+        decisions=listed.decisions,
+        created_at=match.create_time.ToNanoseconds() / 1e9,
         started_at=match.start_time.ToNanoseconds() / 1e9,
-        finished_at=match.finish_time.ToNanoseconds() / 1e9,
+        finished_at=listed.finished_at,
     )
-    return game, record
 
 
-def _listed_game(match: match_pb.Match) -> ListedGame:
-    from happycity_tournament.storage.sources import check_printable  # noqa: PLC0415
-
+def listed_game(match: match_pb.Match) -> ListedGame:
+    """Read a finished game for a list; its deal is unknown as long as it is in play."""
+    deal = match.deal if match.HasField("deal") else None
     return ListedGame(
         match_id=match.match_id,
         tournament_id=match.tournament_id or None,
-        position=None,
-        deal_seed=None,
+        position=None if deal is None else (deal.round, deal.table, deal.rotation),
+        deal_seed=None if deal is None else deal.seed,
         bots=tuple(map(check_printable, match.bots)),
         seats=tuple(result_of(match.result)),
         decisions=match.decisions,
@@ -338,6 +341,16 @@ async def connect(address: str, access: Access) -> AsyncIterator[Connection]:
         yield Connection(channel, address=address, access=access)
 
 
+def call_server(server: RemoteServer, call: Callable[[Connection], Awaitable[_T]]) -> _T:
+    """Return what a call on a server returns, or raise a ServerError."""
+
+    async def connected() -> _T:
+        async with connect(server.address, server.access) as connection:
+            return await call(connection)
+
+    return event_loop.run(connected())
+
+
 @contextmanager
 def translate_errors(address: str, access: Access) -> Iterator[None]:
     """Turn gRPC's errors into ServerErrors."""
@@ -348,7 +361,7 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
         details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
         text = one_line(error.details() or error.code().name)
         if details.reason == "UNAUTHENTICATED" and not access.token:
-            text = "this server needs a token: use --token or HAPPYCITY_TOKEN"
+            text = "this server needs a token: set HAPPYCITY_TOKEN"
         if error.code() is not grpc.StatusCode.UNAVAILABLE:
             raise ServerError(f"the server {address} refused: {text}", details) from None
         lost = "can't serve" if details.reason else "can't be reached"

@@ -7,18 +7,20 @@ ServerError if the server can't be reached, does not come back, or refuses.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
+from happycity.runtime.extras import missing_packages
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.bot_logs import ServerNotes
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
-from happycity_tournament.arena.launch import Launch, launch
+from happycity_tournament.arena.processes import ServerProcess, start_server
 from happycity_tournament.arena.run_folder import (
     TOKENS_FILE,
     OwnServer,
@@ -37,10 +39,8 @@ from happycity_tournament.bots.processes import (
     start_command,
 )
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.running.snapshot import Snapshot, load_snapshot, with_test_history
-
-if TYPE_CHECKING:  # it imports SQLAlchemy, for which a run would wait
-    from happycity_tournament.storage import Store
+from happycity_tournament.running.snapshot import Snapshot, with_test_history
+from happycity_tournament.storage import Store, StoreError
 
 RETURN_SECONDS = 60.0
 """The time in which a server that others run has to come back."""
@@ -143,7 +143,7 @@ class Arena:
         stopping: list[asyncio.Task[None]] = []
 
         def stop() -> None:
-            observer.remark("stopping: running games are finished; Ctrl-C again breaks them off")
+            observer.remark("stopping: running games are finished; Ctrl-C again aborts them")
             stopping.append(asyncio.create_task(watch.stop()))
 
         self.stop_handlers.append(stop)
@@ -169,15 +169,15 @@ async def play_new(
     venue: Venue,
     lineup: Lineup,
     observer: Observer,
-    launched: Launch | None = None,
+    web: bool = True,
 ) -> Snapshot:
     """Create a tournament and play it; return it as it ended.
 
-    On a server of the run's own, `launched` has the processes that were started before. The first stop signal
-    lets running games end, a second one cancels this task.
+    With `web` a server of the run's own has pages, if what they need is installed. The first stop signal lets
+    running games end, a second one cancels this task.
     """
     with _stop_handlers() as stop_handlers:
-        async with _arena(venue, folder, stop_handlers, observer, launched=launched) as arena:
+        async with _arena(venue, folder, lineup, stop_handlers, observer, web=web) as arena:
             await arena.start_bots(lineup, folder, observer)
             created = await arena.connection.create(config)
             Run(folder=folder, tournament_id=created.tournament_id, venue=venue, lineup=lineup).save()
@@ -189,9 +189,7 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
     with _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
             await _wait_for_release(run.venue.store, observer)
-        async with _arena(
-            run.venue, run.folder, stop_handlers, observer, lineup=run.lineup, web=True
-        ) as arena:
+        async with _arena(run.venue, run.folder, run.lineup, stop_handlers, observer, web=True) as arena:
             resumed = await arena.connection.resume(run.tournament_id)
             if resumed.state is not TournamentState.FINISHED:
                 await arena.start_bots(run.lineup, run.folder, observer)
@@ -201,54 +199,13 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
 async def resume_on_server(server: RemoteServer, tournament_id: int, observer: Observer) -> Snapshot:
     """Continue a tournament whose bots connect by themselves; see `play_new`."""
     with _stop_handlers() as stop_handlers:
-        async with _arena(server, Path(), stop_handlers, observer) as arena:
+        async with _arena(server, Path(), Lineup(), stop_handlers, observer) as arena:
             await arena.connection.resume(tournament_id)
             return await arena.play(tournament_id, observer)
 
 
-async def join_tournament(
-    server: RemoteServer,
-    tournament_id: int,
-    lineup: Lineup,
-    *,
-    folder: Path,
-    own: OwnServer | None,
-    joined: Callable[[], None],
-    observer: Observer,
-) -> Snapshot:
-    """Start bots, let them join a tournament that is being played, and follow it to its end.
-
-    A stop signal cancels this task: its bots end, and the tournament goes on. If a run has started the
-    server, with which it ends, `own` is its store and `folder` the run's; `joined` is called when the bots
-    take part.
-    """
-    tokens = EnvironmentTokens() if own is None else IssuedTokens(folder / TOKENS_FILE)
-    patience = RETURN_SECONDS if own is None else 0.0
-    with _stop_handlers() as stop_handlers:
-        async with _remote_arena(server, tokens, stop_handlers, patience=patience) as arena:
-            await arena.start_bots(lineup, folder, observer)
-            await _unless_one_ends(arena.bots, arena.connection.add_bots(tournament_id, lineup.names))
-            joined()
-            try:
-                watch = arena.watch(tournament_id, observer)
-                return await _follow(watch, arena.bots, arena.notes, observer)
-            except UnavailableError:
-                # A run's own server ends with the run, perhaps before the last update was read.
-                if own is None:
-                    raise
-                await _wait_for_release(own.store, observer)
-                last = await asyncio.to_thread(
-                    _read, own.store, lambda store: load_snapshot(store, tournament_id)
-                )
-                if last.state not in (TournamentState.FINISHED, TournamentState.STOPPED):
-                    raise
-                return last
-
-
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
     """Return why a tournament that was just played is not in its store; "" if it is."""
-    from happycity_tournament.storage import StoreError  # noqa: PLC0415 - few commands read a store
-
     try:
         games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
     except StoreError as error:
@@ -265,48 +222,76 @@ def with_stored_history(store: str, snapshot: Snapshot) -> Snapshot:
 # Servers ---------------------------------------------------------------------------------------------------
 
 
+CORES_OF_A_PLACE = 2
+"""Cores that a process that plays games keeps busy together with its bots."""
+
+
+def default_workers(lineup: Lineup, games: int, concurrency: int) -> int:
+    """Return how many workers a run has by default.
+
+    A place that plays fewer games than it may play at once is not worth its start. Programs of others may not
+    expect to be started more than once.
+    """
+    if len(lineup.reference_bots) < len(lineup.bots):
+        return 0
+    return max(0, min(_cores() // CORES_OF_A_PLACE, games // concurrency) - 1)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @asynccontextmanager
 async def _arena(
     venue: Venue,
     folder: Path,
+    lineup: Lineup,
     stop_handlers: list[_Handler],
     observer: Observer,
     *,
-    launched: Launch | None = None,
-    lineup: Lineup | None = None,
     web: bool = False,
 ) -> AsyncIterator[Arena]:
     """Give the server of a venue; a run's own one is started, and admits only this session and its bots.
 
-    The workers of a server that is started here start the bots of `lineup`.
+    With a server of the run's own, the reference bots of the lineup are started too, so that they import what
+    they need while the server does. Its workers start all bots of the lineup by themselves.
     """
     if isinstance(venue, RemoteServer):
         async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
             yield arena
         return
-    own = launched or launch(venue, folder, lineup or Lineup(), web=web, with_bots=False)
+    tokens = IssuedTokens(folder / TOKENS_FILE)
+    tokens.path.unlink(missing_ok=True)
+    organiser = tokens.organiser()
+    web = web and not missing_packages("web")
+    pages = tokens.observer() if web else ""
+    issued = tokens.of(lineup.started)
+    server = start_server(venue, lineup, tokens=tokens.path, folder=folder, web=web)
+    bots = start_all_reference_bots(lineup, tokens=issued, environment={}, folder=folder)
     remarking: asyncio.Task[None] | None = None
     try:
-        address = await own.server.address()
-        server = RemoteServer(address=address, access=Access(token=own.organiser))
-        with server.announced(folder):
+        remote = RemoteServer(address=await server.address(), access=Access(token=organiser))
+        with remote.announced(folder):
             # Nobody starts it again if it ends.
-            async with _remote_arena(server, own.tokens, stop_handlers, patience=0.0) as arena:
-                arena.bots.extend(own.reference_bots)
-                remarking = asyncio.create_task(_pass_on(own.server.remarks(), observer))
-                arena.web, arena.observer = own.server.web, own.observer
+            async with _remote_arena(remote, tokens, stop_handlers, patience=0.0) as arena:
+                arena.bots.extend(bots)
+                remarking = asyncio.create_task(_pass_on(server, observer))
+                arena.web, arena.observer = server.web, pages
                 yield arena
     except UnavailableError as error:
-        raise ServerEndedError(await own.server.lost_summary(str(error))) from None
+        raise ServerEndedError(await server.lost_summary(str(error))) from None
     finally:
-        await own.server.stop()
-        await asyncio.gather(*(bots.stop() for bots in own.reference_bots))
+        await server.stop()
+        await asyncio.gather(*(process.stop() for process in bots))
         if remarking is not None:
             await remarking
 
 
-async def _pass_on(remarks: AsyncIterator[str], observer: Observer) -> None:
-    async for text in remarks:
+async def _pass_on(server: ServerProcess, observer: Observer) -> None:
+    async for text in server.remarks():
         observer.remark(text)
 
 
@@ -332,7 +317,7 @@ async def _remote_arena(
 @asynccontextmanager
 async def open_arena(lineup: Lineup, *, store: str, folder: Path, observer: Observer) -> AsyncIterator[Arena]:
     """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
-    async with _arena(OwnServer(store=store), folder, [], observer) as arena:
+    async with _arena(OwnServer(store=store), folder, lineup, [], observer) as arena:
         await arena.start_bots(lineup, folder, observer)
         yield arena
 
@@ -349,28 +334,11 @@ async def _wait_for_release(store: str, observer: Observer) -> None:
 
 
 def _read(store: str, read: Callable[[Store], _T]) -> _T:
-    from happycity_tournament.storage import Store  # noqa: PLC0415
-
     with Store.existing(store) as opened:
         return read(opened)
 
 
 # Following -------------------------------------------------------------------------------------------------
-
-
-async def _unless_one_ends(bots: Sequence[Process], call: Awaitable[object]) -> None:
-    """Wait for a call; raise a ProcessError if a bot's process ends before that."""
-    answer = asyncio.ensure_future(call)
-    exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
-    try:
-        await asyncio.wait((answer, *exits), return_when=asyncio.FIRST_COMPLETED)
-        for ended, bot in exits.items():
-            if ended.done() and not answer.done():
-                raise ProcessError(bot.exit_summary(has_played=False))
-        await answer
-    finally:
-        for task in (answer, *exits):
-            task.cancel()
 
 
 async def _follow(watch: Watch, bots: Sequence[Process], notes: ServerNotes, observer: Observer) -> Snapshot:

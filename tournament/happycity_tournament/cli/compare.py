@@ -1,10 +1,12 @@
-"""What `tournament compare` does: say what a change of a bot gained, by games on the same deals."""
+"""`tournament compare`: say what a change of a bot gained, by games on the same deals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -16,6 +18,8 @@ from happycity.records.record import Json
 from happycity.text.plural import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.options import After, AsJson, Before
+from happycity_tournament.cli.places import open_sources
 from happycity_tournament.cli.reading import counted
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
@@ -25,8 +29,28 @@ from happycity_tournament.storage.sources import Source
 _UNKNOWN = "-"
 
 
-def compare_sources(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:
-    """Compare the games of two sources; `bot` is NAME, or OLD=NEW for a bot with another name in each."""
+def compare(
+    before: Before,
+    after: After,
+    *,
+    bot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT", help="Only this bot: NAME, or OLD=NEW if its name changed.  [default: all bots]"
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a change of a bot gained.
+
+    Games of the two sources are compared in pairs that have the same deal, seats and opponents, so that luck
+    cancels. Two runs have such games if they were played with the same --seed and bots.
+    """
+    with open_sources([before, after]) as (first, second):
+        _compare(first, second, bot=bot, as_json=as_json)
+
+
+def _compare(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:
     old, _, new = (bot or "").partition("=")
     with counted([before, after]) as sources:
         games = PairedGames(*map(_games, sources), renamed={old: new} if new else {})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.console import Console
 from rich.status import Status
 
+from happycity import ConfigError
 from happycity_tournament.games import ListedGame
 from happycity_tournament.storage import StoredTournament
 from happycity_tournament.storage.rating_input import Naming, RatingInput, load_for_rating
@@ -74,3 +76,9 @@ def counted(sources: Sequence[Source]) -> Iterator[list[Source]]:
     """Give sources whose games are counted on the terminal as they are read."""
     with Console(stderr=True).status("reading games; Ctrl-C stops it") as status:
         yield [_CountedSource(source, status) for source in sources]
+
+
+def keep_apart(source: Source, out: Path) -> None:
+    """Refuse to overwrite a source."""
+    if out.exists() and any(file.samefile(out) for file in source.files):
+        raise ConfigError(f"--out: {out} is the source itself")

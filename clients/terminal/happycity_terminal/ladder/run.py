@@ -24,7 +24,7 @@ from happycity_terminal.ladder.content import (
     line_json,
     season_json,
 )
-from happycity_tournament.arena.locations import call_server
+from happycity_tournament.arena.connection import call_server
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json

@@ -1,4 +1,4 @@
-"""What `tournament run`, `sprt` and `resume` do: play a session, show its progress, and print the result."""
+"""Shows the session of a tournament that is played, and prints its result."""
 
 from __future__ import annotations
 
@@ -17,85 +17,26 @@ from happycity import HappyCityError
 from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
 from happycity_tournament.arena.connection import ServerError
-from happycity_tournament.arena.launch import Launch
-from happycity_tournament.arena.run_folder import (
-    RUN_FILE,
-    OwnServer,
-    Venue,
-    own_store,
-    without_password,
-)
+from happycity_tournament.arena.run_folder import RUN_FILE, OwnServer, Venue, own_store, without_password
 from happycity_tournament.arena.session import (
     NotBegunError,
     Observer,
     ServerEndedError,
-    play_new,
-    resume_on_server,
-    resume_run,
     unstored_problem,
     with_stored_history,
 )
-from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.console import print_result, show
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
-from happycity_tournament.cli.options import check_output
-from happycity_tournament.cli.settings import ConnectionSettings, PlaySettings
-from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.config import TournamentState
 from happycity_tournament.ratings.sprt import Verdict
 from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.storage import Store, StoreError
 
 PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
 """What the end of a run says of its speed."""
 UNDECIDED = 3
 """The exit status if a test has played its maximum without a decision."""
-
-
-def play(
-    config: TournamentConfig,
-    lineup: Lineup,
-    settings: PlaySettings,
-    *,
-    folder: Path,
-    venue: Venue,
-    launched: Launch | None,
-) -> Snapshot:
-    """Play a new tournament and return how it ended, or exit with 130 if it is stopped.
-
-    `launched` are the first processes of a run on a server of its own.
-    """
-    presenter = _Presenter(venue, settings.json_file, folder=folder, starts_bots=bool(lineup.started))
-    return presenter.play(
-        lambda observer: play_new(
-            config, folder=folder, venue=venue, lineup=lineup, observer=observer, launched=launched
-        )
-    )
-
-
-def resume(
-    which: str | None, connection: ConnectionSettings, *, store: str | None, json_file: Path | None
-) -> None:
-    """Continue a tournament: that of a run, or one on a server whose bots connect by themselves."""
-    # A new run does without SQLAlchemy.
-    from happycity_tournament.arena.locations import ServerLocation  # noqa: PLC0415
-    from happycity_tournament.cli.locate import load_run, locate  # noqa: PLC0415
-    from happycity_tournament.storage import Store  # noqa: PLC0415
-
-    check_output("--json", json_file)
-    if connection.server is None:
-        run = load_run(which, connection, store)
-        if isinstance(run.venue, OwnServer):
-            Store.existing(run.venue.store).close()  # a server would make one that is missing
-        presenter = _Presenter(run.venue, json_file, folder=run.folder, starts_bots=bool(run.lineup.started))
-        exit_unless_decided([presenter.play(lambda observer: resume_run(run, observer))])
-        return
-    location = locate(which, connection, store)
-    assert isinstance(location, ServerLocation)
-    presenter = _Presenter(location.server, json_file, arguments=location.arguments)
-    last = presenter.play(
-        lambda observer: resume_on_server(location.server, location.tournament_id, observer)
-    )
-    exit_unless_decided([last])
 
 
 def exit_unless_decided(tournaments: Iterable[Snapshot]) -> None:
@@ -105,11 +46,11 @@ def exit_unless_decided(tournaments: Iterable[Snapshot]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Presenter:
+class Presenter:
     """Shows the progress of a session, and prints its result."""
 
     venue: Venue
-    json_file: Path | None
+    as_json: bool
     folder: Path | None = None
     """The folder of the run, if it is one."""
     starts_bots: bool = False
@@ -128,7 +69,7 @@ class _Presenter:
                     self.folder.rmdir()
             raise
         except (asyncio.CancelledError, KeyboardInterrupt):
-            typer.echo(self._with_advice("broken off"), err=True)
+            typer.echo(self._with_advice("aborted"), err=True)
             sys.exit(event_loop.EXIT_STOPPED)
         except ServerEndedError as error:
             raise HappyCityError(self._with_advice(str(error))) from None
@@ -143,7 +84,7 @@ class _Presenter:
         return last
 
     def _print(self, last: Snapshot) -> None:
-        console = Console(stderr=str(self.json_file) == "-")
+        console = Console(stderr=self.as_json)
         print_result(console, last, logs=self.folder)
         problem = unstored_problem(self.venue.store, last) if isinstance(self.venue, OwnServer) else ""
         if isinstance(self.venue, OwnServer) and last.test is not None and not problem:
@@ -152,8 +93,8 @@ class _Presenter:
             show(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():
             typer.echo(PURE, err=True)
-        if self.json_file is not None:
-            write_json(result_json(last, logs=self.folder), self.json_file)
+        if self.as_json:
+            write_json(result_json(last, logs=self.folder))
         if problem:
             raise HappyCityError(f"this result is not stored: {problem}")
 
@@ -183,8 +124,6 @@ class _Presenter:
         """Add to a text where the finished games are, and how to continue the tournament."""
         if self.folder is not None and not (self.folder / RUN_FILE).exists():
             return text  # the tournament was never created
-        from happycity_tournament.storage import Store, StoreError  # noqa: PLC0415 - most runs end well
-
         if isinstance(self.venue, OwnServer):
             try:
                 Store.existing(self.venue.store).close()
