@@ -63,6 +63,7 @@ def back_up(url: str, path: Path, *, progress: Progress) -> Copied:
     rows = None
     with new_file(path) as partial:
         with Database.existing(url) as source, source.reading() as connection:
+            source.has_tables(connection)  # the first reading fixes the moment of which the copy is
             if connection.dialect.name == "sqlite":
                 _copy_pages(connection, partial, progress)
             else:
@@ -151,7 +152,7 @@ def _copy_pages(connection: Connection, partial: Path, progress: Progress) -> No
         progress(total - remaining, total)
 
     with closing(sqlite3.connect(partial)) as target:
-        # As the transaction has read something already, SQLite doesn't begin again after others' commits.
+        # As the transaction has read something before, SQLite doesn't begin again after others' commits.
         driver.backup(target, pages=_PAGES_AT_ONCE, progress=note)
 
 
