@@ -24,6 +24,7 @@ RUN /opt/uv/bin/uv export --frozen --extra web --extra postgresql --no-dev --no-
 COPY game ./game
 COPY server ./server
 COPY tournament ./tournament
+COPY ladder ./ladder
 COPY clients ./clients
 COPY viewer ./viewer
 COPY web ./web

@@ -67,9 +67,7 @@ def show(
     """
     if browser or out is not None:
         if follow or as_json:
-            raise ConfigError(
-                "--follow, --json: they have no effect on a page (--browser, --out)"
-            )
+            raise ConfigError("--follow, --json: they have no effect on a page (--browser, --out)")
         from happycity_terminal import view as viewing
 
         check_output("--out", out)

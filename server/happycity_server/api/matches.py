@@ -26,6 +26,10 @@ from happycity.wire.match import (
     void_reason_number,
 )
 from happycity.wire.messages import config_message
+from happycity_ladder.archives import archive_of, archived_record
+from happycity_ladder.entries import Deal as LadderDeal
+from happycity_ladder.entries import DealState
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import WATCHERS, principal, request_key, require
 from happycity_server.api.paging import ListQuery
 from happycity_server.broadcast import Broadcast
@@ -36,13 +40,9 @@ from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
-from happycity_tournament.ladder.entries import Deal as LadderDeal
-from happycity_tournament.ladder.entries import DealState
 from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
-from happycity_tournament.storage.archives import archive_of, archived_record
-from happycity_tournament.storage.ladder import LadderStore
 
 REMEMBERED_REQUESTS = 10_000
 """Requests that made a match and are remembered, so that a repeated one doesn't make another."""

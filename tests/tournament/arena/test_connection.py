@@ -18,9 +18,9 @@ from happycity.tournament.v1beta1.tournament_service_pb2_grpc import (
     TournamentServiceServicer,
     add_TournamentServiceServicer_to_server,
 )
-from happycity.v1 import game_pb2 as game_pb
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
+from happycity.wire.messages import config_message
 from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
 from happycity_tournament.arena.connection import (
     Connection,
@@ -279,8 +279,7 @@ async def test_games_of_a_running_tournament_are_secret() -> None:
     with pytest.raises(HappyCityError, match="tournament 7 is being played, and its deals are secret"):
         finished_game(match)
     match.deal.seed, match.deal.round = 5, 3
-    match.config.players = 2
-    match.config.mode, match.config.scoring = game_pb., game_pb.
+    match.config.CopyFrom(config_message(Config(players=2)))
     game = finished_game(match)
     assert (game.deal_seed, game.position) == (5, (3, 0, 0))
 

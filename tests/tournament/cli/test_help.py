@@ -104,7 +104,7 @@ def test_options_of_a_run_are_grouped(run: Run) -> None:
         ("run --store=", "--store: '' must have at least 1 character"),
         ("rate --anchor-elo x", "--anchor-elo: 'x' must be a valid number"),
         ("lst", "no such command 'lst'; did you mean 'list'?"),
-        ("export --out x", "--format: it is missing; there are: csv, jsonl, parquet, records"),
+        ("export --out x", "--format: it is missing; there are: csv, jsonl, records"),
         ("export --format cvs --out x", "--format: there is no 'cvs'; did you mean csv?"),
         ("report", "--out: it is missing"),
         ("disqualify", "BOT: it is missing"),

@@ -19,7 +19,7 @@ def export(
     address: Source = None,
     *,
     file_format: Annotated[
-        Literal["csv", "jsonl", "parquet", "records"], typer.Option("--format", help="The format to write.")
+        Literal["csv", "jsonl", "records"], typer.Option("--format", help="The format to write.")
     ],
     out: Annotated[Path, typer.Option(help="The file to write; with --split, the folder.")],
     game: Annotated[
@@ -31,7 +31,7 @@ def export(
 ) -> None:
     """Write games as a table or as records.
 
-    A table (csv, jsonl, parquet) has a row for each seat of each game.
+    A table (csv, jsonl) has a row for each seat of each game.
     """
     if split and file_format != "records":
         raise ConfigError("--split has no effect in a table; add --format records")

@@ -19,6 +19,7 @@ from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, TestHistory, render
+from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 from happycity_tournament.storage import StoredTournament
@@ -88,7 +89,8 @@ def write_report(
         processes=processes,
         test=None if test is None else TestHistory.of(test),
     )
-    out.write_text(render(report), encoding="utf-8")
+    with replacing(out) as path:
+        path.write_text(render(report), encoding="utf-8")
     return facts.games + facts.unrated
 
 
@@ -144,7 +146,8 @@ def _write_replays(source: Source, replays: dict[int, Replay], folder: ReplayFol
                 continue
             folder.path.mkdir(parents=True, exist_ok=True)
             path = folder.path / replay_name(game.match_id)
-            folder.sizes.append(path.write_bytes(page.encode()))
+            with replacing(path) as partial:
+                folder.sizes.append(partial.write_bytes(page.encode()))
             replays[game.match_id].link = _address(path, out.parent)
 
 

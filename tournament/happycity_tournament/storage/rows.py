@@ -87,7 +87,8 @@ def _numbers(values: tuple[int, ...]) -> str:
 
 @lru_cache(maxsize=1000)
 def _names(values: tuple[str, ...]) -> str:
-    return json.dumps(values)
+    """Return names as JSON, with all characters as they are: `mentions` looks for them."""
+    return json.dumps(values, ensure_ascii=False)
 
 
 @lru_cache(maxsize=1000)

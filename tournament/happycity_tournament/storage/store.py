@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import Any, TypeVar
 
 from sqlalchemy import (
+    Connection,
     Row,
     Select,
     String,
@@ -18,7 +19,6 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    inspect,
     select,
     update,
 )
@@ -27,7 +27,6 @@ from happycity import Ending
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
-from happycity_tournament.storage.ladder_rows import add_ladder_games
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
     RATING_COLUMNS,
@@ -55,6 +54,9 @@ from happycity_tournament.storage.stored import Progress, StoredTournament, Trou
 _ROWS_AT_ONCE = 500
 _RATING_ROWS_AT_ONCE = 200  # with more, the garbage collector looks at their lists again and again
 
+DELETED_AT_ONCE = 500
+"""Games that are deleted in one transaction: the finished games of others wait for it."""
+
 _T = TypeVar("_T")
 
 
@@ -64,6 +66,9 @@ class Store(Database):
     Every method raises StoreError if the database can't do what is asked. Methods that write are called from
     one thread at a time; those that only read may be called from others meanwhile, unless `in_memory`.
     """
+
+    on_ladder_games: Callable[[Connection, Sequence[FinishedGame]], None] | None = None
+    """What a ladder does with its games in the transaction that stores them; set by whoever keeps one."""
 
     def create_tournament(
         self,
@@ -76,7 +81,7 @@ class Store(Database):
         """Store a new tournament, which is waiting, and return its id; no other may have the `request_id`."""
         row: dict[str, Any] = {
             "request_id": request_id,
-            "config": json.dumps(dict(config)),
+            "config": _text(config),
             "games_total": games_total,
             "state": TournamentState.WAITING.value,
             "created_at": created_at,
@@ -89,7 +94,7 @@ class Store(Database):
 
     def set_config(self, tournament_id: int, config: Mapping[str, Any], *, games_total: int) -> None:
         """Change what a tournament consists of; its games must be those of the new configuration too."""
-        self._change(tournament_id, config=json.dumps(dict(config)), games_total=games_total)
+        self._change(tournament_id, config=_text(config), games_total=games_total)
 
     def set_state(self, tournament_id: int, state: TournamentState) -> None:
         """Note where a tournament stands."""
@@ -119,18 +124,32 @@ class Store(Database):
     def delete_tournament(self, tournament_id: int) -> int:
         """Remove a tournament with its games and records; return how many games it had.
 
-        Its id and those of its games are not used again.
+        See `delete_games`, with which it can be done in parts. Ids are not used again.
         """
-        own = select(games.c.id).where(games.c.tournament_id == tournament_id)
-        next_id = self.next_match_id()
+        deleted = 0
+        while some := self.delete_games(tournament_id):
+            deleted += some
         with self.writing() as connection:
-            connection.execute(delete(meta).where(meta.c.key == NEXT_MATCH_KEY))
-            connection.execute(insert(meta).values(key=NEXT_MATCH_KEY, value=str(next_id)))
-            connection.execute(delete(records).where(records.c.game_id.in_(own)))
             connection.execute(delete(profiles).where(profiles.c.tournament_id == tournament_id))
-            deleted = connection.execute(delete(games).where(games.c.tournament_id == tournament_id)).rowcount
             connection.execute(delete(tournaments).where(tournaments.c.id == tournament_id))
         return deleted
+
+    def delete_games(self, tournament_id: int, *, limit: int = DELETED_AT_ONCE) -> int:
+        """Remove up to `limit` games of a tournament, the newest first; return how many there were.
+
+        The newest go first so that what a kill leaves is still the beginning of the schedule.
+        """
+        of_tournament = select(games.c.id).where(games.c.tournament_id == tournament_id)
+        next_id = self.next_match_id()
+        with self.writing() as connection:
+            chosen = of_tournament.order_by(games.c.id.desc()).limit(limit)
+            ids = list(connection.execute(chosen).scalars())
+            if ids:
+                connection.execute(delete(meta).where(meta.c.key == NEXT_MATCH_KEY))
+                connection.execute(insert(meta).values(key=NEXT_MATCH_KEY, value=str(next_id)))
+                connection.execute(delete(records).where(records.c.game_id.in_(ids)))
+                connection.execute(delete(games).where(games.c.id.in_(ids)))
+        return len(ids)
 
     def add_games(self, batch: Sequence[tuple[FinishedGame, Record | None]]) -> None:
         """Store finished games with their records, all of them or, if one can't be stored, none."""
@@ -141,7 +160,10 @@ class Store(Database):
             insert_rows(connection, games, [game_row(game) for game, _ in batch])
             if packed:
                 insert_rows(connection, records, packed)
-            add_ladder_games(connection, [game for game, _ in batch])
+            of_ladder = [game for game, _ in batch if game.ladder is not None]
+            if of_ladder:
+                assert self.on_ladder_games is not None, "nobody keeps a ladder in this store"
+                self.on_ladder_games(connection, of_ladder)
 
     def _change(self, tournament_id: int, **columns: Any) -> None:
         change = update(tournaments).where(tournaments.c.id == tournament_id).values(columns)
@@ -202,12 +224,11 @@ class Store(Database):
         return self._with_profiles(found)
 
     def _with_profiles(self, found: Sequence[StoredTournament]) -> list[StoredTournament]:
-        """Return tournaments with what their bots said; a store of version 1 has nothing of that."""
+        """Return tournaments with what their bots said."""
         said: dict[int, dict[str, BotProfile]] = {entry.id: {} for entry in found}
         query = select(profiles).where(profiles.c.tournament_id.in_(said))
         with self.reading() as connection:
-            known = inspect(connection).has_table(profiles.name)
-            for row in connection.execute(query) if known and said else ():
+            for row in connection.execute(query) if said else ():
                 said[row.tournament_id][row.bot] = profile_of(row)
         return [replace(entry, profiles=said[entry.id]) for entry in found]
 
@@ -340,6 +361,11 @@ class Store(Database):
             return read(row)
         except (ValueError, TypeError, zlib.error) as error:
             raise StoreError(self.url, DAMAGED) from error
+
+
+def _text(config: Mapping[str, Any]) -> str:
+    """Return a configuration as JSON, with names as they are: a search by name looks for them."""
+    return json.dumps(dict(config), ensure_ascii=False)
 
 
 def _plays(game: FinishedGame, bot: str, ending: Ending | None) -> bool:

@@ -12,8 +12,8 @@ import typer
 from happycity import ConfigError
 from happycity.runtime.commands import GroupedCommand, Server
 from happycity.runtime.transport import DEFAULT_ADDRESS
+from happycity_ladder.entries import ChallengeState, DealKind
 from happycity_tournament.cli.options import AsJson, write_example
-from happycity_tournament.ladder.entries import ChallengeState, DealKind
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
@@ -53,7 +53,7 @@ def init(
 
     The example explains every key, with its default.
     """
-    from happycity_tournament.ladder.config import example
+    from happycity_ladder.ladder_config import example
 
     write_example(file, example())
     typer.echo(
@@ -77,8 +77,7 @@ def show(
     """
     from happycity_terminal.ladder import run
 
-    place = run.server_at(server)
-    run.show(place, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
+    run.show(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
@@ -89,7 +88,7 @@ def bot(name: Bot, *, board: OnBoard = "", as_json: AsJson = False, server: Serv
     """
     from happycity_terminal.ladder import run
 
-    run.show_bot(run.server_at(server), name, board=board, as_json=as_json)
+    run.show_bot(server, name, board=board, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
@@ -118,7 +117,7 @@ def deals(
     from happycity_terminal.ladder import run
 
     run.list_deals(
-        run.server_at(server),
+        server,
         bot=bot,
         version=version,
         board=board,
@@ -135,7 +134,7 @@ def seasons(*, limit: Limit = LISTED, as_json: AsJson = False, server: Server = 
     """List the seasons, newest first."""
     from happycity_terminal.ladder import run
 
-    run.list_seasons(run.server_at(server), limit=limit, as_json=as_json)
+    run.list_seasons(server, limit=limit, as_json=as_json)
 
 
 @ladder.command("close-season", cls=GroupedCommand)
@@ -153,7 +152,7 @@ def close_season(
     """
     from happycity_terminal.ladder import run
 
-    run.close_season(run.server_at(server), season, as_json=as_json)
+    run.close_season(server, season, as_json=as_json)
 
 
 @ladder.command()
@@ -216,7 +215,7 @@ def challenge(
     if opponents and replay is not None:
         raise ConfigError("--against, --replay: the house plays in a replay; give one of them")
     run.create_challenge(
-        run.server_at(server),
+        server,
         name,
         board=board,
         opponents=opponents,
@@ -239,7 +238,7 @@ def challenges(
     from happycity_terminal.ladder import run
 
     chosen = None if state is None else state.value
-    run.list_challenges(run.server_at(server), bot=bot, state=chosen, limit=limit, as_json=as_json)
+    run.list_challenges(server, bot=bot, state=chosen, limit=limit, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
@@ -250,7 +249,7 @@ def accept(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server: S
     """
     from happycity_terminal.ladder import run
 
-    run.accept_challenge(run.server_at(server), number, name, as_json=as_json)
+    run.accept_challenge(server, number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
@@ -261,7 +260,7 @@ def decline(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server: 
     """
     from happycity_terminal.ladder import run
 
-    run.decline_challenge(run.server_at(server), number, name, as_json=as_json)
+    run.decline_challenge(server, number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
@@ -272,7 +271,7 @@ def withdraw(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server:
     """
     from happycity_terminal.ladder import run
 
-    run.withdraw_challenge(run.server_at(server), number, name, as_json=as_json)
+    run.withdraw_challenge(server, number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
@@ -291,7 +290,7 @@ def compare(
     """
     from happycity_terminal.ladder import run
 
-    run.compare(run.server_at(server), old, new, as_json=as_json)
+    run.compare(server, old, new, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
@@ -302,4 +301,4 @@ def flags(*, season: InSeason = None, as_json: AsJson = False, server: Server = 
     """
     from happycity_terminal.ladder import run
 
-    run.list_flags(run.server_at(server), season=season, as_json=as_json)
+    run.list_flags(server, season=season, as_json=as_json)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from happycity import BotInfo
+from happycity_ladder.entries import Rating, Version
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.leaderboard import Line, Score, leaderboard, lines_of, stored_lines
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Rating, Version
-from happycity_tournament.ladder.leaderboard import Line, Score, leaderboard, lines_of, stored_lines
 
 CONFIG = LadderConfig(provisional_error=50.0, inactive_days=14.0)
 NOW = 100 * 86400.0

@@ -11,8 +11,7 @@ from sqlalchemy import Connection, Row, func, insert, select, update
 
 from happycity import BotInfo, Ending
 from happycity.match import one_line
-from happycity_tournament.games import BotProfile, FinishedGame
-from happycity_tournament.ladder.entries import (
+from happycity_ladder.entries import (
     Challenge,
     ChallengeState,
     Deal,
@@ -24,6 +23,7 @@ from happycity_tournament.ladder.entries import (
     Season,
     Version,
 )
+from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.schema import (
     games,
     ladder_challenges,
@@ -126,13 +126,11 @@ def add_ladder_games(connection: Connection, batch: Sequence[FinishedGame]) -> N
     last: dict[int, int] = {}  # the index of the last game of each deal
     rows = []
     for index, game in enumerate(batch):
-        if game.ladder is not None:
-            deal_id, rotation = game.ladder
-            rows.append({"game_id": game.match_id, "deal_id": deal_id, "rotation": rotation})
-            last.pop(deal_id, None)
-            last[deal_id] = index  # in the order in which the deals may be complete
-    if not rows:
-        return
+        assert game.ladder is not None
+        deal_id, rotation = game.ladder
+        rows.append({"game_id": game.match_id, "deal_id": deal_id, "rotation": rotation})
+        last.pop(deal_id, None)
+        last[deal_id] = index  # in the order in which the deals may be complete
     connection.execute(insert(ladder_games), rows)
     query = (
         select(ladder_deals, games.c.places, games.c.endings, games.c.finished_at.label("ended"))

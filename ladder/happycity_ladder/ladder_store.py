@@ -1,4 +1,4 @@
-"""The ladder in the store: versions, seasons, deals and ratings. Games get there by `Store.add_games`."""
+"""The ladder in the store: versions, seasons and deals. Its games get there by `Store.add_games`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, delete, exists, func, insert, select, update
 
-from happycity_tournament.games import BotProfile, FinishedGame
-from happycity_tournament.ladder.config import deal_seed
-from happycity_tournament.ladder.entries import (
+from happycity_ladder.entries import (
     Deal,
     DealKind,
     NewDeal,
     Season,
     Version,
 )
-from happycity_tournament.ladder.leaderboard import Score
-from happycity_tournament.storage.database import DAMAGED, StoreError
-from happycity_tournament.storage.ladder_rows import (
+from happycity_ladder.ladder_config import deal_seed
+from happycity_ladder.ladder_rows import (
+    add_ladder_games,
     deal_of,
     last_finished,
     leaderboards_of,
     season_of,
     version_of,
 )
+from happycity_ladder.leaderboard import Score
+from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.storage.database import DAMAGED, StoreError
 from happycity_tournament.storage.rows import game_of
 from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,
@@ -60,7 +61,9 @@ class LadderStore:
     """The ladder of a store; each method is one transaction and raises StoreError."""
 
     def __init__(self, store: Store) -> None:
+        """Keep a ladder in a store, which finishes deals with their last games from now on."""
         self.store = store
+        store.on_ladder_games = add_ladder_games
 
     # Seasons
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy import delete, insert, select
 
-from happycity_tournament.ladder.entries import DealKind, RatedDeal, RatingPoint
+from happycity_ladder.entries import DealKind, RatedDeal, RatingPoint
+from happycity_ladder.ladder_rows import last_finished, point_of, rated_deal_of
 from happycity_tournament.storage.database import DAMAGED, StoreError
-from happycity_tournament.storage.ladder_rows import last_finished, point_of, rated_deal_of
 from happycity_tournament.storage.schema import (
     games,
     ladder_beliefs,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from happycity_tournament.ladder.deal_likelihood import Derivatives
+from happycity_ladder.deal_likelihood import Derivatives
 from happycity_tournament.ratings.columns import Flags, Floats
 
 _MAX_STEPS = 50

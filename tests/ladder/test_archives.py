@@ -15,14 +15,15 @@ from tests.commands.programs import happycity, tournament
 from tests.tournament.games import RECORD, single_game
 
 from happycity import BotInfo, ConfigError
+from happycity_ladder import archives
+from happycity_ladder.archives import SeasonArchive, archive_of, seasons_to_archive
+from happycity_ladder.entries import DealKind, NewDeal
+from happycity_ladder.ladder_store import LadderStore
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ladder.entries import DealKind, NewDeal
-from happycity_tournament.storage import Store, StoreError, archives
-from happycity_tournament.storage.archives import SeasonArchive, archive_of, seasons_to_archive
-from happycity_tournament.storage.ladder import LadderStore
+from happycity_tournament.storage import Store, StoreError
 from happycity_tournament.storage.sources import open_source
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 BOTS = ("ann", "bob", "cem", "dee")
 
 
@@ -110,7 +111,8 @@ def test_a_kill_loses_no_record(played: str, tmp_path: Path, step: str) -> None:
         before = records(store)
     program = f"""
 import os, signal
-from happycity_tournament.storage import Store, archives
+from happycity_ladder import archives
+from happycity_tournament.storage import Store
 archives._ROWS_AT_ONCE = 3
 calls, real = [], archives.{step}
 def die(*arguments):

@@ -12,8 +12,9 @@ from tests.tournament.games import finished
 from tests.tournament.storage.postgres import Cluster
 
 from happycity import BotInfo, Ending
-from happycity_tournament.games import BotProfile, FinishedGame, Fixture
-from happycity_tournament.ladder.entries import (
+from happycity_ladder import ladder_store as ladder_module
+from happycity_ladder.challenge_store import ChallengeStore
+from happycity_ladder.entries import (
     Challenge,
     ChallengeState,
     Deal,
@@ -23,12 +24,11 @@ from happycity_tournament.ladder.entries import (
     RatingPoint,
     Season,
 )
-from happycity_tournament.ladder.leaderboard import Score
+from happycity_ladder.ladder_store import VERSIONS_PER_DAY, LadderStore
+from happycity_ladder.leaderboard import Score
+from happycity_ladder.rating_store import RatingStore
+from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.storage import Store, StoreError
-from happycity_tournament.storage import ladder as ladder_module
-from happycity_tournament.storage.challenges import ChallengeStore
-from happycity_tournament.storage.ladder import VERSIONS_PER_DAY, LadderStore
-from happycity_tournament.storage.ladder_ratings import RatingStore
 
 BOTS = ("ann", "bob", "cem")
 

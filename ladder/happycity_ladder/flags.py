@@ -15,7 +15,7 @@ from enum import Enum
 
 import numpy as np
 
-from happycity_tournament.ladder.entries import RatedDeal, Version
+from happycity_ladder.entries import RatedDeal, Version
 from happycity_tournament.ratings.checks.model_checks import holm
 from happycity_tournament.ratings.columns import Floats, Ints
 

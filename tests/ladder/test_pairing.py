@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from happycity_tournament.ladder.beliefs import Beliefs, Joint
-from happycity_tournament.ladder.config import Board, LadderConfig
-from happycity_tournament.ladder.pairing import PATIENCE, Entrant, Lineup, Pairing
+from happycity_ladder.beliefs import Beliefs, Joint
+from happycity_ladder.ladder_config import Board, LadderConfig
+from happycity_ladder.pairing import PATIENCE, Entrant, Lineup, Pairing
 
 NOW = 1_000.0
 

@@ -9,11 +9,11 @@ from benchmarks.ladder_year import draw_deals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from happycity_tournament.ladder import beliefs as beliefs_module
-from happycity_tournament.ladder.beliefs import PRESENT_DAYS, SEASON_ERROR, Beliefs
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.deal_likelihood import DealLikelihood
-from happycity_tournament.ladder.entries import RatedDeal, Rating
+from happycity_ladder import beliefs as beliefs_module
+from happycity_ladder.beliefs import PRESENT_DAYS, SEASON_ERROR, Beliefs
+from happycity_ladder.deal_likelihood import DealLikelihood
+from happycity_ladder.entries import RatedDeal, Rating
+from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.ratings.choices import choices_of
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns
 from happycity_tournament.ratings.model import Layout, derivatives

@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import delete, exists, func, insert, select, update
 
-from happycity_tournament.ladder.entries import Challenge, ChallengeState
-from happycity_tournament.storage.ladder_rows import challenge_of
+from happycity_ladder.entries import Challenge, ChallengeState
+from happycity_ladder.ladder_rows import challenge_of
 from happycity_tournament.storage.rows import mentions
 from happycity_tournament.storage.schema import LARGEST_ID, ladder_challenges, ladder_deals
 from happycity_tournament.storage.store import Store

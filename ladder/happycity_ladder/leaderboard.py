@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 
 from happycity.records.record import Json
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Rating, Version
+from happycity_ladder.entries import Rating, Version
+from happycity_ladder.ladder_config import LadderConfig
 
 Z = 1.959963984540054
 """Standard errors to each side of a 95% interval."""

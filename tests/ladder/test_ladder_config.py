@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from happycity import ConfigError, TimeControl
-from happycity_tournament.ladder.config import Board, LadderConfig, Quotas, example
+from happycity_ladder.ladder_config import Board, LadderConfig, Quotas, example
 
 KEY = re.compile(r"# ([a-z_]+ = )")
 

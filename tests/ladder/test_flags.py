@@ -7,9 +7,9 @@ import pytest
 from benchmarks.ladder_year import draw_deals
 
 from happycity import BotInfo
+from happycity_ladder.entries import RatedDeal, Version
+from happycity_ladder.flags import Flag, FlagKind, find_flags
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ladder.entries import RatedDeal, Version
-from happycity_tournament.ladder.flags import Flag, FlagKind, find_flags
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 

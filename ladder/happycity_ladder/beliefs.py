@@ -20,10 +20,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.deal_likelihood import DealLikelihood, Derivatives
-from happycity_tournament.ladder.entries import RatedDeal, Rating
-from happycity_tournament.ladder.gaussian_state import GaussianState
+from happycity_ladder.deal_likelihood import DealLikelihood, Derivatives
+from happycity_ladder.entries import RatedDeal, Rating
+from happycity_ladder.gaussian_state import GaussianState
+from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 

@@ -10,8 +10,8 @@ from itertools import accumulate
 import numpy as np
 
 from happycity.rules.shuffling import shuffled
-from happycity_tournament.ladder.beliefs import Beliefs
-from happycity_tournament.ladder.config import Board, LadderConfig
+from happycity_ladder.beliefs import Beliefs
+from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
