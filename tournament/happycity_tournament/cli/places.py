@@ -20,6 +20,8 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rich.console import Console
+
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import one_line
@@ -65,27 +67,19 @@ class Place:
     @property
     def name(self) -> str:
         """The server or store, for people: without a password."""
-        return _name_of(self.at)
+        return self.at.url if isinstance(self.at, RemoteServer) else without_password(self.at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tournament:
+class Tournament(Place):
     """A tournament on a server, or in a store that no server uses or that is only read."""
 
-    at: RemoteServer | str
     id: int
-    run: Run | None = None
 
     @property
     def address(self) -> str:
         """The tournament as commands take it."""
-        if self.run is not None:
-            return str(self.run.folder)
-        return f"{_name_of(self.at)}#{self.id}"
-
-
-def _name_of(at: RemoteServer | str) -> str:
-    return at.url if isinstance(at, RemoteServer) else without_password(at)
+        return f"{self.name}#{self.id}" if self.run is None else str(self.run.folder)
 
 
 def server_at(address: str | None, *, setting: str = "--server") -> RemoteServer:
@@ -149,6 +143,19 @@ def open_sources(addresses: Sequence[str | None]) -> Iterator[list[Source]]:
     """Open the games at some addresses: those of a tournament, of a whole store, or of records."""
     with ExitStack() as opened:
         yield [opened.enter_context(closing(_source(address))) for address in addresses]
+
+
+def keep_apart(source: Source, out: Path) -> None:
+    """Refuse to overwrite a source."""
+    if out.exists() and any(file.samefile(out) for file in source.files):
+        raise ConfigError(f"--out: {out} is the source itself")
+
+
+@contextmanager
+def reading_games() -> Iterator[None]:
+    """Show on a terminal that games are read, which may take minutes."""
+    with Console(stderr=True).status("reading games; Ctrl-C stops it"):
+        yield
 
 
 def find_game(source: str | None, game: str | None) -> tuple[FinishedGame, str]:
