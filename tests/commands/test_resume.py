@@ -31,7 +31,7 @@ from tests.tournament.servers import arena
 
 from happycity import Config
 from happycity.records.record import Json
-from happycity_tournament.arena.connection import call_server
+from happycity_tournament.client.connection import call_server
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from happycity.v1.match_service_pb2 import Match
-from happycity_tournament.arena.connection import Connection, call_server, finished_game, listed_game
-from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.client.connection import Connection, call_server, finished_game, listed_game
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import ListedGame, Position
 from happycity_tournament.storage import StoredTournament, Troubles
 from happycity_tournament.storage.rows import RatingRow, rating_row
