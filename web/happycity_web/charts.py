@@ -56,7 +56,7 @@ def history(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
 
 def points(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
     """Draw how often bots made how many points."""
-    return points_chart({bot: figures.points[bot] for bot in bots}, label=label)
+    return points_chart({bot: figures.points(bot) for bot in bots}, label=label)
 
 
 def failures(lines: Sequence[pb.Standing], *, label: str) -> Markup:

@@ -73,7 +73,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     order = [line.bot for line in values["standings"]]
     meetings = [] if figures is None else list(figures.meetings(bot))
     meetings.sort(key=lambda meeting: order.index(meeting.opponent))
-    losses = [] if figures is None else figures.losses[bot]
+    losses = [] if figures is None else figures.losses(bot)
     arena = feeds.arena
     games = {
         loss.match_id: await arena.call(
@@ -98,7 +98,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         "standing": line,
         "profile": values["info"],
         "meetings": list(map(asdict, meetings)),
-        "losses": [{"match_id": loss.match_id, "behind": loss.behind} for loss in losses],
+        "losses": [loss._asdict() for loss in losses],
         "ratings": [list(point) for point in figures.history(bot)] if figures else [],
         "games": found.games,
     }
@@ -166,7 +166,7 @@ async def _figures(feeds: Feeds, tournament: tournament_pb.Tournament, standings
     is_over = state_word(tournament) in ("finished", "stopped")
     moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
     return await feeds.figures.get(
-        (tournament.tournament_id, moment), lambda: asyncio.to_thread(standings.figures_later())
+        (tournament.tournament_id, moment), partial(asyncio.to_thread, standings.figures)
     )
 
 

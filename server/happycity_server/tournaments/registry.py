@@ -380,8 +380,7 @@ class Tournaments:
         async with self._rating:  # one at a time, as each takes a whole core
             key = (status.tournament_id, status.progress.games, len(status.config.bots))
             if self._rated is None or self._rated[0] != key:
-                results = await self._store.load(self._store.store.results, status.tournament_id)
-                ratings = await asyncio.to_thread(final_ratings, status.config, results)
+                ratings = await asyncio.to_thread(final_ratings, status)
                 if ratings is None:
                     self._rated = key, None
                 else:

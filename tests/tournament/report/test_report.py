@@ -509,14 +509,14 @@ def test_metrics_are_those_of_the_seat_that_moved(tmp_path: Path, run: Run) -> N
         {"decision": 2, "values": {"nodes": 1e9}},
         {"decision": 1 + len(game.bots), "values": {"depth": 4, "value": -0.5}},
     ]
-    facts = count_games(BOTS, [(game, json.dumps(record))])
+    facts = count_games(BOTS, [(game, json.dumps(record), None)])
     first, second = (facts.bots[game.bots[seat]].metrics for seat in (0, 1))
     depth = first["depth"]
     assert (depth.count, depth.mean, depth.least, depth.most) == (2, 3.0, 2, 4)
     assert depth.deviation == pytest.approx(2**0.5)
     assert set(first) == {"depth", "value"}
     assert set(second) == {"nodes"}
-    rows = list(seat_rows(game, json.dumps(record)))
+    rows = list(seat_rows(game, json.dumps(record), unrated=False))
     assert json.loads(rows[0]["metrics"])["depth"] == {
         "count": 2, "mean": 3.0, "sd": depth.deviation, "min": 2, "max": 4,
     }  # fmt: skip
@@ -532,7 +532,7 @@ def test_times_are_those_of_the_seat_that_moved(tmp_path: Path) -> None:
     record = json.loads(str(text))
     record["moves"] = [{"seat": seat, "move": "keep"} for seat in (2, 0, 2)]
     record["clock"] = {"think_us": [10, 0, 123456], "round_trip_us": [0, 7, 0, 0]}
-    facts = count_games(BOTS, [(game, json.dumps(record))])
+    facts = count_games(BOTS, [(game, json.dumps(record), None)])
     assert facts.bots[game.bots[2]].thinking == {10: 1, 123000: 1}
     assert facts.bots[game.bots[0]].thinking == {}
     assert facts.bots[game.bots[1]].round_trips == {7: 1}
@@ -543,7 +543,7 @@ def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path,
     """A game counts once for each of its seats, and it has no score against itself."""
     ((game, _), *_) = recorded_games(League(BOTS, rounds=1, with_records=False).store(tmp_path / "g.sqlite"))
     shared = replace(game, bots=("ann", "bob", "ann", "bob"))
-    facts = count_games(("ann", "bob"), [(shared, None)])
+    facts = count_games(("ann", "bob"), [(shared, None, None)])
     assert (facts.bots["ann"].games, facts.games) == (2, 1)
     scores = facts.columns().scores()
     assert (scores + scores.T).tolist() == [[0, 4], [4, 0]]

@@ -55,7 +55,10 @@ STANDING = Standing(
     elo_high=1531.0,
     games=9,
     points_mean=31.5,
-    firsts=4,
+    wins=3,
+    shared=1,
+    score=0.55,
+    place_mean=2.1,
     forfeits=3,
     forfeit_counts=(
         ForfeitCount(Ending.CRASHED, "ValueError: 7", 2, 5),

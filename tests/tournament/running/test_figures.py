@@ -1,100 +1,116 @@
-"""What the games of a tournament show beside its standings."""
+"""The figures of bots: every one of them follows from the same columns of the games that count."""
 
 from __future__ import annotations
 
 import random
 
 import pytest
-from tests.tournament.games import finished, fixtures_of
+from tests.tournament.games import finished, fixtures_of, with_endings
 
 from happycity import Config, Ending
 from happycity_tournament.config import RandomRounds, TournamentConfig
-from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.running.figures import MAX_LOSSES, Figures, FiguresCounter, Loss
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.running.figures import MAX_LOSSES, Figures, GameColumns
 
-BOTS = ("ann", "bob", "cem", "dee", "eva", "fay")
-SCHEDULE = fixtures_of(
-    TournamentConfig(bots=BOTS, game=Config(players=3), format=RandomRounds(rounds=20), seed=1)
-)
+BOTS = ("ann", "bob", "cem", "dee")
 
 
-def _played(fixture: Fixture, match_id: int) -> FinishedGame:
-    """Make a game in which chance favours the bots late in the alphabet; the weakest results are forfeits."""
-    rng = random.Random(repr(fixture))
-    points = [10 * BOTS.index(bot) + rng.randrange(60) for bot in fixture.bots]
-    endings = [Ending.TIMEOUT if own < 5 else Ending.FINISHED for own in points]
-    return finished(fixture, points=points, endings=endings, match_id=match_id)
+def league(*, seats: int, rounds: int) -> list[FinishedGame]:
+    """Make games with random points; the last bot's are forfeited in each fifth game."""
+    config = TournamentConfig(
+        bots=BOTS, game=Config(players=seats), format=RandomRounds(rounds=rounds), seed=seats
+    )
+    rng, games = random.Random(seats), []
+    for number, fixture in enumerate(fixtures_of(config), start=1):
+        game = finished(fixture, points=[rng.randrange(6) for _ in fixture.bots], match_id=number)
+        lost = bool(number % 5 == 0)
+        late = [Ending.TIMEOUT if lost and bot == "dee" else Ending.FINISHED for bot in fixture.bots]
+            Ending.TIMEOUT if bot == "dee" and not number % 5 else Ending.FINISHED for bot in fixture.bots
+        ]
+        games.append(with_endings(game, *late))
+    return games
 
 
-GAMES = [_played(fixture, number) for number, fixture in enumerate(SCHEDULE, start=1)]
+def figures_of(games: list[FinishedGame]) -> Figures:
+    """Return the figures after these games, of which some come together."""
+    columns, rng = GameColumns(BOTS), random.Random(1)
+    results = [game.result for game in games]
+    while results:
+        number = rng.randrange(1, 9)
+        columns.add(results[:number])
+        results = results[number:]
+    return columns.figures()
 
 
-def _figures(games: list[FinishedGame]) -> Figures:
-    counter = FiguresCounter(BOTS)
-    for game in games:
-        counter.add(game)
-    return counter.figures()
+GAMES = [*league(seats=4, rounds=20), *league(seats=2, rounds=20)]
+"""Games at tables of two sizes; the match ids of the second half begin at 1 again."""
+
+
+@pytest.mark.parametrize("bot", BOTS)
+def test_figures_are_those_of_the_games(bot: str) -> None:
+    """They are what a loop over the games counts."""
+    figures = figures_of(GAMES)
+    own, seats, scores = figures.bots[bot], [], []
+    for game in GAMES:
+        for name, seat in zip(game.bots, game.seats, strict=True):
+            if name == bot:
+                seats.append((game, seat))
+                others = [other.place for other in game.seats if other is not seat]
+                beaten = [1.0 if seat.place < other else 0.5 * (seat.place == other) for other in others]
+                scores.append(sum(beaten) / len(others))
+    firsts = [game for game, seat in seats if seat.place == 1]
+    alone = [game for game in firsts if game.places.count(1) == 1]
+    assert (own.games, own.wins, own.shared) == (len(seats), len(alone), len(firsts) - len(alone))
+    assert own.losses == len(seats) - len(firsts)
+    assert own.score == pytest.approx(sum(scores) / len(scores))
+    assert own.place_mean == pytest.approx(sum(seat.place for _, seat in seats) / len(seats))
+    assert own.points_mean == pytest.approx(sum(seat.points for _, seat in seats) / len(seats))
+    points = sorted(seat.points for _, seat in seats)
+    assert sorted(figures.points(bot).elements()) == points
+    finished_ones = [(game, seat) for game, seat in seats if not seat.forfeited]
+    most, fewest = figures.extremes(bot) or pytest.fail("no game")
+    assert most.points == max(seat.points for _, seat in finished_ones)
+    assert fewest.points == min(seat.points for _, seat in finished_ones)
+    behind = sorted(
+        ((max(game.points) - seat.points, game.match_id) for game, seat in finished_ones if seat.place > 1),
+        reverse=True,
+    )
+    assert figures.losses(bot) == behind[:MAX_LOSSES]
 
 
 def test_meetings_are_counted_by_pairs() -> None:
-    """A meeting has the games of both bots, the share of better places, and the difference of the ratings."""
-    figures = _figures(GAMES)
-    meeting = next(entry for entry in figures.meetings("fay") if entry.opponent == "ann")
-    together = [
-        (places["fay"], places["ann"])
-        for places in (dict(zip(game.bots, game.places, strict=True)) for game in GAMES)
-        if {"fay", "ann"} <= places.keys()
+    """Each pair has the games in which both sat, and scores that add up to 1."""
+    figures = figures_of(GAMES)
+    for bot in BOTS:
+        for meeting in figures.meetings(bot):
+            both = [game for game in GAMES if {bot, meeting.opponent} <= set(game.bots)]
+            back = next(other for other in figures.meetings(meeting.opponent) if other.opponent == bot)
+            assert meeting.games == back.games == len(both)
+            assert meeting.score + back.score == pytest.approx(1)
+
+
+def test_seats_are_counted_by_table_size() -> None:
+    """The seats of a table size share its games."""
+    seats = figures_of(GAMES).seats
+    assert {size: {seat.games for seat in of_size} for size, of_size in seats.items()} == {2: {80}, 4: {80}}
+    assert [seat.firsts for seat in seats[4]] == [
+        sum(game.places[seat] == 1 for game in GAMES[:80]) for seat in range(4)
     ]
-    scores = [1.0 if own < other else 0.5 * (own == other) for own, other in together]
-    assert meeting.games == len(together)
-    assert meeting.score == pytest.approx(sum(scores) / len(scores))
-    lines = Standings(bots=BOTS)
-    for fixture, game in zip(SCHEDULE, GAMES, strict=True):
-        lines.expect(fixture)
-        lines.add(game)
-    elos = {line.bot: line.elo for line in lines.lines()}
-    assert meeting.difference == pytest.approx(elos["fay"] - elos["ann"])
-    assert meeting.margin is not None
-    assert 10 < meeting.margin < meeting.difference
 
 
-def test_worst_losses_are_kept() -> None:
-    """The losses of a bot are those by most points, worst first; games that it forfeited are none."""
-    worst = sorted(
-        (
-            Loss(max(seat.points for seat in game.seats) - seat.points, game.match_id)
-            for game in GAMES
-            for bot, seat in zip(game.bots, game.seats, strict=True)
-            if bot == "cem" and seat.place > 1 and not seat.forfeited
-        ),
-        reverse=True,
-    )
-    assert len(worst) > MAX_LOSSES
-    assert _figures(GAMES).losses["cem"] == worst[:MAX_LOSSES]
-
-
-@pytest.mark.thorough
-def test_history_ends_with_the_present_rating() -> None:
-    """The rating over time begins with the first game, and looking at it changes nothing."""
-    counter = FiguresCounter(BOTS)
-    for game in GAMES:
-        counter.add(game)
-        counter.figures()
-    figures = counter.figures()
-    samples = _figures(GAMES).samples
-    assert [number for number, _ in figures.samples] == [number for number, _ in samples]
-    for (_, looked), (_, once) in zip(figures.samples, samples, strict=True):
-        assert looked == pytest.approx(once, abs=0.5)  # which no picture shows
-    games, elo = figures.history("dee")[-1]
-    assert games == len(GAMES)
-    assert elo == pytest.approx(counter.ratings.lines()[BOTS.index("dee")].elo)
+def test_numbers_of_games_follow_their_order() -> None:
+    """They say how many games there were of each table size, and when a bot played."""
+    figures = figures_of(GAMES[70:90])
+    assert figures.lengths(12) == {4: 10, 2: 2}
+    first = next(number for number, game in enumerate(GAMES[70:90], start=1) if "ann" in game.bots)
+    assert figures.span("ann")[0] == first
+    assert len(figures) == 20
 
 
 def test_without_games_there_is_nothing() -> None:
-    """Before the first game nobody has met anybody."""
-    figures = _figures([])
-    assert list(figures.meetings("ann")) == []
-    assert figures.history("ann") == []
-    assert not figures.points["ann"]
-    assert not figures.losses["ann"]
+    """Every figure is empty or 0, and none is an error."""
+    figures = GameColumns(BOTS).figures()
+    own = figures.bots["ann"]
+    assert (own.games, own.score, own.place_mean, own.points_mean) == (0, None, 0.0, 0.0)
+    assert (figures.points("ann").total(), figures.losses("ann"), figures.extremes("ann")) == (0, [], None)
+    assert (list(figures.meetings("ann")), figures.seats, figures.span("ann")) == ([], {}, (0, 0))

@@ -23,8 +23,9 @@ from happycity_tournament.ratings.comparisons import certain_order
 from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
+from happycity_tournament.running.counted import Uncounted, uncounted_text
+from happycity_tournament.running.rating_input import Naming, RatingInput
 from happycity_tournament.running.snapshot import FinalRatings
-from happycity_tournament.storage.rating_input import Naming, RatingInput
 from happycity_tournament.storage.sources import Source
 
 
@@ -72,9 +73,9 @@ def _rate(
             "sources": names,
             "games": loaded.count,
             "copies": loaded.copies,
-            "games_unrated": loaded.unrated,
-            "games_practice": loaded.practice,
-            "games_after_decision": loaded.after_decision,
+            "games_unrated": loaded.uncounted[Uncounted.UNRATED],
+            "games_practice": loaded.uncounted[Uncounted.PRACTICE],
+            "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
             **model_json(final),
             "standings": ratings_json(final),
             "checks": [check_json(check) for check in checks],
@@ -90,8 +91,5 @@ def _rate(
 
 def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
-    unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
-    practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
-    late = loaded.after_decision
-    tests = f", {plural(late, 'game')} after the decision of a test left out" if late else ""
-    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{tests}"
+    left_out = uncounted_text(loaded.uncounted)
+    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{left_out}"

@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.status import Status
 
 from happycity import ConfigError
-from happycity_tournament.games import ListedGame
+from happycity_tournament.games import FinishedGame, Result
+from happycity_tournament.running.rating_input import Naming, RatingInput, load_for_rating
 from happycity_tournament.storage import StoredTournament
-from happycity_tournament.storage.rating_input import Naming, RatingInput, load_for_rating
-from happycity_tournament.storage.rows import RatingRow
 from happycity_tournament.storage.sources import RecordedGame, Source, SourceError
 
 COUNTED_AT_ONCE = 500
@@ -25,7 +24,7 @@ def load_games(sources: Sequence[Source], naming: Naming) -> RatingInput:
     with counted(sources) as read:
         loaded = load_for_rating(read, naming)
     if not loaded.count:
-        rated = " that is rated" if loaded.unrated or loaded.practice else ""
+        rated = " that is rated" if loaded.uncounted else ""
         raise SourceError(", ".join(source.name for source in sources), f"no finished game in it{rated}")
     return loaded
 
@@ -51,14 +50,14 @@ class _CountedSource:
                 self._show(number)
             yield game
 
-    def rating_rows(self) -> Iterator[list[RatingRow]]:
+    def results(self) -> Iterator[list[Result]]:
         read = 0
-        for some in self._source.rating_rows():
+        for some in self._source.results():
             read += len(some)
             self._show(read)
             yield some
 
-    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         return self._source.newest_games(bot=bot)
 
     def game(self, match_id: int | None = None) -> RecordedGame:

@@ -16,6 +16,7 @@ from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import BotMetrics, Moments, count_metrics
 from happycity_tournament.report.export import errors_name
+from happycity_tournament.running.counted import Uncounted
 from happycity_tournament.storage.sources import RecordedGame, movers
 
 MAX_FORFEITS_SHOWN = 20
@@ -104,13 +105,14 @@ class Facts:
         """None with too many bots."""
         self._builder = GamesBuilder(bots) if self.history is None else self.history.ratings.builder
 
-    def add(self, game: FinishedGame, record: str | None) -> None:
-        """Count a game, or raise a RecordError: its record is malformed."""
+    def add(self, game: FinishedGame, record: str | None, reason: Uncounted | None = None) -> None:
+        """Count a game, which may not count for a reason, or raise a RecordError: its record is malformed."""
         if game.started_at is not None and game.finished_at is not None:
             self.started_at = min(self.started_at, game.started_at)
             self.finished_at = max(self.finished_at, game.finished_at)
-        if game.unrated:
-            self._add_unrated(game)
+        if reason is not None:
+            if reason is Uncounted.UNRATED:
+                self._add_unrated(game)
             return
         if self.history is not None:
             self.history.add(game)
@@ -163,11 +165,13 @@ def _three_digits(micros: int) -> int:
     return int(float(f"{micros:.3g}"))
 
 
-def count_games(bots: Sequence[str], games: Iterable[RecordedGame]) -> Facts:
+def count_games(
+    bots: Sequence[str], games: Iterable[tuple[FinishedGame, str | None, Uncounted | None]]
+) -> Facts:
     """Count all games."""
     facts = Facts(bots)
-    for game, record in games:
-        facts.add(game, record)
+    for game, record, reason in games:
+        facts.add(game, record, reason)
     return facts
 
 

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from happycity import Ending
-from happycity_tournament.games import FinishedGame, ListedGame
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.checks.model_checks import ModelCheck, check_lines
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.results import Ranked, Ratings, interval_text
@@ -50,7 +50,7 @@ _HISTORY_LINES = 3 * charts.SERIES  # as many as can be distinguished
 class Replay:
     """A notable game."""
 
-    game: ListedGame | FinishedGame
+    game: FinishedGame
     reasons: list[str] = field(default_factory=list)
     """Why it is listed."""
     link: str | None = None

@@ -1,29 +1,40 @@
-"""What the games of a tournament show beside its standings: pairs, points, history, worst losses."""
+"""The one counter of games: columns of numbers, from which all figures of bots follow when they are read.
+
+Standings, pages and reports show the same figures of the same games.
+"""
 
 from __future__ import annotations
 
-import heapq
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, compress
+from typing import NamedTuple
 
-from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.columns import Floats
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
-from happycity_tournament.ratings.live import LiveRatings, live_ratings
-from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons, ErrorRatios
+import numpy as np
+
+from happycity import Ending
+from happycity_tournament.games import Result
+from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints
 from happycity_tournament.ratings.spread import Spread
 
 MAX_LOSSES = 10
 """Losses that are kept of each bot, the worst ones."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Loss:
-    """A game that a bot lost; the least of several is the one that was lost by least."""
+class Loss(NamedTuple):
+    """A game that a bot lost."""
 
     behind: int
     """Points that the winner had more."""
+    match_id: int
+
+
+class Extreme(NamedTuple):
+    """A bot's game with its most or its fewest points."""
+
+    points: int
     match_id: int
 
 
@@ -36,108 +47,236 @@ class Meeting:
     """How often they met; a bot in several seats of a game counts for each."""
     score: float
     """The share of the games in which it had the better place, 0 to 1; a shared place counts half."""
-    difference: float
-    """How much higher it is rated, in Elo, by all games of both."""
-    margin: float | None
-    """Half of the 95% interval of the difference; None if there is too little data, or only a bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotFigures:
+    """What the games of a bot show; one in which it fills several seats counts for each."""
+
+    games: int
+    wins: int
+    """Games in which it had the first place alone."""
+    shared: int
+    """Games in which it shared the first place."""
+    score: float | None
+    """The share of the opponents at the table that it beat, 0 to 1, a shared place counted as half: the mean
+    over its games. None without opponents."""
+    place_mean: float
+    """0 without games."""
+    points_mean: float
+    """0 without games."""
+
+    @property
+    def losses(self) -> int:
+        """Games in which another seat had a better place."""
+        return self.games - self.wins - self.shared
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures after some number of games. They don't change any more."""
+class SeatFigures:
+    """One seat at tables of one size."""
 
-    bots: Sequence[str]
-    """In the order of the configuration."""
-    points: Mapping[str, Spread]
-    """By bot: how often it made how many points."""
-    losses: Mapping[str, Sequence[Loss]]
-    """By bot: its worst losses, the worst one first."""
-    samples: Sequence[tuple[int, Sequence[float]]]
-    """Numbers of games, ascending, and the Elo of all bots after them; empty with too many bots."""
-    parts: Mapping[str, tuple[int, int]]
-    """By bot: the first and the last of these numbers of games at which it took part."""
-    _comparisons: Comparisons
-    _scores: Floats
+    games: int
+    points_mean: float
+    firsts: int
+    """Games won there, shared first places included."""
+
+
+class _Columns(NamedTuple):
+    """What there is of games at tables of one size besides `Games`: by game and seat, and by game."""
+
+    points: array[int]
+    forfeited: array[int]
+    match_ids: array[int]
+
+
+class GameColumns:
+    """Takes the games that count, in the order of the schedule; one at a table of four takes 40 bytes."""
+
+    def __init__(self, bots: Sequence[str]) -> None:
+        """Begin without games."""
+        self._index = {bot: index for index, bot in enumerate(bots)}
+        self._builder = GamesBuilder(bots)
+        self._columns: dict[int, _Columns] = {}
+        self._sizes = array("B")
+        """The table size of each game, in their order."""
+
+    def __len__(self) -> int:
+        """Return the number of games."""
+        return len(self._sizes)
+
+    def add(self, games: Sequence[Result]) -> None:
+        """Take the next games.
+
+        Raises:
+            KeyError: a bot in one doesn't take part.
+        """
+        sizes = [len(game.bots) for game in games]
+        for size in dict.fromkeys(sizes):
+            alike = list(compress(games, map(size.__eq__, sizes)))
+            seated = [self._index[bot] for game in alike for bot in game.bots]
+            seeds = [game.deal_seed for game in alike]
+            self._builder.add_rows(size, seated, chain.from_iterable(game.places for game in alike), seeds, 0)
+            if size not in self._columns:
+                self._columns[size] = _Columns(array("i"), array("B"), array("Q"))
+            columns = self._columns[size]
+            columns.points.extend(chain.from_iterable(game.points for game in alike))
+            columns.match_ids.extend([game.match_id for game in alike])
+            finished = (Ending.FINISHED,) * size
+            for game in alike:
+                endings = game.endings or finished
+                columns.forfeited.extend([ending is not Ending.FINISHED for ending in endings])
+        self._sizes.extend(sizes)
+
+    def figures(self) -> Figures:
+        """Return the figures of the games so far, which don't change any more."""
+        games = self._builder.build()
+        return Figures(
+            games,
+            {size: np.array(own.points).reshape(-1, size) for size, own in self._columns.items()},
+            {size: np.array(own.forfeited, bool).reshape(-1, size) for size, own in self._columns.items()},
+            {size: np.array(own.match_ids, np.int64) for size, own in self._columns.items()},
+            np.array(self._sizes, np.int64),
+        )
+
+
+class Figures:
+    """The figures after some games; what is asked for is computed then, and once."""
+
+    def __init__(
+        self,
+        games: Games,
+        points: Mapping[int, Ints],
+        forfeited: Mapping[int, Flags],
+        match_ids: Mapping[int, Ints],
+        sizes: Ints,
+    ) -> None:
+        self.games = games
+        """The games as ratings take them."""
+        self._points = points
+        self._forfeited = forfeited
+        self._match_ids = match_ids
+        self._sizes = sizes
+
+    def __len__(self) -> int:
+        """Return the number of games."""
+        return len(self._sizes)
+
+    @cached_property
+    def bots(self) -> Mapping[str, BotFigures]:
+        """The figures of each bot, in the order of the configuration."""
+        games, names = self.games.games_played(), self.games.bots
+        totals = np.zeros((6, len(names)))
+        for size, table in self.games.tables.items():
+            first = table.places == 1
+            alone = first & (first.sum(axis=1, keepdims=True) == 1)
+            scores, has_opponents = _scores(table.bots, table.places)
+            values = (alone, first & ~alone, scores, has_opponents, table.places, self._points[size])
+            for row, value in enumerate(values):
+                totals[row] += np.bincount(table.bots.ravel(), value.ravel(), minlength=len(names))
+        return {
+            bot: BotFigures(
+                games=played,
+                wins=round(wins),
+                shared=round(shared),
+                score=score / scored if scored else None,
+                place_mean=places / max(1, played),
+                points_mean=points / max(1, played),
+            )
+            for bot, played, wins, shared, score, scored, places, points in zip(
+                names, games.tolist(), *totals.tolist(), strict=True
+            )
+        }
+
+    @cached_property
+    def seats(self) -> Mapping[int, list[SeatFigures]]:
+        """The figures of each seat, by the number of seats at the table."""
+        return {
+            size: [
+                SeatFigures(len(table.places), mean, firsts)
+                for mean, firsts in zip(
+                    self._points[size].mean(axis=0).tolist(),
+                    (table.places == 1).sum(axis=0).tolist(),
+                    strict=True,
+                )
+            ]
+            for size, table in self.games.tables.items()
+        }
+
+    def points(self, bot: str) -> Spread:
+        """Return how often a bot made how many points."""
+        values = np.concatenate([np.zeros(0, int), *(points for points, _ in self._of(bot, self._points))])
+        numbers, counts = np.unique(values, return_counts=True)
+        return Spread(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+
+    def extremes(self, bot: str) -> tuple[Extreme, Extreme] | None:
+        """Return the first games with a bot's most and fewest points, of those that it didn't forfeit."""
+        played = [
+            (points, match_id)
+            for (points, ids), (forfeited, _) in zip(
+                self._of(bot, self._points), self._of(bot, self._forfeited), strict=True
+            )
+            for points, match_id in zip(points[~forfeited].tolist(), ids[~forfeited].tolist(), strict=True)
+        ]
+        if not played:
+            return None
+        return (
+            Extreme(*max(played, key=lambda game: (game[0], -game[1]))),
+            Extreme(*min(played)),
+        )
+
+    def losses(self, bot: str) -> list[Loss]:
+        """Return the worst losses of a bot, the worst one first, of games that it didn't forfeit."""
+        behind = {size: points.max(axis=1, keepdims=True) - points for size, points in self._points.items()}
+        lost = {
+            size: (table.places > 1) & ~self._forfeited[size] for size, table in self.games.tables.items()
+        }
+        found = [
+            Loss(max(0, by), match_id)
+            for (amounts, ids), (was_lost, _) in zip(self._of(bot, behind), self._of(bot, lost), strict=True)
+            for by, match_id in zip(amounts[was_lost].tolist(), ids[was_lost].tolist(), strict=True)
+        ]
+        return sorted(found, reverse=True)[:MAX_LOSSES]
 
     def meetings(self, bot: str) -> Iterator[Meeting]:
         """Yield how a bot did against each of those that it met."""
-        row = self.bots.index(bot)
-        for column, opponent in enumerate(self.bots):
+        row = self.games.bots.index(bot)
+        for column, opponent in enumerate(self.games.bots):
             games = round(self._scores[row, column] + self._scores[column, row])
             if games:
-                yield Meeting(
-                    opponent=opponent,
-                    games=games,
-                    score=float(self._scores[row, column]) / games,
-                    difference=float(self._comparisons.elos[row, column]),
-                    margin=self._margin(row, column),
-                )
+                yield Meeting(opponent, games, float(self._scores[row, column]) / games)
 
-    def history(self, bot: str) -> list[tuple[int, float]]:
-        """Return the Elo of a bot by the number of games, from its first game to its last."""
-        if bot not in self.parts:
-            return []
-        index, (first, last) = self.bots.index(bot), self.parts[bot]
-        return [(games, elos[index]) for games, elos in self.samples if first <= games <= last]
+    def lengths(self, games: int) -> dict[int, int]:
+        """Return how many of the first games were at tables of each size."""
+        numbers, counts = np.unique(self._sizes[:games], return_counts=True)
+        return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
 
-    def _margin(self, row: int, column: int) -> float | None:
-        margin = float(self._comparisons.highs[row, column] - self._comparisons.elos[row, column])
-        return margin if math.isfinite(margin) else None
+    def span(self, bot: str) -> tuple[int, int]:
+        """Return the numbers of a bot's first and last game, from 1; (0, 0) if it played none."""
+        played = np.zeros(len(self._sizes), bool)
+        index = self.games.bots.index(bot)
+        for size, table in self.games.tables.items():
+            played[self._sizes == size] = (table.bots == index).any(axis=1)
+        numbers = np.flatnonzero(played)
+        return (int(numbers[0]) + 1, int(numbers[-1]) + 1) if len(numbers) else (0, 0)
+
+    @cached_property
+    def _scores(self) -> Floats:
+        return self.games.scores()
+
+    def _of(self, bot: str, values: Mapping[int, Ints | Flags]) -> list[tuple[Ints, Ints]]:
+        """Return a bot's values by table size, with the match id of each."""
+        index, found = self.games.bots.index(bot), []
+        for size, table in self.games.tables.items():
+            own = table.bots == index
+            found.append((values[size][own], np.broadcast_to(self._match_ids[size][:, None], own.shape)[own]))
+        return found
 
 
-class FiguresCounter:
-    """Counts the rated games of a tournament, in the order of its schedule."""
-
-    def __init__(self, bots: Sequence[str], *, error_ratios: ErrorRatios = FIXED_SCHEDULE) -> None:
-        """Begin without games; errors are so much larger than they would be in a fixed schedule."""
-        self._bots = tuple(bots)
-        self._history = (
-            RatingHistory(bots, error_ratios=error_ratios) if len(bots) <= MAX_HISTORY_BOTS else None
-        )
-        self.ratings = (
-            LiveRatings(bots, error_ratios=error_ratios) if self._history is None else self._history.ratings
-        )
-        """The present ratings."""
-        self._points = {bot: Spread() for bot in bots}
-        self._losses: dict[str, list[Loss]] = {bot: [] for bot in bots}
-
-    def add(self, game: FinishedGame) -> None:
-        """Count a game.
-
-        Raises:
-            KeyError: a bot in it does not take part.
-        """
-        if self._history is not None:
-            self._history.add(game)
-        else:
-            self.ratings.add(game)
-        most = max([seat.points for seat in game.seats])
-        for bot, seat in zip(game.bots, game.seats, strict=True):
-            self._points[bot][seat.points] += 1
-            if seat.place > 1 and not seat.forfeited:
-                losses, loss = self._losses[bot], Loss(max(0, most - seat.points), game.match_id)
-                if len(losses) < MAX_LOSSES:
-                    heapq.heappush(losses, loss)
-                elif losses[0] < loss:
-                    heapq.heapreplace(losses, loss)
-
-    def figures(self) -> Figures:
-        """Return the figures of the games so far."""
-        return self.later()()
-
-    def later(self) -> Callable[[], Figures]:
-        """Return what computes `figures` of the games so far, in any thread, while more games are counted."""
-        history, games = self._history, self.ratings.builder.build()
-        samples = None if history is None else history.later(games)
-        parts = {} if history is None else {bot: history.part(bot) for bot in history.played}
-        points = {bot: Spread(points) for bot, points in self._points.items()}
-        losses = {bot: sorted(losses, reverse=True) for bot, losses in self._losses.items()}
-        return lambda: Figures(
-            bots=self._bots,
-            points=points,
-            losses=losses,
-            samples=[] if samples is None else samples(),
-            parts=parts,
-            _comparisons=live_ratings(games, error_ratios=self.ratings.error_ratios)[1],
-            _scores=games.scores(),
-        )
+def _scores(bots: Ints, places: Ints) -> tuple[Floats, Flags]:
+    """Return by game and seat the share of other bots' seats that it beat, and whether there are any."""
+    others = bots[:, :, None] != bots[:, None, :]
+    ahead = (1 + np.sign(places[:, None, :] - places[:, :, None])) / 2
+    counts = others.sum(axis=2)
+    scores: Floats = (ahead * others).sum(axis=2) / np.maximum(1, counts)
+    return scores, counts > 0

@@ -252,7 +252,7 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
     stored = store.require_tournament(tournament_id)
     status = load_status(store, stored)
     config = status.config
-    ratings = final_ratings(config, store.results(tournament_id))
+    ratings = final_ratings(status)
     return replace(
         listed(store, stored, claimed=store.is_claimed()),
         games_unrated=status.standings.games_unrated,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from happycity import Ending, FailurePolicy, SeatResult
-from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
-from happycity_tournament.ratings.disqualifications import Disqualifications
-from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios, RatedBot
+from happycity import Ending, FailurePolicy
+from happycity_tournament.games import Fixture, Position, Result, place_in_words
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios
 from happycity_tournament.ratings.statistics import with_ranks
+from happycity_tournament.running.counted import CountingRule, Uncounted
+from happycity_tournament.schedule import SprtSchedule
 
 if TYPE_CHECKING:
     from happycity_tournament.running.figures import Figures
@@ -53,10 +54,17 @@ class Standing:
     """Upper end of it."""
     games: int
     """Games counted, without unrated ones; a bot that fills several seats of a game counts it for each."""
+    wins: int
+    """Games won alone."""
+    shared: int
+    """Games with a shared first place."""
+    score: float | None = None
+    """The share of the opponents at the table that it beat, 0 to 1, a shared place counted as half: the mean
+    over its games. None before the first."""
+    place_mean: float
+    """Its mean place; 0 before the first game."""
     points_mean: float
     """Points a game; 0 before the first."""
-    firsts: int
-    """Games won, shared first places included."""
     forfeits: int
     """Games that the bot forfeited."""
     forfeit_counts: tuple[ForfeitCount, ...]
@@ -64,25 +72,50 @@ class Standing:
     games_unrated: int
     """Games with a disqualified bot at the table. They are counted here, and in no other column."""
 
+    @property
+    def firsts(self) -> int:
+        """Games won, shared first places included."""
+        return self.wins + self.shared
 
-@dataclass(slots=True)
-class _Counters:
-    games: int = 0
-    points: int = 0
-    firsts: int = 0
-    forfeits: dict[tuple[Ending, str], ForfeitCount] = field(default_factory=dict)
-    unrated: int = 0
+    @property
+    def losses(self) -> int:
+        """Games in which another seat had a better place."""
+        return self.games - self.wins - self.shared
 
-    def add(self, game: FinishedGame, seat: SeatResult) -> None:
-        self.games += 1
-        self.points += seat.points
-        self.firsts += seat.place == 1
-        if seat.forfeited:
-            key, reason = (seat.ending, _kind_of(seat.reason)), seat.reason
-            if key not in self.forfeits and len(self.forfeits) >= MAX_REASONS:
-                key, reason = (seat.ending, ""), ""
-            count = self.forfeits.get(key) or ForfeitCount(seat.ending, reason, 0, game.match_id)
-            self.forfeits[key] = replace(count, games=count.games + 1)
+
+class Forfeits:
+    """Counts the forfeits of bots by ending and reason, and the games that are not rated."""
+
+    def __init__(self, bots: Sequence[str]) -> None:
+        """Begin without games."""
+        self.unrated = dict.fromkeys(bots, 0)
+        """By bot: games with a disqualified bot at the table."""
+        self._counts: dict[str, dict[tuple[Ending, str], ForfeitCount]] = {bot: {} for bot in bots}
+
+    def add(self, game: Result) -> None:
+        """Count the forfeits of a game that counts."""
+        reasons = game.reasons or [""] * len(game.bots)
+        for bot, ending, reason in zip(game.bots, game.endings, reasons, strict=True):
+            if ending is Ending.FINISHED:
+                continue
+            counts, key = self._counts[bot], (ending, _kind_of(reason))
+            if key not in counts and len(counts) >= MAX_REASONS:
+                key = (ending, "")
+            shown = reason if key[1] else ""
+            count = counts.get(key) or ForfeitCount(ending, shown, 0, game.match_id)
+            counts[key] = replace(count, games=count.games + 1)
+
+    def add_unrated(self, game: Result) -> None:
+        """Count a game that isn't rated."""
+        for bot in set(game.bots):
+            self.unrated[bot] += 1
+
+    def counts(self) -> dict[str, tuple[ForfeitCount, ...]]:
+        """Return the forfeits of each bot so far, the most frequent first."""
+        return {
+            bot: tuple(sorted(counts.values(), key=lambda count: -count.games))
+            for bot, counts in self._counts.items()
+        }
 
 
 def _kind_of(reason: str) -> str:
@@ -106,39 +139,46 @@ class Standings:
         *,
         bots: Sequence[str],
         policy: FailurePolicy | None = None,
+        test: SprtSchedule | None = None,
         error_ratios: ErrorRatios = FIXED_SCHEDULE,
     ) -> None:
         """Begin without games; without a policy no bot is disqualified.
 
-        `error_ratios` say how much larger errors are than in a fixed schedule.
+        `test` is the schedule of a sequential test, which others give the results; `error_ratios` say how
+        much larger errors are than in a fixed schedule.
         """
-        self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
+        from happycity_tournament.running.figures import GameColumns  # noqa: PLC0415 - it imports numpy
+
+        self._rule = CountingRule(policy, test=test)
         self._named: list[str] = []
         """The bots that the organiser has disqualified."""
-        from happycity_tournament.running.figures import FiguresCounter  # noqa: PLC0415 - it imports numpy
-
-        self._figures = FiguresCounter(bots, error_ratios=error_ratios)
-        self._counters = {bot: _Counters() for bot in bots}
+        self._columns = GameColumns(bots)
+        self._forfeits = Forfeits(bots)
+        self._error_ratios = error_ratios
         self._expected: deque[Position] = deque()
         """The games that are to count next."""
         self._passed: Position = (0, 0, 0)
         """The position of the last game that was counted or skipped."""
-        self._early: dict[Position, FinishedGame | None] = {}
+        self._early: dict[Position, Result | None] = {}
         """The games after a gap: a result, or None for a game that was skipped."""
-        self.last_round: int | None = None
-        """Games of later rounds don't count, as when a test has decided; None: all count."""
-        self.games = 0
-        """How many games are counted, unrated ones among them."""
-        self.games_unrated = 0
-        """How many games are unrated, because a bot at the table is disqualified."""
         self._computed: tuple[int, list[Standing]] = (-1, [])
         """After how many games the standings were computed last, and what they were."""
         self._computing = Lock()
 
     @property
+    def games(self) -> int:
+        """How many games are counted, unrated ones among them."""
+        return len(self._columns) + self.games_unrated
+
+    @property
+    def games_unrated(self) -> int:
+        """How many games are unrated, because a bot at the table is disqualified."""
+        return self._rule.uncounted[Uncounted.UNRATED]
+
+    @property
     def disqualified(self) -> tuple[str, ...]:
         """The disqualified bots: by their games, the first one first, then by the organiser."""
-        return tuple(dict.fromkeys((*self._disqualifications.bots, *self._named)))
+        return tuple(dict.fromkeys((*self._rule.disqualified, *self._named)))
 
     def disqualify(self, bot: str) -> None:
         """Note that the organiser has disqualified a bot.
@@ -152,13 +192,24 @@ class Standings:
         self._expected.append(fixture.position)
         self._advance()
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: Result) -> None:
         """Take a result, in any order; it counts once it is expected and all games before it do.
 
         Raises:
-            ValueError: the game was added or skipped before.
+            ValueError: the game was added or skipped before, or is not of a tournament.
         """
-        self._settle(result.fixture.position, result)
+        if result.position is None:
+            raise ValueError(f"game {result.match_id} belongs to no tournament")
+        self._settle(result.position, result)
+
+    def add_settled(self, results: Sequence[Result]) -> None:
+        """Count the next games of the schedule at once; none before them is missing, or ever comes.
+
+        It is for games from a store, before any is expected.
+        """
+        if results:
+            self._passed = results[-1].position or self._passed
+            self._count(results)
 
     def skip(self, fixture: Fixture) -> None:
         """Note, as `add` does, that a game has no result and never will; those after it don't wait for it."""
@@ -166,9 +217,9 @@ class Standings:
 
     def flush(self) -> None:
         """Count all that is held back, as when a tournament is stopped and the gaps won't be filled."""
-        for position, result in sorted(self._early.items()):
-            self._count(result)
-            self._early[position] = None
+        early = sorted(self._early.items())
+        self._early = dict.fromkeys(self._early)
+        self._count([result for _, result in early if result is not None])
 
     def lines(self) -> list[Standing]:
         """Return the standings after the games that count, best first, equal ratings by the bots' order."""
@@ -182,26 +233,50 @@ class Standings:
         """
         if self._computed[0] == self.games:
             return self._computed[1].copy
-        games, estimate, bots = self.games, self._figures.ratings.later(), self._counters.items()
-        counters = {bot: replace(own, forfeits=dict(own.forfeits)) for bot, own in bots}
+        games, figures = self.games, self.figures()
+        forfeits, unrated = self._forfeits.counts(), dict(self._forfeits.unrated)
 
         def lines() -> list[Standing]:
             with self._computing:
                 if self._computed[0] < games:
-                    self._computed = games, _standings(estimate(), counters)
+                    self._computed = games, self._lines(figures, forfeits, unrated)
                 return self._computed[1].copy()
 
         return lines
 
-    def figures_later(self) -> Callable[[], Figures]:
-        """Return what computes `figures` of the games so far, in any thread, while more games are counted."""
-        return self._figures.later()
-
     def figures(self) -> Figures:
-        """Return what the games that count show beside the standings; with many games it takes seconds."""
-        return self.figures_later()()
+        """Return what the games that count so far show; its parts are computed when they are asked for."""
+        return self._columns.figures()
 
-    def _settle(self, position: Position, result: FinishedGame | None) -> None:
+    def _lines(
+        self, figures: Figures, forfeits: Mapping[str, tuple[ForfeitCount, ...]], unrated: Mapping[str, int]
+    ) -> list[Standing]:
+        """Return the standings, best first."""
+        from happycity_tournament.ratings.live import live_ratings  # noqa: PLC0415 - it imports numpy
+
+        rated, _ = live_ratings(figures.games, error_ratios=self._error_ratios)
+        return [
+            Standing(
+                rank=rank,
+                bot=line.bot,
+                elo=line.elo,
+                elo_low=line.low,
+                elo_high=line.high,
+                games=own.games,
+                wins=own.wins,
+                shared=own.shared,
+                score=own.score,
+                place_mean=own.place_mean,
+                points_mean=own.points_mean,
+                forfeits=sum(count.games for count in forfeits[line.bot]),
+                forfeit_counts=forfeits[line.bot],
+                games_unrated=unrated[line.bot],
+            )
+            for rank, line in with_ranks(rated, lambda line: line.elo)
+            for own in [figures.bots[line.bot]]
+        ]
+
+    def _settle(self, position: Position, result: Result | None) -> None:
         if position <= self._passed or position in self._early:
             raise ValueError(f"{place_in_words(position)} is settled already")
         self._early[position] = result
@@ -210,44 +285,15 @@ class Standings:
     def _advance(self) -> None:
         while self._expected and self._expected[0] in self._early:
             self._passed = self._expected.popleft()
-            self._count(self._early.pop(self._passed))
+            result = self._early.pop(self._passed)
+            if result is not None:
+                self._count([result])
 
-    def _count(self, result: FinishedGame | None) -> None:
-        if result is None:
-            return
-        if self.last_round is not None and result.round > self.last_round:
-            return
-        self.games += 1
-        if not self._disqualifications.admit(result):
-            self.games_unrated += 1
-            for bot in set(result.bots):
-                self._counters[bot].unrated += 1
-            return
-        self._figures.add(result)
-        for bot, seat in zip(result.bots, result.seats, strict=True):
-            self._counters[bot].add(result, seat)
-
-
-def _standings(ratings: Iterable[RatedBot], counters: Mapping[str, _Counters]) -> list[Standing]:
-    """Return the standings, best first."""
-    return [
-        _line(rating, counters[rating.bot], rank=rank)
-        for rank, rating in with_ranks(ratings, lambda line: line.elo)
-    ]
-
-
-def _line(rating: RatedBot, counters: _Counters, *, rank: int) -> Standing:
-    counts = tuple(sorted(counters.forfeits.values(), key=lambda count: -count.games))
-    return Standing(
-        rank=rank,
-        bot=rating.bot,
-        elo=rating.elo,
-        elo_low=rating.low,
-        elo_high=rating.high,
-        games=counters.games,
-        points_mean=counters.points / counters.games if counters.games else 0.0,
-        firsts=counters.firsts,
-        forfeits=sum(count.games for count in counts),
-        forfeit_counts=counts,
-        games_unrated=counters.unrated,
-    )
+    def _count(self, results: Sequence[Result]) -> None:
+        counted, unrated = self._rule.divide(results)
+        self._columns.add(counted)
+        for game in counted:
+            if game.endings:
+                self._forfeits.add(game)
+        for game in unrated:
+            self._forfeits.add_unrated(game)
