@@ -51,7 +51,7 @@ class Cell:
 
 def history(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
     """Draw the ratings of bots over the number of games."""
-    return charts.lines({bot: figures.history(bot) for bot in bots[:LINES]}, label=label)
+    return charts.lines({bot: figures.history.of(bot) for bot in bots[:LINES]}, label=label)
 
 
 def points(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:

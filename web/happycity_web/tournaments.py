@@ -99,7 +99,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         "profile": values["info"],
         "meetings": list(map(asdict, meetings)),
         "losses": [loss._asdict() for loss in losses],
-        "ratings": [list(point) for point in figures.history(bot)] if figures else [],
+        "ratings": [list(point) for point in figures.history.of(bot)] if figures else [],
         "games": found.games,
     }
     return Page("bot.html", values, messages, is_final=values["is_final"])
@@ -166,8 +166,15 @@ async def _figures(feeds: Feeds, tournament: tournament_pb.Tournament, standings
     is_over = state_word(tournament) in ("finished", "stopped")
     moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
     return await feeds.figures.get(
-        (tournament.tournament_id, moment), partial(asyncio.to_thread, standings.figures)
+        (tournament.tournament_id, moment), partial(asyncio.to_thread, _computed, standings)
     )
+
+
+def _computed(standings: Standings) -> Figures:
+    """Return the figures of standings with what takes long to compute."""
+    figures = standings.figures()
+    _ = figures.history, list(figures.meetings(figures.games.bots[0]))
+    return figures
 
 
 async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) -> dict[str, Any]:

@@ -23,10 +23,8 @@ def league(*, seats: int, rounds: int) -> list[FinishedGame]:
     rng, games = random.Random(seats), []
     for number, fixture in enumerate(fixtures_of(config), start=1):
         game = finished(fixture, points=[rng.randrange(6) for _ in fixture.bots], match_id=number)
-        lost = bool(number % 5 == 0)
+        lost = number % 5 == 0
         late = [Ending.TIMEOUT if lost and bot == "dee" else Ending.FINISHED for bot in fixture.bots]
-            Ending.TIMEOUT if bot == "dee" and not number % 5 else Ending.FINISHED for bot in fixture.bots
-        ]
         games.append(with_endings(game, *late))
     return games
 

@@ -5,6 +5,7 @@ Standings, pages and reports show the same figures of the same games.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,20 @@ from typing import NamedTuple
 import numpy as np
 
 from happycity import Ending
+from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints
+from happycity_tournament.ratings.final import elos_of
+from happycity_tournament.ratings.fit import fits_of_first_games
+from happycity_tournament.ratings.live import live_ratings
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons
 from happycity_tournament.ratings.spread import Spread
 
 MAX_LOSSES = 10
-"""Losses that are kept of each bot, the worst ones."""
+"""Losses that are shown of each bot, the worst ones."""
+MAX_CHART_BOTS = 100
+"""With more bots there is no history of ratings."""
+_SAMPLES = 20  # of the history at least, once there are as many games
 
 
 class Loss(NamedTuple):
@@ -47,6 +56,10 @@ class Meeting:
     """How often they met; a bot in several seats of a game counts for each."""
     score: float
     """The share of the games in which it had the better place, 0 to 1; a shared place counts half."""
+    difference: float
+    """How much higher it is rated, in Elo, by all games of both."""
+    margin: float | None
+    """Half of the 95% interval of the difference; None if there is too little data, or only a bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +93,24 @@ class SeatFigures:
     points_mean: float
     firsts: int
     """Games won there, shared first places included."""
+
+
+@dataclass(frozen=True, slots=True)
+class EloHistory:
+    """The Elo of bots after numbers of games. All are distances from the mean of all bots."""
+
+    bots: Sequence[str]
+    samples: Sequence[tuple[int, Sequence[float]]]
+    """Numbers of games, ascending to all of them, and the Elo of all bots after them; empty with too many
+    bots."""
+    spans: Mapping[str, tuple[int, int]]
+    """The first and the last number of games at which a bot played."""
+
+    def of(self, bot: str) -> list[tuple[int, float]]:
+        """Return the Elo of a bot by the number of games, from its first game to its last."""
+        first, last = self.spans[bot]
+        index = self.bots.index(bot)
+        return [(games, elos[index]) for games, elos in self.samples if first <= games <= last]
 
 
 class _Columns(NamedTuple):
@@ -244,7 +275,20 @@ class Figures:
         for column, opponent in enumerate(self.games.bots):
             games = round(self._scores[row, column] + self._scores[column, row])
             if games:
-                yield Meeting(opponent, games, float(self._scores[row, column]) / games)
+                difference = float(self._comparisons.elos[row, column])
+                margin = float(self._comparisons.highs[row, column]) - difference
+                yield Meeting(
+                    opponent=opponent,
+                    games=games,
+                    score=float(self._scores[row, column]) / games,
+                    difference=difference,
+                    margin=margin if math.isfinite(margin) else None,
+                )
+
+    @cached_property
+    def history(self) -> EloHistory:
+        """The ratings over the games; with many games it takes seconds."""
+        return _history_of(self)
 
     def lengths(self, games: int) -> dict[int, int]:
         """Return how many of the first games were at tables of each size."""
@@ -259,6 +303,10 @@ class Figures:
             played[self._sizes == size] = (table.bots == index).any(axis=1)
         numbers = np.flatnonzero(played)
         return (int(numbers[0]) + 1, int(numbers[-1]) + 1) if len(numbers) else (0, 0)
+
+    @cached_property
+    def _comparisons(self) -> Comparisons:
+        return live_ratings(self.games, error_ratios=FIXED_SCHEDULE)[1]
 
     @cached_property
     def _scores(self) -> Floats:
@@ -280,3 +328,29 @@ def _scores(bots: Ints, places: Ints) -> tuple[Floats, Flags]:
     counts = others.sum(axis=2)
     scores: Floats = (ahead * others).sum(axis=2) / np.maximum(1, counts)
     return scores, counts > 0
+
+
+def _history_of(figures: Figures) -> EloHistory:
+    """Return the history of some games; with many games it takes seconds."""
+    bots, total = figures.games.bots, len(figures)
+    if not total or len(bots) > MAX_CHART_BOTS:
+        return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
+    step = _step_of(total)
+    numbers = sorted({*range(step, total + 1, step), total})
+    fits = fits_of_first_games(figures.games, [figures.lengths(number) for number in numbers])
+    samples = [(number, _from_mean(elos_of(fit))) for number, fit in zip(numbers, fits, strict=True)]
+    spans = {bot: (first, last + step) for bot in bots for first, last in [figures.span(bot)]}
+    return EloHistory(bots, samples, spans)
+
+
+def _from_mean(elos: Floats) -> list[float]:
+    """Return Elo as distances from the mean of all bots, so that a chart has one scale over its length."""
+    return (MEAN_ELO + elos - elos.mean()).tolist()
+
+
+def _step_of(total: int) -> int:
+    """Return the distance of samples, a power of two, so that a chart of more games keeps the older ones."""
+    step = 1
+    while total // step >= 2 * _SAMPLES:
+        step *= 2
+    return step
