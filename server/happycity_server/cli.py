@@ -1,4 +1,4 @@
-"""The commands `happycity serve`, `happycity worker`, `happycity health` and `happycity token`."""
+"""The commands `happycity serve`, `happycity worker` and `happycity token`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ import typer
 from happycity import ConfigError
 from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
-from happycity.runtime.transport import DEFAULT_ADDRESS, Access
+from happycity.runtime.transport import Access
 from happycity_server.config import DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
 from happycity_server.process.logs import configure
 from happycity_server.start import start
 
-_HEALTH_SECONDS = 10.0  # a server on a busy machine may well take one or two
 _DAYS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440}
 
 
@@ -86,59 +85,6 @@ def worker(**flags: object) -> None:
 
     access = Access.from_env(options.token)
     work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
-
-
-class HealthOptions(Settings):
-    """How to ask a server for its health."""
-
-    service: str = ""
-    """Ask for one service by its full name, such as happycity.v1.PlayService."""
-    server_name: str = setting("", env="HAPPYCITY_SERVER_NAME")
-    """Name in the server's certificate, if it is not that of the address."""
-    token: str = setting("", env="HAPPYCITY_TOKEN")
-    """Bearer token, for a proxy in front of the server."""
-
-
-@flags_of(HealthOptions)
-def health(
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS",
-            help="Address of a server: host:port, or grpcs://host:port for TLS.",
-            envvar="HAPPYCITY_SERVER",
-        ),
-    ] = DEFAULT_ADDRESS,
-    **flags: object,
-) -> None:
-    """Ask a server whether it serves.
-
-    The exit status is 1 if it doesn't.
-    """
-    # Imported here, or every other command would wait for gRPC.
-    import grpc  # noqa: PLC0415
-    from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415
-
-    from happycity.runtime.event_loop import run  # noqa: PLC0415
-
-    options = load(HealthOptions, flags)
-    access = Access.from_env(options.token)
-    target = [("grpc.ssl_target_name_override", options.server_name)] if options.server_name else []
-
-    async def check() -> str:
-        async with access.channel(address, target) as channel:
-            request = health_pb2.HealthCheckRequest(service=options.service)
-            try:
-                stub = health_pb2_grpc.HealthStub(channel)
-                response = await stub.Check(request, timeout=_HEALTH_SECONDS, metadata=access.metadata)
-            except grpc.aio.AioRpcError as error:
-                return "no such service" if error.code() is grpc.StatusCode.NOT_FOUND else "no answer"
-        return str(health_pb2.HealthCheckResponse.ServingStatus.Name(response.status)).lower()
-
-    status = run(check())
-    typer.echo(f"{address}: {status}", err=status.startswith("no "))
-    if status != "serving":
-        raise typer.Exit(1)
 
 
 token = typer.Typer(

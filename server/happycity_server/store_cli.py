@@ -1,4 +1,4 @@
-"""The commands `happycity backup` and `happycity restore`."""
+"""The command `happycity backup`: copy a store into a file, and back."""
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
 
@@ -18,45 +18,35 @@ from happycity_server.config import DEFAULT_STORE
 if TYPE_CHECKING:
     from happycity_tournament.storage.backup import Copied
 
-_STORE = typer.Option(
-    "--store", help="Database URL of the store.", envvar="HAPPYCITY_SERVE_STORE", show_envvar=True
-)
-_JSON = typer.Option("--json", help="Print what was copied as JSON.")
-
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file to make; it must not exist.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file of the backup.")],
     *,
-    store: Annotated[str, _STORE] = DEFAULT_STORE,
-    as_json: Annotated[bool, _JSON] = False,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Copy the backup, or any other SQLite store, back into a store.")
+    ] = False,
+    store: Annotated[
+        str,
+        typer.Option(
+            "--store", help="Database URL of the store.", envvar="HAPPYCITY_SERVE_STORE", show_envvar=True
+        ),
+    ] = DEFAULT_STORE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was copied as JSON.")] = False,
 ) -> None:
-    """Copy a server's store into a file.
+    """Copy a server's store into a new file, or back.
 
     The server may run meanwhile. The copy is the store as it was at one moment, and is checked. It holds what
-    servers keep secret, such as deals in play. The file of the tokens is not part of it.
+    servers keep secret, such as deals in play. The file of the tokens is not part of it. With --restore the
+    store is a SQLite file which doesn't exist, or an empty PostgreSQL database; all of the backup is copied
+    and checked, or nothing.
     """
-    from happycity_tournament.storage.backup import back_up
+    from happycity_tournament.storage import backup as copying
 
     with _progress() as progress:
-        copied = back_up(store, file, progress=progress)
-    _report(copied, file, file.stat().st_size, as_json=as_json)
-
-
-def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup, or any other SQLite store.")],
-    *,
-    store: Annotated[str, _STORE] = DEFAULT_STORE,
-    as_json: Annotated[bool, _JSON] = False,
-) -> None:
-    """Copy a backup into an empty store.
-
-    That is a SQLite file which doesn't exist, or an empty PostgreSQL database. All of it is copied and
-    checked, or nothing.
-    """
-    from happycity_tournament.storage.backup import restore as restore_store
-
-    with _progress() as progress:
-        copied = restore_store(file, store, progress=progress)
+        if restore:
+            copied = copying.restore(file, store, progress=progress)
+        else:
+            copied = copying.back_up(store, file, progress=progress)
     _report(copied, file, file.stat().st_size, as_json=as_json)
 
 

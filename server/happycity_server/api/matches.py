@@ -119,7 +119,7 @@ class MatchService(MatchServiceServicer):
         if filters.get("state") in (None, match_pb2.MATCH_STATE_FINISHED):
             filters = {name: value for name, value in filters.items() if name != "state"}
             stored = await self._store.read(self._store.store.games, query.limit, before, **filters)
-            by_id.update((match.match_id, match) for match in await self._finished(stored))
+            by_id.update((finished.match_id, finished) for finished in await self._finished(stored))
         matches, token = query.cut(by_id)
         return pb.ListMatchesResponse(matches=matches, next_page_token=token)
 
@@ -182,8 +182,8 @@ class MatchService(MatchServiceServicer):
         game = await self._store.read(self._store.store.game, match_id)
         if game is None:
             return None
-        (match,) = await self._finished([game])
-        return match
+        (finished,) = await self._finished([game])
+        return finished
 
     async def _finished(self, games: Sequence[FinishedGame]) -> list[pb.Match]:
         """Write stored matches, with their deals where these are no longer in play."""

@@ -429,8 +429,8 @@ async def test_reads_do_not_wait_for_the_writer(arena: Arena, monkeypatch: pytes
     assert (await arena.watched(second)).progress.games_finished == 2
 
 
-async def test_a_page_of_matches_is_one_query(arena: Arena) -> None:
-    """No record is read for a list, and no row twice."""
+async def test_a_page_of_matches_is_two_queries(arena: Arena) -> None:
+    """No record is read for a list, and no row twice; the tournament's state says whether deals are shown."""
     await arena.played(config("anna", "ben", rounds=30))
     statements: list[str] = []
 
@@ -442,8 +442,9 @@ async def test_a_page_of_matches_is_one_query(arena: Arena) -> None:
         assert len(await arena.games(1)) == 60
     finally:
         event.remove(Engine, "before_cursor_execute", note)
-    (statement,) = (statement for statement in statements if statement != "BEGIN")
-    assert "record" not in statement
+    rows, state = (statement for statement in statements if statement != "BEGIN")
+    assert "record" not in rows
+    assert state.split("FROM")[0].split() == ["SELECT", "tournaments.state"]
 
 
 async def test_lists_have_the_tournaments_of_their_filters(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 import pytest
 
-from happycity import Config, ConfigError
+from happycity import Config, ConfigError, HappyCityError
 from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.rating_pb2 import Rating
@@ -20,6 +20,7 @@ from happycity.tournament.v1beta1.tournament_service_pb2_grpc import (
 )
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
+from happycity.wire.messages import config_message
 from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
 from happycity_tournament.arena.connection import (
     Connection,
@@ -27,6 +28,8 @@ from happycity_tournament.arena.connection import (
     UnavailableError,
     Watch,
     connect,
+    finished_game,
+    listed_game,
     translate_errors,
 )
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -255,26 +258,30 @@ async def test_games_are_read_at_the_pace_of_the_server() -> None:
     matches = [match_pb.Match(match_id=number, bots=["ann", "bob"], decisions=3) for number in (2, 1)]
     scripts: list[Script] = [
         [busy],
-        [match_pb.ListMatchesResponse(matches=matches[:1], next_page_token="two")],
+        [match_pb.ListMatchesResponse(matches=matches, next_page_token="two")],
         [busy],
         [busy],
-        [match_pb.MatchRecord(json=record)],
-        [match_pb.ListMatchesResponse(matches=matches[1:])],
         [match_pb.MatchRecord(json=record)],
     ]
     async with scripted(*scripts) as (server, connection):
-        games = [game async for game in connection.games(7)]
-    assert [(game.match_id, game.bots, game.decisions) for game, _ in games] == [
-        (2, ("ann", "bob"), 3),
-        (1, ("ann", "bob"), 3),
-    ]
-    assert json.loads(str(games[0][1]))["bots"] == ["ann", "bob"]
+        page, token = await connection.games_page(7, bot="", token="")
+        read = await connection.record(page[0])
+    assert ([listed_game(match).match_id for match in page], token) == ([2, 1], "two")
+    assert json.loads(read)["bots"] == ["ann", "bob"]
     listing = [request for request in server.requests if isinstance(request, match_pb.ListMatchesRequest)]
-    assert [(request.page_token, request.tournament_id) for request in listing] == [
-        ("", 7),
-        ("", 7),
-        ("two", 7),
-    ]
+    assert [(request.page_token, request.tournament_id) for request in listing] == [("", 7)] * 2
+
+
+async def test_games_of_a_running_tournament_are_secret() -> None:
+    """They can be listed without their deals, but not rated."""
+    match = match_pb.Match(match_id=2, bots=["ann", "bob"], decisions=3, tournament_id=7)
+    assert listed_game(match).deal_seed is None
+    with pytest.raises(HappyCityError, match="tournament 7 is being played, and its deals are secret"):
+        finished_game(match)
+    match.deal.seed, match.deal.round = 5, 3
+    match.config.CopyFrom(config_message(Config(players=2)))
+    game = finished_game(match)
+    assert (game.deal_seed, game.position) == (5, (3, 0, 0))
 
 
 def record_without_bots() -> dict[str, Any]:
@@ -315,7 +322,7 @@ async def test_what_is_not_an_address_costs_a_line(address: str) -> None:
             UNKNOWN,
             "UNAUTHENTICATED",
             "",
-            "the server h:1 refused: this server needs a token: use --token or HAPPYCITY_TOKEN",
+            "the server h:1 refused: this server needs a token: set HAPPYCITY_TOKEN",
         ),
         (LOST, "", "", "the server h:1 can't be reached: a b"),
         (LOST, "STORE_UNAVAILABLE", "", "the server h:1 can't serve: a b"),

@@ -88,7 +88,7 @@ def test_exported_records_replay_and_name_the_bots(played: Path, tmp_path: Path,
 def test_records_can_be_split(played: Path, tmp_path: Path, run: Run) -> None:
     """With --split each record is a file in a folder, in the order of the games' numbers."""
     whole, folder = tmp_path / "games.jsonl", tmp_path / "deep" / "games"
-    export(run, played, whole, "records")
+    export(run, f"{played}#1", whole, "records")
     export(run, played, folder, "records", "--split")
     files = sorted(folder.iterdir())
     assert files[0].name == "game-0000001.json"

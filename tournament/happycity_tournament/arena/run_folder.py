@@ -17,7 +17,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from happycity import ConfigError
-from happycity.runtime.transport import Access
+from happycity.runtime.transport import Access, Target
 from happycity_tournament.bots.lineup import BotEntry, Lineup
 
 RUNS = Path("runs")
@@ -52,6 +52,11 @@ class RemoteServer:
     address: str
     access: Access = field(default_factory=Access)
     """How it lets the organiser in."""
+
+    @property
+    def url(self) -> str:
+        """The address with its scheme, as commands take it."""
+        return str(Target.parse(self.address))
 
     @classmethod
     def of_run(cls, folder: Path) -> Self | None:

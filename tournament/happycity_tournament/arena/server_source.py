@@ -20,7 +20,7 @@ class ServerSource:
     """The games of a tournament on a server; results are read page by page, records only where wanted."""
 
     def __init__(self, server: RemoteServer, tournament_id: int) -> None:
-        self.name = f"{server.address}#{tournament_id}"
+        self.name = f"{server.url}#{tournament_id}"
         self.files: Sequence[Path] = ()
         self._server = server
         self._tournament_id = tournament_id

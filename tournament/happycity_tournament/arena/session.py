@@ -20,7 +20,15 @@ from happycity.runtime.extras import missing_packages
 from happycity.runtime.transport import Access
 from happycity_tournament.arena.bot_logs import ServerNotes
 from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
-from happycity_tournament.arena.processes import ServerProcess, start_server
+from happycity_tournament.arena.processes import (
+    Process,
+    ProcessError,
+    ReferenceBots,
+    ServerProcess,
+    start_all_reference_bots,
+    start_command,
+    start_server,
+)
 from happycity_tournament.arena.run_folder import (
     TOKENS_FILE,
     OwnServer,
@@ -31,13 +39,6 @@ from happycity_tournament.arena.run_folder import (
 )
 from happycity_tournament.arena.tokens import BotTokens, EnvironmentTokens, IssuedTokens
 from happycity_tournament.bots.lineup import Lineup
-from happycity_tournament.bots.processes import (
-    Process,
-    ProcessError,
-    ReferenceBots,
-    start_all_reference_bots,
-    start_command,
-)
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.running.snapshot import Snapshot, with_test_history
 from happycity_tournament.storage import Store, StoreError

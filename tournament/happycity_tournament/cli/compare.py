@@ -19,8 +19,7 @@ from happycity.text.plural import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.options import After, AsJson, Before
-from happycity_tournament.cli.places import open_sources
-from happycity_tournament.cli.reading import counted
+from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -55,8 +54,8 @@ def compare(
 def _compare(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:
     old, _, new = (bot or "").partition("=")
     rules = tuple(CountingRules(source.tournaments()) for source in (before, after))
-    with counted([before, after]) as sources:
-        games = PairedGames(*map(_games, sources, rules), renamed={old: new} if new else {})
+    with reading_games():
+        games = PairedGames(*map(_games, (before, after), rules), renamed={old: new} if new else {})
     names = (before.name, after.name)
     _check(games, names, bot=new or old)
     bots = [new or old] if bot is not None else games.compared_bots

@@ -30,7 +30,7 @@ from happycity_tournament.running.snapshot import BotActivity, Snapshot
 
 BAR_WIDTH = 24
 RATE_SECONDS = 30.0
-"""The time over which the rate is measured."""
+"""The time over which the rate is measured, from which the estimate follows."""
 LINE_SECONDS = 5.0
 """The time between two lines of progress where there is no terminal, and between two lines about one bot."""
 WAITING_SECONDS = 3.0
@@ -112,8 +112,9 @@ class Display(ExitStack):
             limit = snapshot.config.time.connect_seconds
             return f"waiting for {', '.join(snapshot.missing_bots)}, at most {limit:g} s"
         missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
-        self._bar.update(self._games, completed=snapshot.games, total=snapshot.games_total)
         task = self._bar.tasks[0]
+        self._bar.update(self._games, total=snapshot.games_total)
+        self._bar.advance(self._games, snapshot.games - task.completed)
         rate = task.speed or 0.0
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:

@@ -10,8 +10,7 @@ import typer
 from happycity import ConfigError
 from happycity.text.plural import plural
 from happycity_tournament.cli.options import Source, check_output
-from happycity_tournament.cli.places import open_sources
-from happycity_tournament.cli.reading import counted, keep_apart
+from happycity_tournament.cli.places import keep_apart, open_sources, reading_games
 from happycity_tournament.report.export import export_games
 
 
@@ -39,7 +38,7 @@ def export(
         keep_apart(source, out)
         if not split:
             check_output("--out", out)
-        with counted([source]) as (read,):
-            exported = export_games(read, out, file_format=file_format, split=split, game=game)
+        with reading_games():
+            exported = export_games(source, out, file_format=file_format, split=split, game=game)
     lacking = f", {exported.without_record:,} without a record" if exported.without_record else ""
     typer.echo(f"{out}: {plural(exported.games, 'game')}{lacking}", err=True)

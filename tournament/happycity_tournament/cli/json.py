@@ -55,7 +55,7 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
         "games_unrated": snapshot.games_unrated,
         "missing_bots": snapshot.missing_bots,
         "remarks": snapshot.remarks,
-        **({} if final is None else model_json(final)),
+        "rating": None if final is None else model_json(final),
         "standings": _standings_json(snapshot, logs),
         **({} if test is None else {"sprt": _test_json(test, snapshot.test_history)}),
     }
@@ -63,9 +63,7 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
 
 def model_json(final: FinalRatings) -> Json:
     """Return what final ratings have in common."""
-    content: Json = asdict(final)
-    del content["ratings"]
-    return content
+    return {key: value for key, value in asdict(final).items() if key != "ratings"}
 
 
 def ratings_json(final: FinalRatings) -> list[Json]:
@@ -119,8 +117,9 @@ def _readable(value: Any) -> Any:
 
 
 def _config_json(config: Json, seed: int | None) -> Json:
-    """Return a configuration without what is said of the tournament already."""
-    return {key: value for key, value in {**config, "seed": seed}.items() if key != "title"}
+    """Return a configuration without what is said elsewhere."""
+    elsewhere = ("title", "anchor", "anchor_elo")
+    return {key: value for key, value in {**config, "seed": seed}.items() if key not in elsewhere}
 
 
 def _standings_json(snapshot: Snapshot, logs: Path | None) -> list[Json]:

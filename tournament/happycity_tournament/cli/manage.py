@@ -28,8 +28,7 @@ from happycity_tournament.cli.console import (
 )
 from happycity_tournament.cli.json import listed_json, metrics_json, result_json, write_json
 from happycity_tournament.cli.options import Address, AsJson
-from happycity_tournament.cli.places import Place, find_tournament, open_sources, place_at
-from happycity_tournament.cli.reading import counted
+from happycity_tournament.cli.places import Place, find_tournament, open_sources, place_at, reading_games
 from happycity_tournament.config import TournamentState
 from happycity_tournament.report.facts import bot_metrics
 from happycity_tournament.running.progress import UNFINISHED, disqualify_stored
@@ -77,8 +76,8 @@ def show_tournament(
     found = find_tournament(address)
     of_bots = None
     if metrics:
-        with open_sources([address]) as sources, counted(sources) as read:
-            of_bots = bot_metrics(game for source in read for game in source.games(with_records=True))
+        with open_sources([address]) as (source,), reading_games():
+            of_bots = bot_metrics(source.games(with_records=True))
     if isinstance(found.at, RemoteServer):
         snapshot = call_server(found.at, lambda connection: connection.standings(found.id))
     else:

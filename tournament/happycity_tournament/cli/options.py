@@ -135,3 +135,16 @@ def check_output(flag: str, path: Path | None) -> None:
         raise ConfigError(f"{flag}: {path} can't be written: {error.strerror}") from None
     if is_new:
         path.unlink()
+
+
+def write_example(file: Path, text: str) -> None:
+    """Write a file that doesn't exist yet.
+
+    Raises:
+        ConfigError: it does.
+    """
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{file} is there already; remove it, or name another file") from None

@@ -20,6 +20,8 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rich.console import Console
+
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import one_line
@@ -65,27 +67,19 @@ class Place:
     @property
     def name(self) -> str:
         """The server or store, for people: without a password."""
-        return _name_of(self.at)
+        return self.at.url if isinstance(self.at, RemoteServer) else without_password(self.at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tournament:
+class Tournament(Place):
     """A tournament on a server, or in a store that no server uses or that is only read."""
 
-    at: RemoteServer | str
     id: int
-    run: Run | None = None
 
     @property
     def address(self) -> str:
         """The tournament as commands take it."""
-        if self.run is not None:
-            return str(self.run.folder)
-        return f"{_name_of(self.at)}#{self.id}"
-
-
-def _name_of(at: RemoteServer | str) -> str:
-    return at.address if isinstance(at, RemoteServer) else without_password(at)
+        return f"{self.name}#{self.id}" if self.run is None else str(self.run.folder)
 
 
 def server_at(address: str | None, *, setting: str = "--server") -> RemoteServer:
@@ -108,7 +102,7 @@ def place_at(address: str | None) -> Place:
         return Place(at=text, tournament_id=number)
     path = Path(text)
     if is_run(path):
-        return _place_of_run(Run.load(path), number)
+        return _place_of_run(path, number)
     if is_sqlite(path):
         return Place(at=url_of(text), tournament_id=number)
     raise ConfigError(_not_a_place(text))
@@ -151,6 +145,19 @@ def open_sources(addresses: Sequence[str | None]) -> Iterator[list[Source]]:
         yield [opened.enter_context(closing(_source(address))) for address in addresses]
 
 
+def keep_apart(source: Source, out: Path) -> None:
+    """Refuse to overwrite a source."""
+    if out.exists() and any(file.samefile(out) for file in source.files):
+        raise ConfigError(f"--out: {out} is the source itself")
+
+
+@contextmanager
+def reading_games() -> Iterator[None]:
+    """Show on a terminal that games are read, which may take minutes."""
+    with Console(stderr=True).status("reading games; Ctrl-C stops it"):
+        yield
+
+
 def find_game(source: str | None, game: str | None) -> tuple[FinishedGame, str]:
     """Return the game that `[SOURCE] [GAME]` names, with its record.
 
@@ -181,8 +188,8 @@ def find_run(address: str | None) -> Run | None:
     """Return the run that an address names, by default the latest one; None for any other place."""
     text, _ = _split(address or "")
     if text:
-        return Run.load(Path(text)) if is_run(Path(text)) else None
-    return None if os.environ.get(SERVER_VARIABLE) else Run.load(latest_run())
+        return _load_run(Path(text)) if is_run(Path(text)) else None
+    return None if os.environ.get(SERVER_VARIABLE) else _load_run(latest_run())
 
 
 def server_playing(address: str | None) -> RemoteServer:
@@ -229,34 +236,28 @@ def _number(text: str) -> int:
 def _default_place(number: int | None) -> Place:
     if os.environ.get(SERVER_VARIABLE):
         return Place(at=server_at(None), tournament_id=number)
-    return _place_of_run(Run.load(latest_run()), number)
+    return _place_of_run(latest_run(), number)
 
 
-def _place_of_run(run: Run, number: int | None) -> Place:
-    venue = run.venue
-    at = venue.store if isinstance(venue, OwnServer) else _with_present_access(venue)
+def _place_of_run(folder: Path, number: int | None) -> Place:
+    run = _load_run(folder)
+    at = run.venue.store if isinstance(run.venue, OwnServer) else run.venue
     return Place(at=at, tournament_id=number or run.tournament_id, run=run)
 
 
-def _with_present_access(server: RemoteServer) -> RemoteServer:
-    """Return the server of a run's file with the token of the environment, which the file doesn't keep."""
-    saved, present = server.access, Access.from_env()
-    return replace(
-        server,
-        access=Access(
-            token=present.token,
-            ca=present.ca or saved.ca,
-            cert=present.cert or saved.cert,
-            key=present.key or saved.key,
-        ),
-    )
-
-
-def with_secrets(run: Run) -> Run:
-    """Return a run with the token of the environment, if others run its server."""
+def _load_run(folder: Path) -> Run:
+    """Return the run of a folder, with the token of the environment if others run its server."""
+    run = Run.load(folder)
     if isinstance(run.venue, OwnServer):
         return run
-    return replace(run, venue=_with_present_access(run.venue))
+    saved, present = run.venue.access, Access.from_env()
+    access = Access(
+        token=present.token,
+        ca=present.ca or saved.ca,
+        cert=present.cert or saved.cert,
+        key=present.key or saved.key,
+    )
+    return replace(run, venue=replace(run.venue, access=access))
 
 
 def _own_server(run: Run) -> RemoteServer:

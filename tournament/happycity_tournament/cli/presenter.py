@@ -57,6 +57,8 @@ class Presenter:
     """Whether the output of bots is in the folder."""
     arguments: str = ""
     """The tournament as commands take it, if it isn't a run's."""
+    in_queue: bool = False
+    """Whether the JSON of several tournaments is written together, in the end."""
 
     def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
         """Play a session and return how it ended; exit with 130 unless the tournament is finished."""
@@ -93,7 +95,7 @@ class Presenter:
             show(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():
             typer.echo(PURE, err=True)
-        if self.as_json:
+        if self.as_json and not self.in_queue:
             write_json(result_json(last, logs=self.folder))
         if problem:
             raise HappyCityError(f"this result is not stored: {problem}")

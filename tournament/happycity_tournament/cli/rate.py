@@ -15,8 +15,7 @@ from happycity.text.plural import plural
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import check_json, model_json, ratings_json, write_json
 from happycity_tournament.cli.options import AsJson, BySource, Renamed, Sources, renamed_of
-from happycity_tournament.cli.places import open_sources
-from happycity_tournament.cli.reading import load_games
+from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
 from happycity_tournament.ratings.comparisons import certain_order
@@ -24,9 +23,9 @@ from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
 from happycity_tournament.running.counted import Uncounted, uncounted_text
-from happycity_tournament.running.rating_input import Naming, RatingInput
+from happycity_tournament.running.rating_input import Naming, RatingInput, load_for_rating
 from happycity_tournament.running.snapshot import FinalRatings
-from happycity_tournament.storage.sources import Source
+from happycity_tournament.storage.sources import Source, SourceError
 
 
 def rate(
@@ -58,7 +57,11 @@ def _rate(
     sources: Sequence[Source], *, naming: Naming, anchor: str | None, anchor_elo: float, as_json: bool
 ) -> None:
     names = [source.name for source in sources]
-    loaded = load_games(sources, naming)
+    with reading_games():
+        loaded = load_for_rating(sources, naming)
+    if not loaded.count:
+        rated = " that is rated" if loaded.uncounted else ""
+        raise SourceError(", ".join(names), f"no finished game in it{rated}")
     if anchor is not None and anchor not in loaded.games.bots:
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
@@ -76,7 +79,7 @@ def _rate(
             "games_unrated": loaded.uncounted[Uncounted.UNRATED],
             "games_practice": loaded.uncounted[Uncounted.PRACTICE],
             "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
-            **model_json(final),
+            "rating": model_json(final),
             "standings": ratings_json(final),
             "checks": [check_json(check) for check in checks],
             "los": [[los[row.index][column.index] for column in order] for row in order],

@@ -23,8 +23,7 @@ from happycity_tournament.cli.options import (
 from happycity_tournament.cli.options import (
     Source as Games,
 )
-from happycity_tournament.cli.places import find_run, open_sources, with_tournament
-from happycity_tournament.cli.reading import counted, keep_apart
+from happycity_tournament.cli.places import find_run, keep_apart, open_sources, reading_games, with_tournament
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.storage.sources import Source
 
@@ -65,9 +64,9 @@ def report(
         folder = None if replays is None else ReplayFolder(replays)
         chosen, more = ([], False) if choice is None else choice.of(source)
         run = find_run(address)
-        with counted([source]) as (read,):
+        with reading_games():
             games = write_report(
-                read,
+                source,
                 out,
                 replays=folder,
                 chosen=chosen,

@@ -6,7 +6,7 @@ from happycity import ConfigError
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer
 from happycity_tournament.arena.session import resume_on_server, resume_run
 from happycity_tournament.cli.options import Address, AsJson
-from happycity_tournament.cli.places import find_run, find_tournament, with_secrets
+from happycity_tournament.cli.places import find_run, find_tournament
 from happycity_tournament.cli.presenter import Presenter, exit_unless_decided
 from happycity_tournament.storage import Store
 
@@ -19,7 +19,6 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     """
     run = find_run(address)
     if run is not None:
-        run = with_secrets(run)
         if isinstance(run.venue, OwnServer):
             Store.existing(run.venue.store).close()  # a server would make one that is missing
         presenter = Presenter(

@@ -63,22 +63,25 @@ def run(
     play(settings.config(), lineup, settings, as_json=as_json)
 
 
-def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:
+def play(
+    config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool, in_queue: bool = False
+) -> Snapshot:
     """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
     schedule = schedule_of(config)
-    server = settings.server_to_use
     folder = new_folder()
     venue: Venue
-    if server is not None:
-        venue = server_at(server)
+    if settings.server_to_use:
+        venue = server_at(settings.server)  # without a flag, that of the environment
     else:
         workers = settings.workers
         if workers is None:
             games = schedule.total_games
             workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
         venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
-    presenter = Presenter(venue, as_json=as_json, folder=folder, starts_bots=bool(lineup.started))
+    presenter = Presenter(
+        venue, as_json=as_json, folder=folder, starts_bots=bool(lineup.started), in_queue=in_queue
+    )
     return presenter.play(
         lambda observer: play_new(
             config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web

@@ -129,6 +129,8 @@ class TimeSettings(Settings):
 class FailureSettings(Settings):
     """What happens to bots that fail."""
 
+    group: ClassVar[str] = "Time"
+
     strikes: _CountOrNone = _POLICY.max_strikes
     """Late or illegal answers that a seat may give in a game; one more forfeits the seat."""
     grace: _Seconds = _POLICY.grace_seconds
@@ -172,6 +174,7 @@ class RunningSettings(Settings):
 
 FILE_ONLY = frozenset(
     {*FailureSettings.model_fields, "increment", "margin", "processes", "anchor_elo", "minimum_deals"}
+    - {"grace"}
 )
 """The settings that are in a file only, as few need them."""
 

@@ -69,7 +69,7 @@ def _play_tests(
             if is_queue:
                 text = f"test {number} of {len(tests)}: {names[number - 1]} against {base.name}"
                 typer.echo(text, err=True)
-            played.append(play(config, lineup, settings, as_json=as_json and not is_queue))
+            played.append(play(config, lineup, settings, as_json=as_json, in_queue=is_queue))
     finally:
         if is_queue and played:
             Console(stderr=as_json).print(sprt_table(played))
