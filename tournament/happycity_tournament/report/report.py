@@ -62,10 +62,10 @@ def write_report(
     chosen_games = ErrorRatioCounter((config, config.bots) for config in rules.configs.values())
     facts = count_games(bots, _noted(judged_games(source, rules, with_records=True), chosen_games))
     test = rules.test(tournaments[0].id) if len(tournaments) == 1 else None
-    estimate = fit(facts.columns())
+    estimate = fit(facts.figures.games)
     ratings = rate_fit(estimate, error_ratios=chosen_games.ratios)
     order = ranked(ratings)
-    notable = _notable(facts, order)
+    notable = _notable(source, facts, order)
     for game in chosen:
         notable.setdefault(game.match_id, Replay(game)).reasons.append(CHOSEN)
     if replays is not None:
@@ -97,7 +97,7 @@ def _noted(
         yield game, record, reason
 
 
-def _notable(facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
+def _notable(source: Source, facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
     """Return the notable games, each bot's best and worst and those with forfeits, with the reasons."""
     notable: dict[int, Replay] = {}
 
@@ -106,10 +106,9 @@ def _notable(facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
 
     for entry in order:
         bot = entry.line.bot
-        for what, extreme in (("most", facts.bots[bot].best), ("fewest", facts.bots[bot].worst)):
-            if extreme is not None:
-                points, game = extreme
-                note(game, f"{what} points of {bot}: {points}")
+        extremes = facts.figures.extremes(bot) or ()
+        for what, extreme in zip(("most", "fewest"), extremes, strict=False):
+            note(source.game(extreme.match_id)[0], f"{what} points of {bot}: {extreme.points}")
     for game in facts.forfeited:
         for bot, seat in zip(game.bots, game.seats, strict=True):
             if seat.forfeited:

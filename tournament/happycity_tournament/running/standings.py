@@ -94,6 +94,8 @@ class Forfeits:
 
     def add(self, game: Result) -> None:
         """Count the forfeits of a game that counts."""
+        if not game.endings:
+            return
         reasons = game.reasons or [""] * len(game.bots)
         for bot, ending, reason in zip(game.bots, game.endings, reasons, strict=True):
             if ending is Ending.FINISHED:
@@ -293,7 +295,6 @@ class Standings:
         counted, unrated = self._rule.divide(results)
         self._columns.add(counted)
         for game in counted:
-            if game.endings:
-                self._forfeits.add(game)
+            self._forfeits.add(game)
         for game in unrated:
             self._forfeits.add_unrated(game)
