@@ -24,9 +24,9 @@ from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena
 from happycity_tournament.ratings.statistics import Moments, count_metrics
-from happycity_tournament.running.codec import standing_message
-from happycity_tournament.running.figures import Figures
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.standings.figures import Figures
+from happycity_tournament.standings.standings import Standings
+from happycity_tournament.wire import standing_message
 from happycity_web.charts import rating_scale
 from happycity_web.lobby import GameQuery, HiddenGames, choices, list_games, state_word
 from happycity_web.render import Page, language_of

@@ -36,7 +36,7 @@ from happycity_tournament.arena.run_folder import STORE_FILE, RemoteServer, new_
 from happycity_tournament.arena.session import open_arena
 from happycity_tournament.bots.lineup import Lineup, bot_entries
 from happycity_tournament.cli.places import server_at
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
 _UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)

@@ -15,8 +15,8 @@ from happycity import HappyCityError
 from happycity.records.record import Json
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.report.export import export_games
-from happycity_tournament.running.counted import Uncounted
-from happycity_tournament.running.rating_input import RatingInput, load_for_rating
+from happycity_tournament.standings.counted import Uncounted
+from happycity_tournament.standings.rating_input import RatingInput, load_for_rating
 from happycity_tournament.storage import Store, StoreError
 from happycity_tournament.storage.sources import (
     RecordedGame,

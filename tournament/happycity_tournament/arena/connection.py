@@ -28,13 +28,13 @@ from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
 from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.running.codec import (
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.storage.sources import RecordedGame, check_printable, game_of_record, named_record
+from happycity_tournament.wire import (
     ratings_of,
     snapshot_of,
     tournament_config_message,
 )
-from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.storage.sources import RecordedGame, check_printable, game_of_record, named_record
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1

@@ -23,8 +23,8 @@ from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS
-from happycity_tournament.running.counted import CountingRules, Uncounted, uncounted_text
-from happycity_tournament.running.rating_input import judged_games
+from happycity_tournament.standings.counted import CountingRules, Uncounted, uncounted_text
+from happycity_tournament.standings.rating_input import judged_games
 from happycity_tournament.storage.sources import Source
 
 _UNKNOWN = "-"

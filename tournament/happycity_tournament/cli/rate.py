@@ -17,14 +17,14 @@ from happycity_tournament.cli.json import check_json, model_json, ratings_json, 
 from happycity_tournament.cli.options import AsJson, BySource, Renamed, Sources, renamed_of
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
+from happycity_tournament.play.snapshot import FinalRatings
 from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
 from happycity_tournament.ratings.comparisons import certain_order
 from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
-from happycity_tournament.running.counted import Uncounted, uncounted_text
-from happycity_tournament.running.rating_input import Naming, RatingInput, load_for_rating
-from happycity_tournament.running.snapshot import FinalRatings
+from happycity_tournament.standings.counted import Uncounted, uncounted_text
+from happycity_tournament.standings.rating_input import Naming, RatingInput, load_for_rating
 from happycity_tournament.storage.sources import Source, SourceError
 
 

@@ -17,7 +17,7 @@ from happycity_tournament.cli.places import server_at
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, example
 from happycity_tournament.config import TournamentConfig
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.schedule import schedule_of
 
 File = Annotated[

@@ -20,7 +20,7 @@ from happycity.records.replay import metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
 from happycity_tournament.report.whole_files import replacing
-from happycity_tournament.running.counted import CountingRules
+from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import RecordedGame, Source, named_record
 
 COLUMNS = (

@@ -15,9 +15,9 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import BotMetrics, Moments, count_metrics
 from happycity_tournament.report.export import errors_name
-from happycity_tournament.running.counted import Uncounted
-from happycity_tournament.running.figures import BotFigures, Figures, GameColumns
-from happycity_tournament.running.standings import ForfeitCount, Forfeits
+from happycity_tournament.standings.counted import Uncounted
+from happycity_tournament.standings.figures import BotFigures, Figures, GameColumns
+from happycity_tournament.standings.standings import ForfeitCount, Forfeits
 from happycity_tournament.storage.sources import RecordedGame, movers
 
 MAX_FORFEITS_SHOWN = 20

@@ -22,15 +22,15 @@ from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Facts
-from happycity_tournament.report.figures import (
+from happycity_tournament.report.tournament_charts import (
     FORFEITS,
     failures_chart,
     interval,
     points_chart,
     ratings_chart,
 )
-from happycity_tournament.running.figures import MAX_CHART_BOTS, score_text
 from happycity_tournament.schedule import SprtSchedule
+from happycity_tournament.standings.figures import MAX_CHART_BOTS, score_text
 from happycity_tournament.storage import StoredTournament
 
 MAX_REASONS = 5

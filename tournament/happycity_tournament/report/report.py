@@ -19,9 +19,9 @@ from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, TestHistory, render
 from happycity_tournament.report.whole_files import replacing
-from happycity_tournament.running.counted import CountingRules, Uncounted
-from happycity_tournament.running.rating_input import judged_games
 from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
+from happycity_tournament.standings.counted import CountingRules, Uncounted
+from happycity_tournament.standings.rating_input import judged_games
 from happycity_tournament.storage.sources import Source, named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.tournament.games import finished, fixtures_of, with_endings
-from tests.tournament.running.hosts import (
+from tests.tournament.play.hosts import (
     Host,
     counted_games,
     new_run,
@@ -33,10 +33,10 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.play.progress import ScheduleChangedError, load_status
+from happycity_tournament.play.runner import MAX_ATTEMPTS, TournamentRun
 from happycity_tournament.ratings.sprt import Verdict
-from happycity_tournament.running.progress import ScheduleChangedError, load_status
-from happycity_tournament.running.runner import MAX_ATTEMPTS, TournamentRun
-from happycity_tournament.running.standings import Standing
+from happycity_tournament.standings.standings import Standing
 from happycity_tournament.storage import AsyncStore, Store, StoreError
 
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")

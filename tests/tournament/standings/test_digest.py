@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from happycity import Ending
-from happycity_tournament.running.digest import digest
-from happycity_tournament.running.standings import ForfeitCount, Standing
+from happycity_tournament.standings.digest import digest
+from happycity_tournament.standings.standings import ForfeitCount, Standing
 
 LATE = ForfeitCount(Ending.TIMEOUT, "no answer within 1 s", 2, 14)
 

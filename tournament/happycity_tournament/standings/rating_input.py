@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from happycity import ConfigError, RecordError
 from happycity.errors import suggestion
 from happycity_tournament.games import FinishedGame, Result
-from happycity_tournament.running.counted import CountingRules, Uncounted
+from happycity_tournament.standings.counted import CountingRules, Uncounted
 from happycity_tournament.storage.database import DAMAGED
 from happycity_tournament.storage.sources import Source, SourceError, check_printable
 

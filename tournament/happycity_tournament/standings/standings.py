@@ -13,11 +13,11 @@ from happycity import Ending, FailurePolicy
 from happycity_tournament.games import Fixture, Position, Result, place_in_words
 from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios
 from happycity_tournament.ratings.statistics import with_ranks
-from happycity_tournament.running.counted import CountingRule, Uncounted
 from happycity_tournament.schedule import SprtSchedule
+from happycity_tournament.standings.counted import CountingRule, Uncounted
 
 if TYPE_CHECKING:
-    from happycity_tournament.running.figures import Figures
+    from happycity_tournament.standings.figures import Figures
 
 MAX_REASONS = 10
 """Different reasons of forfeits that are counted apart for a bot; others are counted without a reason."""
@@ -149,7 +149,7 @@ class Standings:
         `test` is the schedule of a sequential test, which others give the results; `error_ratios` say how
         much larger errors are than in a fixed schedule.
         """
-        from happycity_tournament.running.figures import GameColumns  # noqa: PLC0415 - it imports numpy
+        from happycity_tournament.standings.figures import GameColumns  # noqa: PLC0415 - it imports numpy
 
         self._rule = CountingRule(policy, test=test)
         self._named: list[str] = []

@@ -13,7 +13,7 @@ from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.statistics import MIN_DEALS
-from happycity_tournament.running.standings import MAX_REASONS, ForfeitCount, Standing, Standings
+from happycity_tournament.standings.standings import MAX_REASONS, ForfeitCount, Standing, Standings
 
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")
 SEATS = 3

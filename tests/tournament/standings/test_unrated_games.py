@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few_examples
 from tests.tournament.games import finished, fixtures_of, with_endings
-from tests.tournament.running.test_standings import BOTS
+from tests.tournament.standings.test_standings import BOTS
 
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.play.progress import load_status
 from happycity_tournament.ratings.disqualifications import Disqualifications
-from happycity_tournament.running.progress import load_status
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.standings.standings import Standings
 from happycity_tournament.storage import AsyncStore
 
 POLICY = FailurePolicy(disqualify_share=0.5, disqualify_games=4)

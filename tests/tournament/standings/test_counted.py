@@ -17,8 +17,8 @@ from tests.tournament.games import finished, fixtures_of, with_endings
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame, practice_seed
-from happycity_tournament.running.counted import CountingRules, Uncounted
 from happycity_tournament.schedule import SprtSchedule, schedule_of
+from happycity_tournament.standings.counted import CountingRules, Uncounted
 from happycity_tournament.storage import Store, StoredTournament
 from happycity_tournament.storage.sources import open_source
 

@@ -10,7 +10,7 @@ from tests.tournament.games import finished, fixtures_of, with_endings
 from happycity import Config, Ending
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.running.figures import MAX_LOSSES, Figures, GameColumns
+from happycity_tournament.standings.figures import MAX_LOSSES, Figures, GameColumns
 
 BOTS = ("ann", "bob", "cem", "dee")
 

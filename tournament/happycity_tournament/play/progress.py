@@ -12,10 +12,10 @@ from happycity import ConfigError, HappyCityError
 from happycity.errors import suggestion
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture, Position, Result
+from happycity_tournament.play.terms import Terms
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
-from happycity_tournament.running.standings import Standings
-from happycity_tournament.running.terms import Terms
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
+from happycity_tournament.standings.standings import Standings
 from happycity_tournament.storage import Progress, StoredTournament, Troubles
 
 if TYPE_CHECKING:  # a client of a server does without
