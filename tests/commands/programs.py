@@ -22,7 +22,7 @@ from happycity_tournament.cli import app
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import Position
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
 if TYPE_CHECKING:  # subscripted in annotations only

@@ -18,7 +18,7 @@ from happycity_server.app import run_server
 from happycity_server.config import ServerSettings
 from happycity_tournament.client.connection import connect
 from happycity_tournament.config import TournamentConfig
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 
 _T = TypeVar("_T")
 

@@ -26,11 +26,11 @@ from happycity_tournament.config import (
     Swiss,
     TournamentConfig,
 )
-from happycity_tournament.running.codec import (
+from happycity_tournament.schedule import schedule_of
+from happycity_tournament.wire import (
     tournament_config_message,
     tournament_config_of,
 )
-from happycity_tournament.schedule import schedule_of
 
 CONFIG = TournamentConfig(
     bots=("ann", "bob", "cem"),

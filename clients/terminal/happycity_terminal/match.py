@@ -26,8 +26,8 @@ from happycity_tournament.client.run_folder import OwnServer, RemoteServer, new_
 from happycity_tournament.client.session import play_new
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
 from happycity_tournament.lineup import BotEntry, Lineup
-from happycity_tournament.running.digest import digests
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.standings.digest import digests
 from happycity_tournament.storage import Store
 
 _CONNECT_SECONDS = 30.0
@@ -108,7 +108,7 @@ def play_match(plan: MatchPlan, *, as_json: bool) -> None:
         return
     game.printer.print_answers(playback)
     write(result_lines(playback, text_width()))
-    for line in digests(last, folder):
+    for line in digests(last.standings, last.disqualified, folder):
         typer.echo(line)
     programs = {name for name, _ in plan.lineup.commands}
     for bot, seat in zip(playback.bots, playback.results, strict=True):

@@ -13,7 +13,7 @@ from happycity.errors import DealError, IllegalMoveError, InvalidMoveError
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
-from happycity_tournament.running.progress import TournamentFinishedError
+from happycity_tournament.play.progress import TournamentFinishedError
 from happycity_tournament.storage import StoreError
 
 _log = structlog.get_logger()

@@ -35,7 +35,7 @@ from happycity_server.api.paging import ListQuery, page_token
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.running.codec import timestamp
+from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
     from happycity_server.ladder.reader import LadderReader

@@ -40,9 +40,9 @@ from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
-from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.wire import timestamp
 
 REMEMBERED_REQUESTS = 10_000
 """Requests that made a match and are remembered, so that a repeated one doesn't make another."""

@@ -17,8 +17,8 @@ from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
 from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentWatches
 from happycity_tournament.config import check_bots
-from happycity_tournament.running.codec import sprt_message, standing_message, state_of, tournament_config_of
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.standings.standings import Standings
+from happycity_tournament.wire import sprt_message, standing_message, state_of, tournament_config_of
 
 MAX_INTERVAL_SECONDS = 3600.0
 

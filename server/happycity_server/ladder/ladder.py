@@ -21,8 +21,8 @@ from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.seasons import Archiving, Seasons
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.running.runner import MAX_ATTEMPTS
-from happycity_tournament.running.terms import Terms
+from happycity_tournament.play.runner import MAX_ATTEMPTS
+from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
 

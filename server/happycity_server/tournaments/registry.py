@@ -18,15 +18,7 @@ from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
-from happycity_tournament.running.codec import (
-    progress_message,
-    ratings_message,
-    state_of,
-    stored_tournament_message,
-    tournament_message,
-)
-from happycity_tournament.running.final import final_ratings
-from happycity_tournament.running.progress import (
+from happycity_tournament.play.progress import (
     UNFINISHED,
     ScheduleChangedError,
     TournamentStatus,
@@ -35,9 +27,17 @@ from happycity_tournament.running.progress import (
     load_status,
     load_unfinished,
 )
-from happycity_tournament.running.runner import TournamentRun
+from happycity_tournament.play.runner import TournamentRun
+from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage import AsyncStore, Progress, StoredTournament, StoreError
+from happycity_tournament.wire import (
+    progress_message,
+    ratings_message,
+    state_of,
+    stored_tournament_message,
+    tournament_message,
+)
 
 KEPT_PROGRESS = 1000
 """Maximum number of resting tournaments whose progress is kept in memory."""
@@ -380,8 +380,7 @@ class Tournaments:
         async with self._rating:  # one at a time, as each takes a whole core
             key = (status.tournament_id, status.progress.games, len(status.config.bots))
             if self._rated is None or self._rated[0] != key:
-                results = await self._store.load(self._store.store.results, status.tournament_id)
-                ratings = await asyncio.to_thread(final_ratings, status.config, results)
+                ratings = await asyncio.to_thread(final_ratings, status)
                 if ratings is None:
                     self._rated = key, None
                 else:

@@ -37,7 +37,7 @@ from happycity_server.places.watch import Watches, responses
 from happycity_server.play.match import Match, MatchState
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import is_practice, practice_seed
-from happycity_tournament.running.codec import tournament_config_of
+from happycity_tournament.wire import tournament_config_of
 
 NAMES = ("anna", "ben", "carl", "dora", "emil")
 

@@ -33,11 +33,11 @@ from happycity_server.play.match import Match
 from happycity_server.play.referee import Action
 from happycity_server.play.session import Session
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.running.codec import tournament_config_of
-from happycity_tournament.running.final import final_ratings
-from happycity_tournament.running.progress import TournamentStatus
-from happycity_tournament.running.runner import TournamentRun
+from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.play.runner import TournamentRun
+from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.wire import tournament_config_of
 
 WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING
 FINISHED, STOPPED = pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED

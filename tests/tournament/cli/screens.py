@@ -9,8 +9,8 @@ from rich.console import Console
 
 from happycity import Config, Ending
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
-from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.running.standings import ForfeitCount, Standing
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.standings.standings import ForfeitCount, Standing
 
 CONFIG = TournamentConfig(bots=("ann", "bob", "cem"), game=Config(players=2), seed=5)
 SPRT = TournamentConfig(

@@ -12,7 +12,7 @@ from happycity import Incident, IncidentKind
 from happycity_tournament.cli import display
 from happycity_tournament.cli.display import INCIDENTS_SHOWN, Display
 from happycity_tournament.config import TournamentState
-from happycity_tournament.running.snapshot import BotActivity, MatchIncident
+from happycity_tournament.play.snapshot import BotActivity, MatchIncident
 
 
 @pytest.fixture(params=[True, False], ids=["terminal", "file"])

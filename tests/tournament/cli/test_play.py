@@ -21,8 +21,8 @@ from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.client.session import Observer, ServerEndedError
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
+from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.running.snapshot import Snapshot, load_snapshot
 from happycity_tournament.storage import Store
 
 Play = Callable[[TournamentConfig, Path], Snapshot]

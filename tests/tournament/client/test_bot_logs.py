@@ -9,7 +9,7 @@ from tests.tournament.cli.screens import SNAPSHOT
 
 from happycity import Incident, IncidentKind
 from happycity_tournament.client.bot_logs import LINES_KEPT, ServerNotes
-from happycity_tournament.running.snapshot import MatchIncident, Snapshot
+from happycity_tournament.play.snapshot import MatchIncident, Snapshot
 
 
 def late(bot: str, match_id: int) -> MatchIncident:

@@ -33,8 +33,8 @@ from happycity_tournament.client.connection import (
     translate_errors,
 )
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.running.codec import tournament_config_message
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.wire import tournament_config_message
 
 WAITING, RUNNING, FINISHED, STOPPED, INTERRUPTED = (
     pb.TOURNAMENT_STATE_WAITING,

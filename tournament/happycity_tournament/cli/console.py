@@ -24,12 +24,12 @@ from happycity_tournament.config import (
     Swiss,
     TournamentState,
 )
+from happycity_tournament.play.snapshot import FinalRating, FinalRatings, Snapshot
 from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, Ratings, interval_text, ranked
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS, BotMetrics
-from happycity_tournament.running.digest import digests, failures
-from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
-from happycity_tournament.running.standings import Standing
+from happycity_tournament.standings.digest import digests, failures
+from happycity_tournament.standings.standings import Standing
 
 LOS_BOTS = 12
 """Bots in the table of the likelihoods of superiority; the JSON has all."""
@@ -70,7 +70,7 @@ def print_result(
     show(
         console,
         *sprt_lines(snapshot),
-        *digests(snapshot, logs),
+        *digests(snapshot.standings, snapshot.disqualified, logs),
         *snapshot.remarks,
         _played(snapshot),
         *_notes(lines),

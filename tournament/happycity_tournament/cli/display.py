@@ -25,8 +25,8 @@ from happycity_tournament.cli.console import (
     standings_table,
 )
 from happycity_tournament.config import TournamentState
-from happycity_tournament.running.digest import digests
-from happycity_tournament.running.snapshot import BotActivity, Snapshot
+from happycity_tournament.play.snapshot import BotActivity, Snapshot
+from happycity_tournament.standings.digest import digests
 
 BAR_WIDTH = 24
 RATE_SECONDS = 30.0
@@ -91,7 +91,7 @@ class Display(ExitStack):
         progress, waiting = self._progress(snapshot), list(waiting_lines(snapshot, time.time()))
         if self._live is not None:
             self._bar.update(self._games, description=progress)
-            lines = (*digests(snapshot, self._logs), *waiting)
+            lines = (*digests(snapshot.standings, snapshot.disqualified, self._logs), *waiting)
             failures = (Text(text, no_wrap=True, overflow="ellipsis") for text in lines)
             view = Group(
                 standings_table(snapshot),

@@ -31,7 +31,7 @@ from happycity_tournament.cli.options import (
     Source as Games,
 )
 from happycity_tournament.cli.places import open_sources
-from happycity_tournament.games import ListedGame
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.sources import Source
 
 _GAP = 2  # spaces between columns
@@ -66,7 +66,7 @@ class Choice:
         if self.worst is not None and self.limit is not None:
             raise ConfigError("--worst, --limit: both say how many games; give one of them")
 
-    def of(self, source: Source) -> tuple[list[ListedGame], bool]:
+    def of(self, source: Source) -> tuple[list[FinishedGame], bool]:
         """Return the chosen games of a source, and whether the limit left some out.
 
         Raises:
@@ -84,18 +84,18 @@ class Choice:
             return chosen[:limit], len(chosen) > limit
         return chosen, False
 
-    def _includes(self, game: ListedGame) -> bool:
+    def _includes(self, game: FinishedGame) -> bool:
         seats = self._seats(game)
         return (not self.lost or all(seat.place > 1 for seat in seats)) and (
             not self.forfeits or any(seat.forfeited for seat in seats)
         )
 
-    def _merit(self, game: ListedGame) -> tuple[int, int]:
+    def _merit(self, game: FinishedGame) -> tuple[int, int]:
         """Return how well the bot did in its worst seat: better places and smaller distances are higher."""
         best = max(seat.points for seat in game.seats)
         return min((-seat.place, seat.points - best) for seat in self._seats(game))
 
-    def _seats(self, game: ListedGame) -> list[SeatResult]:
+    def _seats(self, game: FinishedGame) -> list[SeatResult]:
         """Return the seats of the bot, or all seats."""
         seats = zip(game.bots, game.seats, strict=True)
         return [seat for name, seat in seats if self.bot in (None, name)]
@@ -125,7 +125,7 @@ def games(
             _print(chosen, choice, more=more, name=source.name)
 
 
-def _print(games: Sequence[ListedGame], choice: Choice, *, more: bool, name: str) -> None:
+def _print(games: Sequence[FinishedGame], choice: Choice, *, more: bool, name: str) -> None:
     console = Console()
     if not games:
         show(console, "no game of that kind" if choice.lost or choice.forfeits else "no games")
@@ -136,7 +136,7 @@ def _print(games: Sequence[ListedGame], choice: Choice, *, more: bool, name: str
     show(console, f"look at one with: happycity show {name} {games[0].match_id}")
 
 
-def listed_game_json(game: ListedGame) -> Json:
+def listed_game_json(game: FinishedGame) -> Json:
     """Return a game as an entry of a list; seats are counted from 0, and what isn't known is null."""
     number, table, rotation = game.position or (None, None, None)
     return {
@@ -145,7 +145,7 @@ def listed_game_json(game: ListedGame) -> Json:
         "round": number,
         "table": table,
         "rotation": rotation,
-        "deal_seed": game.deal_seed,
+        "deal_seed": game.deal_seed or None,
         "seats": [
             {
                 "bot": bot,
@@ -162,7 +162,7 @@ def listed_game_json(game: ListedGame) -> Json:
     }
 
 
-def games_table(games: Sequence[ListedGame], *, width: int) -> Table:
+def games_table(games: Sequence[FinishedGame], *, width: int) -> Table:
     """Return games as a table: a line for each, which fits the width if that is 80 columns or more."""
     tournaments = {game.tournament_id for game in games}
     has_deals = any(game.deal_label for game in games)
@@ -181,7 +181,7 @@ def games_table(games: Sequence[ListedGame], *, width: int) -> Table:
     return table
 
 
-def _leading_cells(game: ListedGame, columns: Iterable[str]) -> list[str]:
+def _leading_cells(game: FinishedGame, columns: Iterable[str]) -> list[str]:
     cells = {
         "game": str(game.match_id),
         "tournament": str(game.tournament_id or "-"),
@@ -190,7 +190,7 @@ def _leading_cells(game: ListedGame, columns: Iterable[str]) -> list[str]:
     return [cells[column] for column in columns]
 
 
-def _seat_cells(game: ListedGame, room: int) -> Iterator[Text]:
+def _seat_cells(game: FinishedGame, room: int) -> Iterator[Text]:
     """Yield place, name and points of each seat, or how it was forfeited; long names are cut."""
     for bot, seat in zip(game.bots, game.seats, strict=True):
         end = seat.ending.word if seat.forfeited else str(seat.points)

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from happycity.records.record import Json
+from happycity_tournament.play.snapshot import FinalRatings, Snapshot
 from happycity_tournament.ratings.checks.model_checks import ModelCheck
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.ratings.statistics import BotMetrics
-from happycity_tournament.running.digest import digest, log_of
-from happycity_tournament.running.snapshot import FinalRatings, Snapshot
-from happycity_tournament.running.standings import Standing
+from happycity_tournament.standings.digest import digest, log_of
+from happycity_tournament.standings.standings import Standing
 
 DECIMALS = 4
 """Digits behind the point: more than any number here is known to."""

@@ -30,9 +30,9 @@ from happycity_tournament.cli.places import Place, find_tournament, open_sources
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
 from happycity_tournament.config import TournamentState
+from happycity_tournament.play.progress import UNFINISHED, disqualify_stored
+from happycity_tournament.play.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
 from happycity_tournament.report.facts import bot_metrics
-from happycity_tournament.running.progress import UNFINISHED, disqualify_stored
-from happycity_tournament.running.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
 from happycity_tournament.storage import Store
 
 

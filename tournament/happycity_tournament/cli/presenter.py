@@ -29,8 +29,8 @@ from happycity_tournament.client.session import (
     with_stored_history,
 )
 from happycity_tournament.config import TournamentState
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.sprt import Verdict
-from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store, StoreError
 
 PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"

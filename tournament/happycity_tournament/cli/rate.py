@@ -17,13 +17,14 @@ from happycity_tournament.cli.json import check_json, model_json, ratings_json, 
 from happycity_tournament.cli.options import AsJson, BySource, Renamed, Sources, renamed_of
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
+from happycity_tournament.play.snapshot import FinalRatings
 from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
 from happycity_tournament.ratings.comparisons import certain_order
 from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
-from happycity_tournament.running.snapshot import FinalRatings
-from happycity_tournament.storage.rating_input import Naming, RatingInput, load_for_rating
+from happycity_tournament.standings.counted import Uncounted, uncounted_text
+from happycity_tournament.standings.rating_input import Naming, RatingInput, load_for_rating
 from happycity_tournament.storage.sources import Source, SourceError
 
 
@@ -59,7 +60,7 @@ def _rate(
     with reading_games():
         loaded = load_for_rating(sources, naming)
     if not loaded.count:
-        rated = " that is rated" if loaded.unrated or loaded.practice else ""
+        rated = " that is rated" if loaded.uncounted else ""
         raise SourceError(", ".join(names), f"no finished game in it{rated}")
     if anchor is not None and anchor not in loaded.games.bots:
         raise ConfigError(
@@ -75,9 +76,9 @@ def _rate(
             "sources": names,
             "games": loaded.count,
             "copies": loaded.copies,
-            "games_unrated": loaded.unrated,
-            "games_practice": loaded.practice,
-            "games_after_decision": loaded.after_decision,
+            "games_unrated": loaded.uncounted[Uncounted.UNRATED],
+            "games_practice": loaded.uncounted[Uncounted.PRACTICE],
+            "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
             "rating": model_json(final),
             "standings": ratings_json(final),
             "checks": [check_json(check) for check in checks],
@@ -93,8 +94,5 @@ def _rate(
 
 def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
-    unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
-    practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
-    late = loaded.after_decision
-    tests = f", {plural(late, 'game')} after the decision of a test left out" if late else ""
-    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{tests}"
+    left_out = uncounted_text(loaded.uncounted)
+    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{left_out}"

@@ -17,7 +17,7 @@ from happycity_tournament.client.run_folder import OwnServer, Venue, new_folder,
 from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.schedule import schedule_of
 
 File = Annotated[

@@ -17,7 +17,7 @@ from happycity_tournament.cli.presenter import exit_unless_decided
 from happycity_tournament.cli.run import File, play
 from happycity_tournament.cli.settings import FILE_ONLY, SprtSettings, SprtTestSettings
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 
 
 @flags_of(SprtSettings, without={"candidate", *FILE_ONLY})

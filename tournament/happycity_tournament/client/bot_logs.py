@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from happycity_tournament.running.digest import digest
-from happycity_tournament.running.snapshot import MatchIncident, Snapshot
+from happycity_tournament.play.snapshot import MatchIncident, Snapshot
+from happycity_tournament.standings.digest import digest
 
 LINES_KEPT = 200
 """Strikes and forfeits of a bot that are kept, the first ones; others are counted."""

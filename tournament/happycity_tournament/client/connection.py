@@ -27,14 +27,14 @@ from happycity.wire.messages import config_message, config_of
 from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.running.codec import (
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.storage.sources import RecordedGame, check_printable, game_of_record, named_record
+from happycity_tournament.wire import (
     ratings_of,
     snapshot_of,
     tournament_config_message,
 )
-from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.storage.sources import RecordedGame, check_printable, game_of_record, named_record
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
@@ -192,7 +192,7 @@ class Connection:
         found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
         record = await self.record(found)
         known = game_of_record(record, number=match_id)
-        return _finished_game(found, deal_seed=known.deal_seed), record
+        return replace(listed_game(found), deal_seed=known.deal_seed), record
 
     async def create_match(
         self, config: Config, bots: Sequence[str], *, seed: int | None, time: TimeControl
@@ -259,37 +259,23 @@ def finished_game(match: match_pb.Match) -> FinishedGame:
         raise HappyCityError(
             f"tournament {match.tournament_id} is being played, and its deals are secret until it is over"
         )
-    return _finished_game(match, deal_seed=match.deal.seed)
+    return listed_game(match)
 
 
-def _finished_game(match: match_pb.Match, *, deal_seed: int) -> FinishedGame:
-    listed = listed_game(match)
-    return FinishedGame(
-        match_id=listed.match_id,
-        tournament_id=listed.tournament_id,
-        position=listed.position,
-        deal_seed=deal_seed,
-        config=config_of(match.config),
-        bots=listed.bots,
-        seats=listed.seats,
-        decisions=listed.decisions,
-        created_at=match.create_time.ToNanoseconds() / 1e9,
-        started_at=match.start_time.ToNanoseconds() / 1e9,
-        finished_at=listed.finished_at,
-    )
-
-
-def listed_game(match: match_pb.Match) -> ListedGame:
+def listed_game(match: match_pb.Match) -> FinishedGame:
     """Read a finished game for a list; its deal is unknown as long as it is in play."""
     deal = match.deal if match.HasField("deal") else None
-    return ListedGame(
+    return FinishedGame(
         match_id=match.match_id,
         tournament_id=match.tournament_id or None,
-        position=None if deal is None else (deal.round, deal.table, deal.rotation),
-        deal_seed=None if deal is None else deal.seed,
+        position=None if deal is None or not match.tournament_id else (deal.round, deal.table, deal.rotation),
+        deal_seed=0 if deal is None else deal.seed,
+        config=config_of(match.config),
         bots=tuple(map(check_printable, match.bots)),
         seats=tuple(result_of(match.result)),
         decisions=match.decisions,
+        created_at=match.create_time.ToNanoseconds() / 1e9,
+        started_at=match.start_time.ToNanoseconds() / 1e9,
         finished_at=match.finish_time.ToNanoseconds() / 1e9,
     )
 

@@ -9,9 +9,8 @@ from pathlib import Path
 from happycity.v1.match_service_pb2 import Match
 from happycity_tournament.client.connection import Connection, call_server, finished_game, listed_game
 from happycity_tournament.client.run_folder import RemoteServer
-from happycity_tournament.games import ListedGame, Position
+from happycity_tournament.games import FinishedGame, Position, Result
 from happycity_tournament.storage import StoredTournament, Troubles
-from happycity_tournament.storage.rows import RatingRow, rating_row
 from happycity_tournament.storage.sources import RecordedGame, no_game, only_id
 
 RECORDS_AT_ONCE = 200
@@ -62,12 +61,12 @@ class ServerSource:
             records = self._records(some) if with_records else [None] * len(some)
             yield from zip(map(finished_game, some), records, strict=True)
 
-    def rating_rows(self) -> Iterator[list[RatingRow]]:
-        """Yield what ratings take of the games, a page at once."""
-        for page in self._pages():
-            yield [rating_row(finished_game(match)) for match in page]
+    def results(self) -> Iterator[list[Result]]:
+        """Yield what ratings take of the games in the order of the schedule, all at once."""
+        results = [finished_game(match).result for page in self._pages() for match in page]
+        yield sorted(results, key=lambda one: one.position or (0, 0, 0))
 
-    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         """Yield the games in the order in which they were set up, the last one first."""
         return (listed_game(match) for page in self._pages(bot or "") for match in page)
 

@@ -40,7 +40,7 @@ from happycity_tournament.client.run_folder import (
 from happycity_tournament.client.tokens import BotTokens, EnvironmentTokens, IssuedTokens
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
-from happycity_tournament.running.snapshot import Snapshot, with_test_history
+from happycity_tournament.play.snapshot import Snapshot, with_test_history
 from happycity_tournament.storage import Store, StoreError
 
 RETURN_SECONDS = 60.0

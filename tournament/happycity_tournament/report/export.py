@@ -20,6 +20,7 @@ from happycity.records.replay import metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
 from happycity_tournament.report.whole_files import replacing
+from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import RecordedGame, Source, named_record
 
 COLUMNS = (
@@ -79,11 +80,29 @@ def export_games(
         if file_format == "records":
             _write_records(games, path)
         else:
-            _WRITERS[file_format]((row for recorded in games for row in seat_rows(*recorded)), path)
+            unrated = _unrated(source, last=game)
+            rows = (
+                row
+                for recorded in games
+                for row in seat_rows(*recorded, unrated=recorded[0].match_id in unrated)
+            )
+            _WRITERS[file_format](rows, path)
     return exported
 
 
-def seat_rows(game: FinishedGame, record: str | None) -> Iterator[Json]:
+def _unrated(source: Source, *, last: int | None) -> set[int]:
+    """Return the ids of the games that don't count, up to the last one that is asked for."""
+    rules, unrated = CountingRules(source.tournaments()), set[int]()
+    for part in source.results():
+        for one in part:
+            if rules.reason(one) is not None:
+                unrated.add(one.match_id)
+            if one.match_id == last:
+                return unrated
+    return unrated
+
+
+def seat_rows(game: FinishedGame, record: str | None, *, unrated: bool) -> Iterator[Json]:
     """Yield a row for each seat, with the keys of `COLUMNS`; seats are counted from 0, as in records."""
     metrics = _metrics(game, record)
     number, table, rotation = game.position or (None, None, None)
@@ -102,7 +121,7 @@ def seat_rows(game: FinishedGame, record: str | None) -> Iterator[Json]:
             "place": result.place,
             "ending": result.ending.word,
             "reason": result.reason or None,
-            "unrated": int(game.unrated),
+            "unrated": int(unrated),
             "inhabitants": result.inhabitants,
             "hearts": result.hearts,
             "decisions": game.decisions,

@@ -694,10 +694,13 @@ class Standing(_message.Message):
     RATING_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
     POINTS_MEAN_FIELD_NUMBER: _builtins.int
-    FIRSTS_FIELD_NUMBER: _builtins.int
+    WINS_FIELD_NUMBER: _builtins.int
     FORFEITS_FIELD_NUMBER: _builtins.int
     FORFEIT_COUNTS_FIELD_NUMBER: _builtins.int
     GAMES_UNRATED_FIELD_NUMBER: _builtins.int
+    SHARED_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    PLACE_MEAN_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is best; equal ratings share a rank."""
     bot: _builtins.str
@@ -706,12 +709,20 @@ class Standing(_message.Message):
     """Games counted; a bot that fills several seats of a game counts it once for each."""
     points_mean: _builtins.float
     """Points a game."""
-    firsts: _builtins.int
-    """Games won, shared first places included."""
+    wins: _builtins.int
+    """Games won alone."""
     forfeits: _builtins.int
     """Games that the bot forfeited."""
     games_unrated: _builtins.int
     """Games with a disqualified bot at the table, whichever it is. They are counted in no other field."""
+    shared: _builtins.int
+    """Games with a shared first place; the others were lost."""
+    score: _builtins.float
+    """The share of the opponents at the table that it beat, a shared place counted as half: the mean over its games.
+    Absent without a game.
+    """
+    place_mean: _builtins.float
+    """The mean of its places; 0 without a game."""
     @_builtins.property
     def rating(self) -> _rating_pb2.Rating:
         """The rating; the mean over the tournament's bots is 1500, without those that have only a bound."""
@@ -730,16 +741,21 @@ class Standing(_message.Message):
         rating: _rating_pb2.Rating | None = ...,
         games: _builtins.int = ...,
         points_mean: _builtins.float = ...,
-        firsts: _builtins.int = ...,
+        wins: _builtins.int = ...,
         forfeits: _builtins.int = ...,
         forfeit_counts: _abc.Iterable[Global___ForfeitCount] | None = ...,
         games_unrated: _builtins.int = ...,
+        shared: _builtins.int = ...,
+        score: _builtins.float | None = ...,
+        place_mean: _builtins.float = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_score", b"_score", "rating", b"rating", "score", b"score"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "firsts", b"firsts", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "points_mean", b"points_mean", "rank", b"rank", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_score", b"_score", "bot", b"bot", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "place_mean", b"place_mean", "points_mean", b"points_mean", "rank", b"rank", "rating", b"rating", "score", b"score", "shared", b"shared", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__score: _TypeAlias = _typing.Literal["score"]  # noqa: Y015
+    _WhichOneofArgType__score: _TypeAlias = _typing.Literal["_score", b"_score"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__score) -> _WhichOneofReturnType__score | None: ...
 
 Global___Standing: _TypeAlias = Standing  # noqa: Y015
 

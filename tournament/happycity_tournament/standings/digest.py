@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from happycity import Ending
 from happycity.text.plural import plural
-from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.running.standings import ForfeitCount, Standing
+from happycity_tournament.standings.standings import ForfeitCount, Standing
 
 REASONS_SHOWN = 3
 """Different reasons that are shown for each way to fail."""
@@ -30,11 +29,13 @@ def log_of(bot: str, folder: Path | None) -> Path | None:
     return log if log is not None and log.exists() else None
 
 
-def digests(snapshot: Snapshot, logs: Path | None = None) -> Iterator[str]:
+def digests(
+    standings: Iterable[Standing], disqualified: Collection[str], logs: Path | None = None
+) -> Iterator[str]:
     """Yield a line for each bot that forfeited games; `logs` is the folder with the output of bots."""
-    for line in snapshot.standings:
+    for line in standings:
         if line.forfeits:
-            yield digest(line, disqualified=line.bot in snapshot.disqualified, log=log_of(line.bot, logs))
+            yield digest(line, disqualified=line.bot in disqualified, log=log_of(line.bot, logs))
 
 
 def digest(line: Standing, *, disqualified: bool = False, log: Path | None = None) -> str:

@@ -13,9 +13,9 @@ from happycity import VoidReason
 from happycity.errors import near_name
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.running.digest import failures
-from happycity_tournament.running.progress import Missing, TournamentStatus
-from happycity_tournament.running.terms import Terms
+from happycity_tournament.play.progress import Missing, TournamentStatus
+from happycity_tournament.play.terms import Terms
+from happycity_tournament.standings.digest import failures
 from happycity_tournament.storage import AsyncStore
 
 MAX_ATTEMPTS = 3

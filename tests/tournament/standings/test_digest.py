@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from happycity import Ending
-from happycity_tournament.running.digest import digest
-from happycity_tournament.running.standings import ForfeitCount, Standing
+from happycity_tournament.standings.digest import digest
+from happycity_tournament.standings.standings import ForfeitCount, Standing
 
 LATE = ForfeitCount(Ending.TIMEOUT, "no answer within 1 s", 2, 14)
 
@@ -20,7 +20,10 @@ def standing(*counts: ForfeitCount, games: int = 9) -> Standing:
         elo=1500.0,
         games=games,
         points_mean=0.0,
-        firsts=0,
+        wins=0,
+        shared=0,
+        score=0.0,
+        place_mean=0.0,
         forfeits=sum(count.games for count in counts),
         forfeit_counts=counts,
         games_unrated=0,

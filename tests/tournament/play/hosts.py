@@ -13,9 +13,9 @@ from tests.tournament.games import finished
 from happycity import Ending, VoidReason
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Position
-from happycity_tournament.running.progress import TournamentStatus, load_unfinished
-from happycity_tournament.running.runner import TournamentRun
-from happycity_tournament.running.terms import Terms
+from happycity_tournament.play.progress import TournamentStatus, load_unfinished
+from happycity_tournament.play.runner import TournamentRun
+from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage import AsyncStore
 

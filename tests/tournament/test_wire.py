@@ -12,17 +12,17 @@ from happycity import Config, Ending
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.rating_pb2 import Rating
 from happycity_tournament.config import TournamentConfig
+from happycity_tournament.play.snapshot import FinalRatings
 from happycity_tournament.ratings.columns import Games
 from happycity_tournament.ratings.final import rate
-from happycity_tournament.running.codec import (
+from happycity_tournament.standings.standings import ForfeitCount, Standing
+from happycity_tournament.wire import (
     ratings_message,
     ratings_of,
     snapshot_of,
     standing_message,
     tournament_config_message,
 )
-from happycity_tournament.running.snapshot import FinalRatings
-from happycity_tournament.running.standings import ForfeitCount, Standing
 
 LEAGUE = League([-60, 0, 0, 60])
 RNG = np.random.default_rng(1)
@@ -55,7 +55,10 @@ STANDING = Standing(
     elo_high=1531.0,
     games=9,
     points_mean=31.5,
-    firsts=4,
+    wins=3,
+    shared=1,
+    score=0.55,
+    place_mean=2.1,
     forfeits=3,
     forfeit_counts=(
         ForfeitCount(Ending.CRASHED, "ValueError: 7", 2, 5),

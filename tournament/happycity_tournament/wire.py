@@ -41,17 +41,17 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect
-from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.running.progress import TournamentStatus, resting_state
-from happycity_tournament.running.snapshot import (
+from happycity_tournament.play.progress import TournamentStatus, resting_state
+from happycity_tournament.play.snapshot import (
     BotActivity,
     FinalRating,
     FinalRatings,
     MatchIncident,
     Snapshot,
 )
-from happycity_tournament.running.standings import ForfeitCount, Standing
+from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect
+from happycity_tournament.ratings.sprt import SprtState, Verdict
+from happycity_tournament.standings.standings import ForfeitCount, Standing
 from happycity_tournament.storage import Progress, StoredTournament, Troubles
 
 _NUMBERS: dict[str, Mapping[Any, Any]] = {

@@ -13,7 +13,7 @@ from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.statistics import MIN_DEALS
-from happycity_tournament.running.standings import MAX_REASONS, ForfeitCount, Standing, Standings
+from happycity_tournament.standings.standings import MAX_REASONS, ForfeitCount, Standing, Standings
 
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")
 SEATS = 3
@@ -39,7 +39,7 @@ def standings(games: list[FinishedGame], policy: FailurePolicy | None = None) ->
     for fixture in SCHEDULE:
         table.expect(fixture)
     for game in games:
-        table.add(game)
+        table.add(game.result)
     return table
 
 
@@ -90,7 +90,7 @@ def test_equal_ratings_share_a_rank() -> None:
     config = TournamentConfig(bots=bots, game=Config(players=4), format=RandomRounds(rounds=3), seed=1)
     for fixture in fixtures_of(config):
         table.expect(fixture)
-        table.add(finished(fixture, places=[places[bot] for bot in fixture.bots]))
+        table.add(finished(fixture, places=[places[bot] for bot in fixture.bots]).result)
     assert [(line.rank, line.bot) for line in table.lines()] == [
         (1, "dee"),
         (2, "bob"),
@@ -108,7 +108,7 @@ def test_a_bot_in_several_seats_counts_each_of_them() -> None:
         table.expect(fixture)
         points = [(10 if bot == "new" else 0) + seat for seat, bot in enumerate(fixture.bots)]
         game = finished(fixture, points=points)
-        table.add(with_endings(game, *[Ending.FINISHED] * 3, Ending.TIMEOUT))
+        table.add(with_endings(game, *[Ending.FINISHED] * 3, Ending.TIMEOUT).result)
     new, old = table.lines()
     assert (new.bot, old.bot) == ("new", "old")
     assert new.games == old.games == 2 * 2 * MIN_DEALS
@@ -140,7 +140,7 @@ def test_a_result_is_held_back_until_those_before_it_are_there() -> None:
     table = standings([*GAMES[:5], *GAMES[6:9]])
     assert table.games == 5
     assert table.lines() == standings(GAMES[:5]).lines()
-    table.add(GAMES[5])
+    table.add(GAMES[5].result)
     assert table.games == 9
     assert table.lines() == standings(GAMES[:9]).lines()
 
@@ -149,24 +149,12 @@ def test_a_result_is_held_back_until_it_is_expected() -> None:
     """Stored results may be added before the schedule is known."""
     table = Standings(bots=BOTS)
     for game in GAMES[:4]:
-        table.add(game)
+        table.add(game.result)
     assert table.games == 0
     for fixture in SCHEDULE[:3]:
         table.expect(fixture)
     assert table.games == 3
     assert table.lines() == standings(GAMES[:3]).lines()
-
-
-def test_games_after_the_last_round_do_not_count() -> None:
-    """Where a test has decided, games that had begun by then are left out, whenever they end."""
-    table = standings([])
-    for game in GAMES[:-1]:
-        if game.round == 5:
-            table.last_round = 5
-        table.add(game)
-    table.flush()
-    table.add(GAMES[-1])
-    assert table.lines() == standings([game for game in GAMES if game.round <= 5]).lines()
 
 
 def test_flush_counts_what_is_held_back() -> None:
@@ -177,7 +165,7 @@ def test_flush_counts_what_is_held_back() -> None:
     assert table.games == 11
     assert sum(line.games for line in table.lines()) == 11 * SEATS
     for game in [*GAMES[33:], GAMES[5], *GAMES[9:30]]:
-        table.add(game)
+        table.add(game.result)
     assert table.games == len(GAMES)
     complete = standings(GAMES)
     for bot, line in by_bot(table).items():
@@ -197,10 +185,10 @@ def test_no_game_counts_twice() -> None:
     table = standings([GAMES[0], GAMES[2]])
     for game in (GAMES[0], GAMES[2]):
         with pytest.raises(ValueError, match="is settled already"):
-            table.add(game)
+            table.add(game.result)
     table.flush()
     with pytest.raises(ValueError, match="round 1, table 0, rotation 2"):
-        table.add(GAMES[2])
+        table.add(GAMES[2].result)
     assert table.games == 2
 
 

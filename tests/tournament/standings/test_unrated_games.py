@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few_examples
 from tests.tournament.games import finished, fixtures_of, with_endings
-from tests.tournament.running.test_standings import BOTS
+from tests.tournament.standings.test_standings import BOTS
 
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.play.progress import load_status
 from happycity_tournament.ratings.disqualifications import Disqualifications
-from happycity_tournament.running.final import final_ratings
-from happycity_tournament.running.progress import load_status
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.standings.standings import Standings
 from happycity_tournament.storage import AsyncStore
 
 POLICY = FailurePolicy(disqualify_share=0.5, disqualify_games=4)
@@ -65,7 +64,7 @@ def standings(results: list[FinishedGame], policy: FailurePolicy = POLICY) -> St
     for fixture in SCHEDULE:
         table.expect(fixture)
     for result in results:
-        table.add(result)
+        table.add(result.result)
     table.flush()
     return table
 
@@ -96,22 +95,6 @@ def test_it_does_not_matter_what_ended_first(finished_early: int, rng: random.Ra
     assert standings(arrived).lines() == standings(games()).lines()
 
 
-def test_final_ratings_are_of_the_same_games() -> None:
-    """The final ratings rest on the games that the standings rate."""
-    lines = {line.bot: line.games for line in standings(games()).lines()}
-    for finished_early in (0, 3):
-        final = final_ratings(CONFIG, games(finished_early))
-        assert final is not None
-        assert {line.bot: line.games for line in final.lines} == lines
-    ours, rated = (
-        final_ratings(CONFIG, games()),
-        final_ratings(replace(CONFIG, policy=FailurePolicy()), RATED),
-    )
-    assert ours is not None
-    assert rated is not None
-    assert ours.lines == rated.lines
-
-
 def test_forfeits_are_rated_while_nobody_is_disqualified() -> None:
     """Otherwise failing would pay."""
     disqualifications = Disqualifications(FailurePolicy(disqualify_share=0))
@@ -123,9 +106,8 @@ def test_a_seat_that_was_forfeited_for_a_bot_is_never_rated() -> None:
     """Also where the bot isn't disqualified now, as when games that were given up are played later."""
     disqualifications = Disqualifications(FailurePolicy())
     game = played(SCHEDULE[OWN[0]], 0, ending=Ending.DISQUALIFIED)
-    assert game.unrated
     assert not disqualifications.admit(game)
-    assert not with_endings(game, *[Ending.RESIGNED] * 3).unrated
+    assert disqualifications.admit(with_endings(game, *[Ending.RESIGNED] * 3))
 
 
 async def test_stored_games_give_the_same_standings(store: AsyncStore) -> None:

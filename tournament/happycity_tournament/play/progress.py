@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from happycity import ConfigError, HappyCityError
 from happycity.errors import suggestion
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.games import BotProfile, FinishedGame, Fixture
+from happycity_tournament.games import BotProfile, FinishedGame, Fixture, Position, Result
+from happycity_tournament.play.terms import Terms
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
-from happycity_tournament.running.standings import Standings
-from happycity_tournament.running.terms import Terms
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
+from happycity_tournament.standings.standings import Standings
 from happycity_tournament.storage import Progress, StoredTournament, Troubles
 
 if TYPE_CHECKING:  # a client of a server does without
@@ -49,7 +49,10 @@ class TournamentStatus:
     def __post_init__(self) -> None:
         """Begin without results."""
         self.standings = Standings(
-            bots=self.config.bots, policy=self.config.policy, error_ratios=self.schedule.error_ratios
+            bots=self.config.bots,
+            policy=self.config.policy,
+            test=self.schedule if isinstance(self.schedule, SprtSchedule) else None,
+            error_ratios=self.schedule.error_ratios,
         )
 
     @property
@@ -100,20 +103,14 @@ class TournamentStatus:
     def add_result(self, game: FinishedGame) -> None:
         """Count a stored game."""
         self.progress = self.progress.plus(game)
-        self.schedule.add(game)
-        self._note_decision()
-        self.standings.add(game)
+        result = game.result
+        self.schedule.add(result)
+        self.standings.add(result)
 
     def abandon(self, fixture: Fixture) -> None:
         """Note that a game has no result and never will."""
         self.schedule.skip(fixture)
-        self._note_decision()
         self.standings.skip(fixture)
-
-    def _note_decision(self) -> None:
-        """Leave games out of the standings that were still running when a test had decided."""
-        if isinstance(self.schedule, SprtSchedule):
-            self.standings.last_round = self.schedule.last_round
 
 
 class ScheduleChangedError(HappyCityError):
@@ -133,13 +130,14 @@ class Missing:
     The schedule must have the results of the games that were played already.
     """
 
-    def __init__(self, status: TournamentStatus, played: Sequence[FinishedGame] = ()) -> None:
+    def __init__(self, status: TournamentStatus) -> None:
         self._status = status
         self._stages = status.schedule.stages()
         self._stage: Iterator[Fixture] = iter(())
         self._put_back: deque[Fixture] = deque()
-        self._played = {result.fixture.position: result.fixture for result in played}
-        self._last_played = max(self._played, default=(0, 0, 0))
+        self._played: dict[Position, tuple[int, Sequence[str]]] = {}
+        """The deal and bots of the games that were played after the first one that is missing."""
+        self._last_played: Position = (0, 0, 0)
 
     def next_stage(self) -> bool:
         """Begin the next stage, whose games `fixtures` yields; return whether there is one.
@@ -152,14 +150,44 @@ class Missing:
         self._stage = self._without_abandoned(stage) if self._status.schedule.draws_from_results else stage
         return True
 
-    def catch_up(self) -> None:
-        """Skip the games that were played already, up to the first one that wasn't, or was another."""
-        while self.next_stage():
-            for fixture in self._stage:
-                if self._played.get(fixture.position) != fixture:
-                    self._stage = itertools.chain([fixture], self._stage)
-                    return
-                self._status.standings.expect(fixture)
+    def catch_up(self, parts: Iterable[Sequence[Result]]) -> None:
+        """Count the games that were played already, which come in their order.
+
+        Up to the first one that is missing, or was another, only numbers of them are kept.
+        """
+        status, complete = self._status, True
+        for part in parts:
+            settled = 0
+            for result in part if complete else ():
+                fixture = self._next_scheduled()
+                complete = fixture is not None and _is_game_of(fixture, result)
+                if not complete:
+                    self._stage = itertools.chain([] if fixture is None else [fixture], self._stage)
+                    break
+                status.schedule.add(result)
+                settled += 1
+            status.standings.add_settled(part[:settled])
+            for result in part[settled:]:
+                self._note(result)
+        if self._status.schedule.draws_from_results:
+            self._stage = self._without_abandoned(self._stage)
+
+    def _next_scheduled(self) -> Fixture | None:
+        """Return the next game of the schedule, from the next stage if need be; None after the last one."""
+        while (fixture := next(self._stage, None)) is None:
+            stage = next(self._stages, None)
+            if stage is None:
+                return None
+            self._stage = stage
+        return fixture
+
+    def _note(self, result: Result) -> None:
+        """Take a game that was played although one before it is missing."""
+        assert result.position is not None
+        self._status.schedule.add(result)
+        self._status.standings.add(result)
+        self._played[result.position] = result.deal_seed, tuple(result.bots)
+        self._last_played = result.position
 
     def fixtures(self) -> Iterator[Fixture]:
         """Yield the games of the stage that have not been played; the standings expect each that is passed.
@@ -170,8 +198,8 @@ class Missing:
             yield self._put_back.popleft()
         for fixture in self._stage:
             played = self._played.get(fixture.position)
-            if played is not None and played != fixture:
-                raise ScheduleChangedError(played)
+            if played not in (None, (fixture.deal_seed, fixture.bots)):
+                raise ScheduleChangedError(fixture)
             self._status.standings.expect(fixture)
             if played is None:
                 yield fixture
@@ -196,8 +224,12 @@ class Missing:
 
 def load_status(store: Store, stored: StoredTournament) -> TournamentStatus:
     """Return a tournament that no host plays at present; raise ConfigError if it can't be read."""
-    status, _ = _load(store, stored)
-    status.standings.flush()
+    status = _status_of(store, stored)
+    for results in store.result_parts(tournament_id=stored.id):
+        if isinstance(status.schedule, SprtSchedule):
+            for result in results:
+                status.schedule.add(result)
+        status.standings.add_settled(results)
     status.state = resting_state(stored.state)
     status.schedule.total_games = stored.games_total  # results may have ended it early
     return status
@@ -215,11 +247,11 @@ def load_unfinished(store: Store, tournament_id: int) -> tuple[TournamentStatus,
         ConfigError: its configuration can't be read.
         StoreError: there is no such tournament.
     """
-    status, results = _load(store, store.require_tournament(tournament_id))
+    status = _status_of(store, store.require_tournament(tournament_id))
     # Games that could not be played are tried again, so the remarks about them are no longer true.
     status.remarks.clear()
-    missing = Missing(status, results)
-    missing.catch_up()
+    missing = Missing(status)
+    missing.catch_up(store.result_parts(tournament_id=tournament_id))
     return status, missing
 
 
@@ -252,20 +284,28 @@ def disqualify_stored(store: Store, tournament_id: int, bot: str) -> None:
     store.set_troubles(tournament_id, replace(stored.troubles, disqualified=disqualified))
 
 
-def _load(store: Store, stored: StoredTournament) -> tuple[TournamentStatus, list[FinishedGame]]:
+def _status_of(store: Store, stored: StoredTournament) -> TournamentStatus:
+    """Return a stored tournament without its results."""
     config = TournamentConfig.of(stored.config)
     status = TournamentStatus(
         stored.id,
         config,
         schedule_of(config),
         stored.created_at,
+        progress=store.progress(stored.id),
         games_voided=stored.troubles.games_voided,
         profiles=dict(stored.profiles),
         remarks=list(stored.troubles.remarks),
     )
-    results = store.results(stored.id)
-    for result in results:
-        status.add_result(result)
     for bot in stored.troubles.disqualified:  # those of the organiser don't follow from the games
         status.standings.disqualify(bot)
-    return status, results
+    return status
+
+
+def _is_game_of(fixture: Fixture, result: Result) -> bool:
+    """Return whether a result is that of a scheduled game."""
+    return (fixture.position, fixture.deal_seed, fixture.bots) == (
+        result.position,
+        result.deal_seed,
+        tuple(result.bots),
+    )

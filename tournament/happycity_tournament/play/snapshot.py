@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
+from happycity_tournament.play.progress import TournamentStatus, load_status, resting_state
 from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect, ranked
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
-from happycity_tournament.running.final import final_ratings
-from happycity_tournament.running.progress import load_status, resting_state
-from happycity_tournament.running.standings import Standing
+from happycity_tournament.standings.standings import Standing
 from happycity_tournament.storage import StoredTournament
 
 if TYPE_CHECKING:  # a client of a server does without
@@ -252,7 +251,7 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
     stored = store.require_tournament(tournament_id)
     status = load_status(store, stored)
     config = status.config
-    ratings = final_ratings(config, store.results(tournament_id))
+    ratings = final_ratings(status)
     return replace(
         listed(store, stored, claimed=store.is_claimed()),
         games_unrated=status.standings.games_unrated,
@@ -262,3 +261,20 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
         test_history=status.test_history,
         final=None if ratings is None else FinalRatings.of(ratings, anchor_elo=config.anchor_elo),
     )
+
+
+def final_ratings(status: TournamentStatus) -> Ratings | None:
+    """Return the final ratings by the games so far; it may take seconds. None without a game that counts."""
+    # They import numpy, for which a server and the bots of a run would wait.
+    from happycity_tournament.ratings.final import rate  # noqa: PLC0415
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415
+
+    config, games = status.config, status.standings.figures().games
+    if not games.tables:
+        return None
+    counter = ErrorRatioCounter([(config, config.bots)])
+    if counter.expects_games:
+        for table in games.tables.values():
+            for bots, places, deal in zip(table.bots, table.places, table.deals, strict=True):
+                counter.add_row([games.bots[bot] for bot in bots], places.tolist(), int(deal) % 2**64)
+    return rate(games, anchor=config.anchor, anchor_elo=config.anchor_elo, error_ratios=counter.ratios)
