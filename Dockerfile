@@ -24,6 +24,7 @@ RUN /opt/uv/bin/uv export --frozen --extra web --extra postgresql --no-dev --no-
 COPY game ./game
 COPY server ./server
 COPY tournament ./tournament
+COPY ladder ./ladder
 COPY clients ./clients
 COPY viewer ./viewer
 COPY web ./web
@@ -56,6 +57,6 @@ VOLUME /data
 EXPOSE 50051 8080 9464
 STOPSIGNAL SIGTERM
 # With TLS it needs HAPPYCITY_SERVER=grpcs://127.0.0.1:50051, HAPPYCITY_CA and HAPPYCITY_SERVER_NAME.
-HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["happycity", "health"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s CMD ["happycity", "status", "--health"]
 ENTRYPOINT ["happycity"]
 CMD ["serve"]

@@ -40,7 +40,7 @@ def engine(config: Config) -> float:
 
 def arena() -> float:
     """Return decisions a second of a whole tournament between light bots, as the command prints it."""
-    command = [sys.executable, "-m", "happycity_tournament", "run", "--json", "-", "--bots", LIGHT_BOTS]
+    command = [sys.executable, "-m", "happycity_tournament", "run", "--json", "--bots", LIGHT_BOTS]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [*command, "--rounds", str(ROUNDS), "--seed", "1"],

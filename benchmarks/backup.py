@@ -123,7 +123,13 @@ def main() -> None:
             show("without a backup", [writer.commit() for _ in range(COMMITS)])
             for name, *arguments in (
                 ("backup", f"{folder}/copy.sqlite", "--store", url),
-                ("restore", f"{folder}/copy.sqlite", "--store", f"sqlite:///{folder}/restored.sqlite"),
+                (
+                    "backup",
+                    f"{folder}/copy.sqlite",
+                    "--restore",
+                    "--store",
+                    f"sqlite:///{folder}/restored.sqlite",
+                ),
             ):
                 command, waited = Command(name, *arguments), list[float]()
                 while command.runs:

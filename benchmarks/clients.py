@@ -118,7 +118,7 @@ def play(client: Client, server: str, folder: Path, *, rounds: int) -> Played:
     with ExitStack() as stack:
         bots = [stack.enter_context(playing(client.command, name, server, folder)) for name in names]
         done = subprocess.run(
-            [*run, *joining, "--rounds", str(rounds), "--seed", "1", "--json", "-"],
+            [*run, *joining, "--rounds", str(rounds), "--seed", "1", "--json"],
             cwd=folder,
             capture_output=True,
             text=True,

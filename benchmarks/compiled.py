@@ -64,7 +64,7 @@ def thinking(bot: type[Bot], mode: Mode) -> float:
 
 def arena(bots: str) -> float:
     """Return CPU microseconds of all processes of `tournament run` for a decision, start and end included."""
-    command = [sys.executable, "-m", "happycity_tournament", "run", "--json", "-", "--bots", bots]
+    command = [sys.executable, "-m", "happycity_tournament", "run", "--json", "--bots", bots]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(

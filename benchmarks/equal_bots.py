@@ -19,10 +19,10 @@ def excluded(bots: int, *, seats: int, format_name: str, seed: int) -> list[bool
     """Play a tournament of copies of `random`; return for each whether its interval excludes 1500."""
     names = ",".join(["random", *(f"random{number}=random" for number in range(2, bots + 1))])
     command = [str(Path(sys.executable).parent / "tournament"), "run", "--bots", names, "--no-web"]
-    command += ["--seats", str(seats), "--format", format_name, "--seed", str(seed), "--json", "-"]
+    command += ["--seats", str(seats), "--format", format_name, "--seed", str(seed), "--json"]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
-    lines = json.loads(done.stdout)["final"]["ratings"]
+    lines = json.loads(done.stdout)["standings"]
     return [not line["elo_low"] <= 1500 <= line["elo_high"] for line in lines]
 
 

@@ -14,9 +14,9 @@ from sqlalchemy import delete, func, select, update
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.v1 import bot_service_pb2 as bots_pb
+from happycity_ladder.entries import DealKind, Rating
+from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.ladder.ratings import Ratings
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import DealKind, Rating
 from happycity_tournament.storage import AsyncStore, Store
 from happycity_tournament.storage.schema import (
     games,

@@ -268,7 +268,8 @@ class Soak:
     def _check_backup(self) -> None:
         """Restore the backup, and compare the leaderboards that a server shows of it."""
         restored = f"sqlite:///{self.folder}/restored.sqlite"
-        subprocess.run([console("happycity"), "restore", str(self.copy), "--store", restored], check=True)
+        command = [console("happycity"), "backup", str(self.copy), "--restore", "--store", restored]
+        subprocess.run(command, check=True)
         then = self.folder / "then.sqlite"
         back_up(self.url, then, progress=lambda _, __: None)
         expected = ratings_then(f"sqlite:///{then}", restored, self.config)

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from benchmarks.backup import RECORD_BYTES, fill
 from happycity import BotInfo
+from happycity_ladder.entries import DealKind, NewDeal
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.games import BotProfile, FinishedGame
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import DealKind, NewDeal
 from happycity_tournament.storage import AsyncStore, Store
-from happycity_tournament.storage.ladder import LadderStore
 
 YEAR = 365 * 86400.0
 BOTS = 200

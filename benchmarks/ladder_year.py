@@ -19,10 +19,10 @@ from itertools import combinations
 
 import numpy as np
 
-from happycity_tournament.ladder.beliefs import Beliefs, Joint
-from happycity_tournament.ladder.config import Board, LadderConfig
-from happycity_tournament.ladder.entries import RatedDeal, Rating
-from happycity_tournament.ladder.pairing import Entrant, Lineup, Pairing
+from happycity_ladder.beliefs import Beliefs, Joint
+from happycity_ladder.entries import RatedDeal, Rating
+from happycity_ladder.ladder_config import Board, LadderConfig
+from happycity_ladder.pairing import Entrant, Lineup, Pairing
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 

@@ -23,9 +23,9 @@ from happycity.records.record import Recorder, clock_json
 from happycity.runtime.event_loop import run
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.running.progress import TournamentStatus
-from happycity_tournament.running.runner import TournamentRun
-from happycity_tournament.running.terms import Terms
+from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.play.runner import TournamentRun
+from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage import AsyncStore, Store, pack
 

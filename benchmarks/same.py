@@ -35,7 +35,7 @@ def played(tree: Path, arguments: Sequence[str]) -> tuple[list[Any], Any]:
     """Play a tournament by a checkout; return its games in the schedule's order, and its standings."""
     with tempfile.TemporaryDirectory() as folder:
         store = f"sqlite:///{folder}/games.sqlite"
-        command = [str(tree / ".venv/bin/python"), "-m", "happycity_tournament", "run", "--json", "-"]
+        command = [str(tree / ".venv/bin/python"), "-m", "happycity_tournament", "run", "--json"]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         done = subprocess.run(
             [*command, "--store", store, *arguments],

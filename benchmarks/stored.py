@@ -45,7 +45,7 @@ def rows(league: League, seats: int, deals: int) -> Iterator[dict[str, Any]]:
 def seconds(path: Path) -> float:
     """Return the CPU seconds of rating a store, those of the start of Python included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [str(Path(sys.executable).parent / "tournament"), "rate", str(path), "--json", "-"]
+    command = [str(Path(sys.executable).parent / "tournament"), "rate", str(path), "--json"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -92,7 +92,7 @@ def _descendants(process: int) -> Iterator[int]:
 
 def played(who: Contestant, arguments: Sequence[str]) -> dict[str, float]:
     """Play a tournament; return its figures. CPU times are microseconds a decision, of whole processes."""
-    command = [str(who.tree / ".venv/bin/python"), "-m", "happycity_tournament", "run", "--json", "-"]
+    command = [str(who.tree / ".venv/bin/python"), "-m", "happycity_tournament", "run", "--json"]
     uses: dict[int, _Use] = {}
     # Users keep bytecode. Without it, each process of a run would compile all its sources at its start.
     environment = {**os.environ, "PYTHONPATH": who.path}

@@ -21,7 +21,7 @@ def measured(workers: int, bots: str, rounds: int) -> tuple[float, float, float]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [sys.executable, "-m", "happycity_tournament", "run", *map(str, arguments), "--json", "-"],
+            [sys.executable, "-m", "happycity_tournament", "run", *map(str, arguments), "--json"],
             cwd=folder,
             env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
             stdout=subprocess.PIPE,

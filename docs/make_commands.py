@@ -22,14 +22,11 @@ from happycity.cli import app as happycity_app
 from happycity.runtime.commands import GroupedCommand
 from happycity_server.config import ServerSettings
 from happycity_tournament.cli.app import app as tournament_app
-from happycity_tournament.cli.settings import ConnectionSettings
 
 Command = TyperCommand | TyperGroup
 
 PAGE = Path(__file__).with_name("commands.md")
-CONNECTION = {f"--{key.replace('_', '-')}" for key in ConnectionSettings.model_fields}
 SERVER = {f"--{key.replace('_', '-')}" for key in ServerSettings.model_fields}
-CONNECTION_HEADING = "Reaching a server"
 HEAD = "| option | default | meaning |\n|---|---|---|\n"
 
 
@@ -64,22 +61,12 @@ def options(command: Command) -> dict[str, TyperOption]:
 
 
 def table(command: Command) -> str:
-    """Return the table of a command's options; those that many commands share are one row."""
-    rows, own = [], options(command)
-    for shared, row in (
-        (
-            CONNECTION,
-            f"| the server | | [how to reach it](#{CONNECTION_HEADING.lower().replace(' ', '-')}) |\n",
-        ),
-        (
-            SERVER,
-            "| all settings | | as flags, such as `--listen`: see [Settings](operations.md#settings) |\n",
-        ),
-    ):
-        if own.keys() >= shared:
-            own = {name: option for name, option in own.items() if name not in shared}
-            rows.append(row)
-    return HEAD + "".join(map(_row, own.values())) + "".join(rows) if own or rows else ""
+    """Return the table of a command's options; the settings of a server are one row."""
+    own, rest = options(command), ""
+    if own.keys() >= SERVER:
+        own = {name: option for name, option in own.items() if name not in SERVER}
+        rest = "| all settings | | as flags, such as `--listen`: see [Settings](operations.md#settings) |\n"
+    return HEAD + "".join(map(_row, own.values())) + rest if own or rest else ""
 
 
 def _row(option: TyperOption) -> str:
@@ -105,12 +92,7 @@ def _default(option: TyperOption, stated: str) -> str:
 
 def page() -> str:
     """Return the page with current tables."""
-    commands = dict(all_commands())
-    tables = {f"`{name}`": table(command) for name, command in commands.items()}
-    connection = options(commands["tournament list"])
-    tables[CONNECTION_HEADING] = HEAD + "".join(
-        _row(option) for name, option in connection.items() if name in CONNECTION
-    )
+    tables = {f"`{name}`": table(command) for name, command in all_commands()}
 
     def current(match: re.Match[str]) -> str:
         return match["before"] + tables[match["heading"]]

@@ -32,6 +32,7 @@ _PYTHON: Final = {
     r"game/": "game",
     r"server/": "server",
     r"tournament/": "tournament",
+    r"ladder/": "ladder",
     r"(web|viewer)/": "web and viewer",
     r"clients/(?!conformance/|examples/)": "clients without the SDK",
     r"tests/": "tests without those of the SDK",

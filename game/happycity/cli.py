@@ -1,11 +1,11 @@
-"""The command `happycity`: simulate, replay, and the commands that packages above the rules add."""
+"""The command `happycity`: simulate, catalogue, and the commands that packages above the rules add."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points, version
 from pathlib import Path
@@ -70,11 +70,22 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(help="File for the records; the standard output if absent.")
     ] = None,
+    check: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Replay the records of this file instead; - is the standard input; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    """Play random games in-process and write their records.
+    """Play random games and write their records, or check records.
 
-    A record is one JSON object on a line.
+    A record is one JSON object on a line. With --check, which takes the records of any game, the exit status
+    is 1 at the first difference, where it stops.
     """
+    if check:
+        _replay_all(check)
+        return
     config = Config(players=players, mode=mode, scoring=scoring)
     started = time.perf_counter()
     decisions = 0
@@ -94,17 +105,8 @@ def simulate(
     typer.echo(f"{played}, {seconds:.2f} s, {rate:,.0f} decisions/s", err=True)
 
 
-@app.command("replay")
-def replay_command(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="Files of records, one a line; - is the standard input."),
-    ],
-) -> None:
-    """Check records by replaying them.
-
-    The exit status is 1 at the first difference, where it stops.
-    """
+def _replay_all(files: Sequence[str]) -> None:
+    """Replay the records of some files and compare."""
     count = 0
     for where, line in _lines(files):
         try:

@@ -15,7 +15,7 @@ from happycity.runtime.program import run_program
 
 if TYPE_CHECKING:
     from happycity_server.config import ServerSettings
-    from happycity_tournament.bots.lineup import Lineup
+    from happycity_tournament.lineup import Lineup
 
 
 def start(settings: ServerSettings, lineup: Lineup | None = None) -> None:
@@ -40,7 +40,7 @@ def start(settings: ServerSettings, lineup: Lineup | None = None) -> None:
 
 def _serve() -> None:
     from happycity_server.config import load_settings
-    from happycity_tournament.bots.lineup import Lineup
+    from happycity_tournament.lineup import Lineup
 
     settings = load_settings({}, os.environ)
     if lineup := sys.stdin.readline():  # else the run has ended already

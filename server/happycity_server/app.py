@@ -31,6 +31,7 @@ from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
 from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
+from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.access.limits import ConcurrencyLimits, Limit
 from happycity_server.access.roles import CONTRACT, Principal
@@ -65,9 +66,8 @@ from happycity_server.process.programs import (
 )
 from happycity_server.process.tls import CertificateFiles
 from happycity_server.tournaments.registry import Tournaments
-from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ladder.config import LadderConfig
+from happycity_tournament.lineup import Lineup
 from happycity_tournament.storage import AsyncStore, Store, StoreError
 
 _log = structlog.get_logger()

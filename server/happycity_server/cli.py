@@ -1,4 +1,4 @@
-"""The commands `happycity serve`, `worker`, `health`, `token`, `backup` and `restore`."""
+"""The commands `happycity serve`, `worker`, `token` and `backup`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ import typer
 from happycity import ConfigError
 from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
-from happycity.runtime.transport import DEFAULT_ADDRESS, Access
+from happycity.runtime.transport import Access
 from happycity.text.words import plural
 from happycity_server.__main__ import start
 from happycity_server.config import DEFAULT_STORE, DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
 from happycity_server.process.logs import configure
 
-_HEALTH_SECONDS = 10.0  # a server on a busy machine may well take one or two
 _DAYS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440}
 
 
@@ -91,59 +90,6 @@ def worker(**flags: object) -> None:
 
     access = Access.from_env(options.token)
     work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
-
-
-class HealthOptions(Settings):
-    """How to ask a server for its health."""
-
-    service: str = ""
-    """Ask for one service by its full name, such as happycity.v1.PlayService."""
-    server_name: str = setting("", env="HAPPYCITY_SERVER_NAME")
-    """Name in the server's certificate, if it is not that of the address."""
-    token: str = setting("", env="HAPPYCITY_TOKEN")
-    """Bearer token, for a proxy in front of the server."""
-
-
-@flags_of(HealthOptions)
-def health(
-    address: Annotated[
-        str,
-        typer.Argument(
-            metavar="ADDRESS",
-            help="Address of a server: host:port, or grpcs://host:port for TLS.",
-            envvar="HAPPYCITY_SERVER",
-        ),
-    ] = DEFAULT_ADDRESS,
-    **flags: object,
-) -> None:
-    """Ask a server whether it serves.
-
-    The exit status is 1 if it doesn't.
-    """
-    # Imported here, or every other command would wait for gRPC.
-    import grpc
-    from grpc_health.v1 import health_pb2, health_pb2_grpc
-
-    from happycity.runtime.event_loop import run
-
-    options = load(HealthOptions, flags)
-    access = Access.from_env(options.token)
-    target = [("grpc.ssl_target_name_override", options.server_name)] if options.server_name else []
-
-    async def check() -> str:
-        async with access.channel(address, target) as channel:
-            request = health_pb2.HealthCheckRequest(service=options.service)
-            try:
-                stub = health_pb2_grpc.HealthStub(channel)
-                response = await stub.Check(request, timeout=_HEALTH_SECONDS, metadata=access.metadata)
-            except grpc.aio.AioRpcError as error:
-                return "no such service" if error.code() is grpc.StatusCode.NOT_FOUND else "no answer"
-        return str(health_pb2.HealthCheckResponse.ServingStatus.Name(response.status)).lower()
-
-    status = run(check())
-    typer.echo(f"{address}: {status}", err=status.startswith("no "))
-    if status != "serving":
-        raise typer.Exit(1)
 
 
 token = typer.Typer(
@@ -234,45 +180,35 @@ def _until(one: Token, now: datetime) -> str:
 if TYPE_CHECKING:
     from happycity_tournament.storage.backup import Copied
 
-_STORE = typer.Option(
-    "--store", help="Database URL of the store.", envvar="HAPPYCITY_SERVE_STORE", show_envvar=True
-)
-_JSON = typer.Option("--json", help="Print what was copied as JSON.")
-
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file to make; it must not exist.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file of the backup.")],
     *,
-    store: Annotated[str, _STORE] = DEFAULT_STORE,
-    as_json: Annotated[bool, _JSON] = False,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Copy the backup, or any other SQLite store, back into a store.")
+    ] = False,
+    store: Annotated[
+        str,
+        typer.Option(
+            "--store", help="Database URL of the store.", envvar="HAPPYCITY_SERVE_STORE", show_envvar=True
+        ),
+    ] = DEFAULT_STORE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was copied as JSON.")] = False,
 ) -> None:
-    """Copy a server's store into a file.
+    """Copy a server's store into a new file, or back.
 
     The server may run meanwhile. The copy is the store as it was at one moment, and is checked. It holds what
-    servers keep secret, such as deals in play. The file of the tokens is not part of it.
+    servers keep secret, such as deals in play. The file of the tokens is not part of it. With --restore the
+    store is a SQLite file which doesn't exist, or an empty PostgreSQL database; all of the backup is copied
+    and checked, or nothing.
     """
-    from happycity_tournament.storage.backup import back_up
+    from happycity_tournament.storage import backup as copying
 
     with _progress() as progress:
-        copied = back_up(store, file, progress=progress)
-    _report(copied, file, file.stat().st_size, as_json=as_json)
-
-
-def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup, or any other SQLite store.")],
-    *,
-    store: Annotated[str, _STORE] = DEFAULT_STORE,
-    as_json: Annotated[bool, _JSON] = False,
-) -> None:
-    """Copy a backup into an empty store.
-
-    That is a SQLite file which doesn't exist, or an empty PostgreSQL database. All of it is copied and
-    checked, or nothing.
-    """
-    from happycity_tournament.storage.backup import restore as restore_store
-
-    with _progress() as progress:
-        copied = restore_store(file, store, progress=progress)
+        if restore:
+            copied = copying.restore(file, store, progress=progress)
+        else:
+            copied = copying.back_up(store, file, progress=progress)
     _report(copied, file, file.stat().st_size, as_json=as_json)
 
 

@@ -32,7 +32,7 @@ from happycity_server.api.tournaments import TournamentService
 from happycity_server.broadcast import Broadcast
 from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
 from happycity_server.places.watch import WatchedMatch
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.standings.standings import Standings
 
 __all__ = [
     "HOST",

@@ -41,10 +41,10 @@ def played(cwd: Path, bots: dict[str, str], *options: str) -> dict[str, Any]:
     Its games are in the store games.sqlite.
     """
     commands = [argument for name, command in bots.items() for argument in ("--bot", f"{name}={command}")]
-    options = (*PATIENT, "--json", "result.json", "--store", "sqlite:///games.sqlite", *options)
+    options = (*PATIENT, "--json", "--store", "sqlite:///games.sqlite", *options)
     done = run("happycity_tournament", "run", "--bots", "random", *commands, *options, cwd=cwd)
     assert done.returncode == 0, done.stderr
-    return {line["bot"]: line for line in json.loads((cwd / "result.json").read_text())["standings"]}
+    return {line["bot"]: line for line in json.loads(done.stdout)["standings"]}
 
 
 def forfeits(standings: dict[str, Any]) -> dict[str, Counter[str]]:
@@ -193,11 +193,10 @@ def test_a_mistake_in_one_game_of_a_shared_program_leaves_the_others(tmp_path: P
 @pytest.mark.thorough
 def test_a_silent_program_times_out(tmp_path: Path) -> None:
     """The server's clock is the only one; nothing of the program is left afterwards."""
-    standings = played(
-        tmp_path,
-        {"mute": f"{BRIDGE} -- {PLAYER} silent"},
-        "--rounds", "2", "--decision-time", "1", "--margin", "0", "--strikes", "0",
-    )  # fmt: skip
+    settings = tmp_path / "settings.toml"
+    settings.write_text("margin = 0.0\nstrikes = 0\n")
+    mute = {"mute": f"{BRIDGE} -- {PLAYER} silent"}
+    standings = played(tmp_path, mute, str(settings), "--rounds", "2", "--decision-time", "1")
     assert forfeits(standings)["mute"] == {"timeout": 4}
     assert "ERROR" not in log_of("mute", tmp_path)
 

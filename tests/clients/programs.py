@@ -63,8 +63,8 @@ def records(url: str, *, tournament_id: int = 1) -> Records:
 
 def standings(bots: Sequence[str], *options: str, folder: Path) -> list[dict[str, Any]]:
     """Play a tournament; return the lines of its standings, best first."""
-    options = (*PATIENT, *options, "--json", "result.json")
+    options = (*PATIENT, *options, "--json")
     done = run("happycity_tournament", "run", *bots, *options, cwd=folder)
     assert done.returncode == 0, done.stderr
-    lines: list[dict[str, Any]] = json.loads((folder / "result.json").read_text())["standings"]
+    lines: list[dict[str, Any]] = json.loads(done.stdout)["standings"]
     return lines

@@ -18,12 +18,11 @@ import pytest
 
 from happycity import cli
 from happycity.records.record import Json
-from happycity_tournament.arena.connection import Connection
-from happycity_tournament.arena.locations import call_server
-from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli import app
+from happycity_tournament.client.connection import Connection, call_server
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import Position
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
 if TYPE_CHECKING:  # subscripted in annotations only
@@ -84,13 +83,20 @@ def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
 
 def played(*arguments: object) -> Json:
     """Play a tournament by a command of `tournament` in this process; return its result as JSON."""
-    done = tournament(*arguments, "--json", "result.json")
+    done = tournament(*arguments, "--json")
     assert done.status == 0, done
-    result: Json = json.loads(Path("result.json").read_text())
+    result: Json = json.loads(done.output)
     return result
 
 
 # Bots ----------------------------------------------------------------------------------------------------
+
+
+def settings_file(**settings: object) -> str:
+    """Write a file with settings that are no flags, as `tournament run` takes it; return its path."""
+    lines = (f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
+    Path("settings.toml").write_text("".join(lines))
+    return "settings.toml"
 
 
 def command_of(bot: str, *, name: str = "") -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
-from tests.commands.programs import command_of, own_folder, tournament
+from tests.commands.programs import command_of, own_folder, settings_file, tournament
 
 from happycity import Ending
 from happycity_tournament.storage import Store
@@ -29,22 +28,21 @@ def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
     bots = [argument for name in DIGESTS for argument in ("--bot", command_of("failing", name=name))]
     run = tournament(
         "run", "--bots", "random,greedy", *bots, "--seats", "2", "--rounds", "2", "--seed", "1",
-        "--decision-time", "5", "--strikes", "1", "--connect-time", "120", "--json", "result.json",
+        settings_file(strikes=1), "--decision-time", "5", "--connect-time", "120", "--json",
     )  # fmt: skip
     assert run.status == 0, run
     folder = own_folder()
     shown = tournament("show", str(folder))
-    result = json.loads(Path("result.json").read_text())
+    result = json.loads(run.output)
     lines = {line["bot"]: line for line in result["standings"]}
     for name, pattern in DIGESTS.items():
         log = folder / f"bot-{name}.log"
         disqualified = "; disqualified after 1 game" if name == "silent" else ""
         digest = rf"{pattern}, first in game \d+{disqualified}; log: {re.escape(str(log))}"
-        for output in (run.output, shown.output):
-            (line,) = [line for line in output.splitlines() if line.startswith(f"{name} ")]
-            assert re.fullmatch(digest, line)
+        for output in (run.errors, shown.output):
+            assert len([line for line in output.splitlines() if re.fullmatch(digest, line)]) == 1
         assert lines[name]["forfeit_counts"]
-        assert re.fullmatch(digest, f"{lines[name]['digest']}; log: {result['logs'][name]}")
+        assert re.fullmatch(digest, f"{lines[name]['digest']}; log: {lines[name]['log']}")
         # As it happens, the first failure of each bot is a line with its place.
         assert re.search(rf"^{name}: .* \(game \d+, round 1, decision \d+\)$", run.errors, re.MULTILINE)
         noted = log.read_text().partition(f"--- noted by the server of {name}:\n")[2].splitlines()

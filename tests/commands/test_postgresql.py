@@ -49,7 +49,7 @@ def test_a_run_that_loses_its_claim_is_resumed_and_read(start: Start, gate: Gate
     result = played("resume")
     assert (result["state"], result["games"]) == ("finished", GAMES)
     assert records(url).items() >= kept.items()
-    (listed,) = json.loads(tournament("list", "--store", url, "--json").output)
+    (listed,) = json.loads(tournament("list", url, "--json").output)
     assert (listed["state"], listed["games"]) == ("finished", GAMES)
     assert "gated" in tournament("rate", url).output
     tournament("export", url, "--format", "jsonl", "--out", "games.jsonl")

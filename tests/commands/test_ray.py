@@ -33,8 +33,8 @@ from tests.commands.programs import (
 
 from happycity import Config, FailurePolicy, TimeControl
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.locations import call_server
-from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 
@@ -125,7 +125,7 @@ def test_results_do_not_depend_on_nodes(
     folder.mkdir()
     monkeypatch.chdir(folder)
     with Gate(folder) as gate:
-        arguments = (*run_of(store), "--json", "result.json", "--ray", cluster.address)
+        arguments = (*run_of(store), "--json", "--ray", cluster.address)
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
         wait_for_workers(run, 2)
         wait_for_waiting_games(own_server(own_folder()), "gated", 3 * AT_ONCE)  # at all three places
@@ -137,9 +137,9 @@ def test_results_do_not_depend_on_nodes(
         add_node(cluster)
         wait_for_workers(run, 1)
         gate.let_through(ALL_GAMES)
-        _, errors = run.communicate()
+        output, errors = run.communicate()
         assert run.returncode == 0, errors
-    assert json.loads(Path("result.json").read_text())["standings"] == alone["standings"]
+    assert json.loads(output)["standings"] == alone["standings"]
     assert records(store) == expected
     with Store.existing(store) as opened:
         assert opened.require_tournament(1).troubles.games_voided == 0

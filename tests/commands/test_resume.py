@@ -31,7 +31,7 @@ from tests.tournament.servers import arena
 
 from happycity import Config
 from happycity.records.record import Json
-from happycity_tournament.arena.locations import call_server
+from happycity_tournament.client.connection import call_server
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 
@@ -52,14 +52,14 @@ class End:
 
     records: Records
     standings: list[Json]
-    final: Json
+    rating: Json
 
 
-def end_of(url: str) -> End:
-    """Return what is left of the tournament whose result was written last."""
-    result = json.loads(Path("result.json").read_text())
+def end_of(url: str, result: Json) -> End:
+    """Return what is left of a tournament with this result."""
     assert (result["state"], result["games"], result["games_voided"]) == ("finished", GAMES, 0)
-    return End(records(url, result["tournament"]), result["standings"], result["final"])
+    standings = [{**line, "log": None} for line in result["standings"]]  # it is in the folder of the run
+    return End(records(url, result["tournament"]), standings, result["rating"])
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +69,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
     with Gate(folder) as gate, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         gate.let_through(ALL_GAMES)
-        played(*RUN, "--store", STORE)
-        return end_of(STORE)
+        return end_of(STORE, played(*RUN, "--store", STORE))
 
 
 def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
@@ -94,13 +93,11 @@ def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed
     kept = records(url)
     assert SOME_GAMES <= len(kept) < GAMES
 
-    played("resume")
-    assert end_of(url) == undisturbed
+    assert end_of(url, played("resume")) == undisturbed
     assert undisturbed.records.items() >= kept.items()
     before = (folder / "bots.log").stat().st_mtime_ns
-    played("resume")
-    assert end_of(url) == undisturbed
-    assert (folder / "bots.log").stat().st_mtime_ns == before  # no bot was started
+    assert end_of(url, played("resume")) == undisturbed
+    assert (folder / "bots.log").stat().st_mtime_ns == before  # no bot has played
 
 
 @pytest.mark.thorough
@@ -111,8 +108,7 @@ def test_a_run_that_was_killed_is_resumed(start: Start, gate: Gate, undisturbed:
     run.wait()
     moved = folder.rename("moved")
     gate.let_through(ALL_GAMES)
-    played("resume", moved)
-    assert end_of(f"sqlite:///{moved}/games.sqlite") == undisturbed
+    assert end_of(f"sqlite:///{moved}/games.sqlite", played("resume", moved)) == undisturbed
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
@@ -124,8 +120,7 @@ def test_a_run_on_a_server_outlives_that_server(
     gate.let_through(SOME_GAMES)
     server = serve(start)
     run = start(
-        "happycity_tournament", *RUN, "--server", ARENA.address, "--json", "result.json",
-        stderr=subprocess.PIPE,
+        "happycity_tournament", *RUN, "--server", ARENA.address, "--json", stderr=subprocess.PIPE,
     )  # fmt: skip
     wait_for_line(run, "Ctrl-C stops it")
     follow(ARENA, until_games=SOME_GAMES)
@@ -136,10 +131,10 @@ def test_a_run_on_a_server_outlives_that_server(
     assert SOME_GAMES <= len(kept) < GAMES
     gate.let_through(ALL_GAMES)
     serve(start)
-    _, errors = run.communicate()
+    output, errors = run.communicate()
     assert run.returncode == 0, errors
     assert "the server is back" in errors
-    assert end_of(STORE) == undisturbed
+    assert end_of(STORE, json.loads(output)) == undisturbed
     assert undisturbed.records.items() >= kept.items()
 
 
@@ -158,7 +153,7 @@ def test_a_tournament_is_resumed_on_a_server(tmp_path: Path) -> None:
     """Its bots connect by themselves."""
     add_to_store(CONFIG, TournamentState.STOPPED)
     with arena(tmp_path, {"random": "random", "random2": "random"}) as opened:
-        result = played("resume", "1", "--server", opened.address)
+        result = played("resume", f"grpc://{opened.address}#1")
     assert (result["state"], result["games"]) == ("finished", 4)
     assert not Path("runs").exists()
 
@@ -167,7 +162,7 @@ def test_other_tournaments_of_the_store_are_left_alone() -> None:
     """A run plays its own tournament, and an interrupted one goes on waiting for its bots."""
     add_to_store(replace(CONFIG, bots=("absent", "away")), TournamentState.RUNNING)
     played("run", "--rounds", "1", "--seats", "2", "--bots", "random,random2=random", "--store", STORE)
-    listed = json.loads(tournament("list", "--store", STORE, "--json").output)
+    listed = json.loads(tournament("list", STORE, "--json").output)
     assert [(row["tournament"], row["state"], row["games"]) for row in listed] == [
         (2, "finished", 2), (1, "interrupted", 0)
     ]  # fmt: skip

@@ -150,7 +150,7 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
             "'nobody' is not a reference bot; there are: random, greedy, planner, rollout, search, champion",
         ),
         (("bot", "random", "--server", "127.0.0.1:9"), "nothing listens on 127.0.0.1:9"),
-        (("health", "arena.example"), "'arena.example' is not an address such as grpc://127.0.0.1:50051"),
+        (("status", "arena.example"), "'arena.example' is not an address such as grpc://127.0.0.1:50051"),
         (("token", "create", "--role", "king", "--name", "a"), "--role: there is no 'king'; there are: "),
         (("token", "create", "--role", "bot", "--name", "no name"), "'no name': use 1-64 letters"),
         (("token", "create", "--role", "bot", "--name", "a", "--expires", "soon"), "expires: 'soon' is not"),
@@ -229,9 +229,9 @@ def test_a_tournament_on_a_server_with_tokens_and_tls(
     monkeypatch.setenv("HAPPYCITY_CA", "ca.pem")
     assert "this server needs a token" in tournament(*run).error
     monkeypatch.setenv("HAPPYCITY_TOKEN", organiser)
-    done = tournament(*run, "--json", "result.json")
+    done = tournament(*run, "--json")
     assert done.status == 0, done
-    standings = json.loads(Path("result.json").read_text())["standings"]
+    standings = json.loads(done.output)["standings"]
     assert {line["bot"]: line["forfeits"] for line in standings} == dict.fromkeys(tokens, 0)
 
     with urllib.request.urlopen(f"http://{addresses['metrics']}/metrics") as answer:
@@ -258,14 +258,14 @@ def test_health_is_asked_by_service_and_with_a_certificate(
     both = tmp_path / "both.pem"
     with arena(tmp_path, {}, tls_cert=both, tls_key=both, client_ca=tmp_path / "ca.pem") as opened:
         address = f"grpcs://{opened.address}"
-        health = ("health", address, "--server-name", "arena.example.org")
+        health = ("status", "--health", address, "--server-name", "arena.example.org")
         for name, file in (("CA", tmp_path / "ca.pem"), ("CERT", both), ("KEY", both)):
             monkeypatch.setenv(f"HAPPYCITY_{name}", str(file))
         done = happycity(*health, "--service", "happycity.v1.PlayService")
         assert (done.status, done.output) == (0, f"{address}: serving\n")
         unknown = happycity(*health, "--service", "no.such.Service")
         assert (unknown.status, unknown.errors) == (1, f"{address}: no such service\n")
-        assert happycity("health", opened.address).errors == f"{opened.address}: no answer\n"
+        assert happycity("status", opened.address).errors == f"{opened.address}: no answer\n"
         for name in ("CERT", "KEY"):
             monkeypatch.delenv(f"HAPPYCITY_{name}")
         assert happycity(*health).errors == f"{address}: no answer\n"
@@ -285,6 +285,6 @@ def test_a_store_is_backed_up_while_its_server_runs(start: Start) -> None:
     assert f"copy.sqlite: 0 games, {copied['bytes'] / 1e6:.1f} MB, checked" in done.errors
     again = happycity("backup", "copy.sqlite", "--store", STORE)
     assert (again.status, again.error[:32]) == (2, "copy.sqlite: it exists already; ")
-    restored = happycity("restore", "copy.sqlite", "--store", "sqlite:///again/games.sqlite")
+    restored = happycity("backup", "copy.sqlite", "--restore", "--store", "sqlite:///again/games.sqlite")
     assert restored.status == 0, restored
     assert Path("again/games.sqlite").read_bytes() == Path("copy.sqlite").read_bytes()

@@ -33,7 +33,7 @@ NESTED = f"nested=sh -c 'sleep 1000 & exec {command_of('first_move').partition('
 """A bot that starts another process."""
 RUN = (
     "run", "--rounds", "100", "--seats", "2", "--bots", "", "--bot", command_of("gated"), "--bot", NESTED,
-    "--decision-time", "120", "--json", "result.json",
+    "--decision-time", "120", "--json",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs Linux's /proc")
@@ -61,8 +61,8 @@ def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
     output, errors = run.communicate()
     assert run.returncode == 130
     assert errors.splitlines()[-1] == f"continue with: tournament resume {folder}"
-    assert "stopped: " in output
-    result = json.loads(Path("result.json").read_text())
+    assert "stopped: " in errors
+    result = json.loads(output)
     with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
         assert store.progress(1).games == result["games"]
     assert SOME_GAMES < result["games"] < 200
@@ -80,7 +80,7 @@ def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
     output, errors = run.communicate()
     assert (run.returncode, output) == (130, "")
     assert errors.splitlines()[-1] == (
-        f"broken off; finished games are in sqlite:///{folder}/games.sqlite; "
+        f"aborted; finished games are in sqlite:///{folder}/games.sqlite; "
         f"continue with: tournament resume {folder}"
     )
     assert processes() == {}

@@ -121,7 +121,7 @@ def test_results_do_not_depend_on_killed_workers(
     folder.mkdir()
     monkeypatch.chdir(folder)
     with Gate(folder) as gate:
-        arguments = (*run_of(url), "--workers", "1", "--json", "result.json")
+        arguments = (*run_of(url), "--workers", "1")
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
         wait_for_line(run, "Ctrl-C stops it")
         for kill in range(1, kills + 1):

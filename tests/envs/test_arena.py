@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.commands.programs import happycity, tournament
+from tests.commands.programs import tournament
 
-from happycity import Config, Game, Mode
+from happycity import Config, ConfigError, Game, Mode
 from happycity.selfplay import ACTION_COUNT, Observations, action_of, mask_of
 from happycity_bots import GreedyBot
 from happycity_client import Decision, GameStarted
 from happycity_envs.arena import PolicyBot, choose_action, policy_bot
+from happycity_envs.cli import openspiel_bot
 
 POLICY = """
 import numpy
@@ -45,9 +47,9 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def played(*arguments: str) -> dict[str, float]:
     """Play a tournament of four games, all of which `mine` must finish; return the ratings."""
-    done = tournament("run", "--no-web", "--seed", "1", "--seats", "2", "--json", "result.json", *arguments)
+    done = tournament("run", "--no-web", "--seed", "1", "--seats", "2", "--json", *arguments)
     assert done.status == 0, done.errors
-    result = json.loads(Path("result.json").read_text(encoding="utf-8"))
+    result = json.loads(done.output)
     standings = {line["bot"]: line for line in result["standings"]}
     assert (standings["mine"]["games"], standings["mine"]["forfeits"]) == (4, 0)
     return {bot: line["elo"] for bot, line in standings.items()}
@@ -124,7 +126,7 @@ def openspiel() -> Any:
 @pytest.mark.parametrize("mode", [mode.value for mode in Mode])
 def test_openspiels_search_finishes_a_rated_tournament(mode: str) -> None:
     """Monte Carlo tree search plays all its games in time and is rated above a random bot."""
-    command = f"{sys.executable} -m happycity openspiel-bot mcts --simulations 10"
+    command = f"{sys.executable} -m happycity_envs mcts --simulations 10"
     ratings = played("--rounds", "2", "--mode", mode, "--bots", "random", "--bot", f"mine={command}")
     assert ratings["mine"] > ratings["random"]
 
@@ -133,7 +135,7 @@ def test_openspiels_search_finishes_a_rated_tournament(mode: str) -> None:
 def test_a_policy_of_openspiel_plays_a_tournament() -> None:
     """A function of a module makes the bot or policy."""
     Path("spiel.py").write_text(SPIEL, encoding="utf-8")
-    command = f"{sys.executable} -m happycity openspiel-bot spiel:uniform"
+    command = f"{sys.executable} -m happycity_envs spiel:uniform"
     played("--rounds", "2", "--bots", "random", "--bot", f"mine={command}")
 
 
@@ -147,7 +149,10 @@ def test_a_policy_of_openspiel_plays_a_tournament() -> None:
 )
 def test_a_bot_that_does_not_exist_is_refused(bot: str, problem: str) -> None:
     """One line and status 2."""
-    assert happycity("openspiel-bot", bot).error == problem
+    done = subprocess.run(
+        [sys.executable, "-m", "happycity_envs", bot], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (2, f"error: {problem}\n")
 
 
 def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,9 +160,8 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     for name in [name for name in sys.modules if name.startswith("happycity_envs.openspiel")]:
         monkeypatch.delitem(sys.modules, name)
-    error = happycity("openspiel-bot", "mcts").error
-    assert error.startswith("openspiel-bot: pyspiel is not installed")
-    assert error.endswith("pip install 'happycity[openspiel]'")
+    with pytest.raises(ConfigError, match=r"^pyspiel is not installed; .* 'happycity\[openspiel\]'$"):
+        openspiel_bot("mcts")
 
 
 # Training -------------------------------------------------------------------------------------------------

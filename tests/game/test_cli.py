@@ -190,7 +190,7 @@ def test_simulate_plays_the_expert_game(tmp_path: Path) -> None:
         "simulate", "--mode", "expert", "--players", "5", "--games", "20", "--trace", "--out", file
     )
     assert simulated.status == 0, simulated.errors
-    replayed = happycity("replay", file)
+    replayed = happycity("simulate", "--check", file)
     assert (replayed.status, replayed.output) == (0, "20 records replayed, no difference\n")
 
 
@@ -231,14 +231,14 @@ def test_simulate_ends_quietly_when_nobody_reads() -> None:
 
 def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> None:
     """Files of records replay without difference, all in one call."""
-    result = happycity("replay", *simulations.values())
+    result = happycity("simulate", *(text for path in simulations.values() for text in ("--check", path)))
     assert (result.status, result.errors) == (0, "")
     assert result.output == f"{4 * GAMES} records replayed, no difference\n"
 
 
 def test_replay_reads_the_standard_input(record: Json) -> None:
     """The file `-` is the standard input, in which blank lines don't matter."""
-    result = whole_program("replay", "-", stdin=f"\n{json.dumps(record)}\n\n")
+    result = whole_program("simulate", "--check", "-", stdin=f"\n{json.dumps(record)}\n\n")
     assert (result.returncode, result.stdout) == (0, "1 record replayed, no difference\n")
 
 
@@ -248,7 +248,7 @@ def test_replay_rejects_a_tampered_record(record: Json, tmp_path: Path) -> None:
     honest = json.dumps(record)
     record["moves"][4]["state"]["coins"][0] += 1
     file.write_text(f"{honest}\n{json.dumps(record)}\n", encoding="utf-8")
-    assert_refused(happycity("replay", file), status=1, saying="tampered.jsonl:2: move 5: state")
+    assert_refused(happycity("simulate", "--check", file), status=1, saying="tampered.jsonl:2: move 5: state")
 
 
 @pytest.mark.parametrize(
@@ -269,12 +269,12 @@ def test_replay_refuses_a_malformed_file(tmp_path: Path, content: bytes, saying:
     """Whatever is wrong with a file, it is one line and status 2."""
     file = tmp_path / "broken.jsonl"
     file.write_bytes(content)
-    assert_refused(happycity("replay", file), status=2, saying=saying)
+    assert_refused(happycity("simulate", "--check", file), status=2, saying=saying)
 
 
 def test_replay_refuses_a_missing_file(tmp_path: Path) -> None:
     """A file that isn't there is one line and status 2."""
-    result = happycity("replay", tmp_path / "absent.jsonl")
+    result = happycity("simulate", "--check", tmp_path / "absent.jsonl")
     assert_refused(result, status=2, saying="absent.jsonl")
 
 
@@ -283,7 +283,9 @@ def test_replay_tells_a_malformed_move_from_a_wrong_one(record: Json, tmp_path: 
     file = tmp_path / "malformed.jsonl"
     record["moves"][0]["move"] = 1
     file.write_text(json.dumps(record), encoding="utf-8")
-    assert_refused(happycity("replay", file), status=2, saying="malformed.jsonl:1: malformed record: move 1")
+    assert_refused(
+        happycity("simulate", "--check", file), status=2, saying="malformed.jsonl:1: malformed record: move 1"
+    )
 
 
 # Everything else -----------------------------------------------------------------------------------------
@@ -323,4 +325,4 @@ def test_help_names_the_commands() -> None:
     result = happycity("--help")
     assert (result.status, result.errors) == (0, "")
     assert "simulate" in result.output
-    assert "replay" in result.output
+    assert "catalogue" in result.output

@@ -134,8 +134,6 @@ def test_tournament_on_the_image(image: Image, tmp_path: Path, cluster: Cluster)
                 "1",
                 "--rounds",
                 str(GAMES // 4),
-                "--json",
-                "result.json",
             ),
             folder=tmp_path,
             environment=variables,
@@ -147,7 +145,7 @@ def test_tournament_on_the_image(image: Image, tmp_path: Path, cluster: Cluster)
         with pytest.raises(urllib.error.HTTPError, match="401"):  # pages show nothing without a token, either
             urllib.request.urlopen(container.addresses["web"])
         assert container.stop()[0] == 0
-    (kept,) = json.loads(_tournament("list", "--store", url, "--json", folder=tmp_path, environment={}))
+    (kept,) = json.loads(_tournament("list", url, "--json", folder=tmp_path, environment={}))
     assert (kept["state"], kept["games"]) == ("finished", GAMES)
     assert not list(host.volumes["/data"].glob("*.sqlite"))
 

@@ -81,8 +81,7 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
         _tournament(adaptive=tournament.Adaptive(rounds=3, minimum_deals=2)),
         _tournament(sprt=tournament.Sprt(candidate="anna", base="ben", elo1=10.0)),
     ],
-    "AddBots": lambda: [tournament.AddBotsRequest(tournament_id=1, bots=["dora"])],
-    "WithdrawBot": lambda: [tournament.WithdrawBotRequest(tournament_id=1, bot="anna")],
+    "DisqualifyBot": lambda: [tournament.DisqualifyBotRequest(tournament_id=1, bot="anna")],
     "GetLadderBot": lambda: [ladder.GetLadderBotRequest(bot="anna")],
     "ListLadderDeals": lambda: [
         ladder.ListLadderDealsRequest(bot="anna", kind=ladder.DEAL_KIND_RATED, season_id=1, challenge_id=1)

@@ -18,11 +18,11 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1.match_service_pb2 import ListMatchesRequest
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import LONG_CALLS
 from happycity_server.play.clock import OVERLOAD_SECONDS
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage import Store
-from happycity_tournament.storage.ladder import LadderStore
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs Linux's schedstat")
 

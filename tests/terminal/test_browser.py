@@ -13,7 +13,6 @@ import pytest
 from happycity import ConfigError, Mode
 from happycity_terminal.browser import form_fields, play_in_browser
 from happycity_terminal.play import GamePlan
-from happycity_tournament.cli.settings import ConnectionSettings
 
 
 def plan(**fields: object) -> GamePlan:
@@ -49,9 +48,8 @@ def test_flags_without_effect_are_refused(
     *, fields: dict[str, object], server: str | None, is_seeded: bool, problem: str
 ) -> None:
     """A flag that the browser can't honour is named, before anything is started."""
-    connection = ConnectionSettings(server=server)
     with pytest.raises(ConfigError, match=f"^{problem}"):
-        play_in_browser(plan(**fields), connection, is_seeded=is_seeded, opens=False)
+        play_in_browser(plan(**fields), server, is_seeded=is_seeded, opens=False)
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""`happycity match`: one game between bots on one deal, as a run that other commands take."""
+"""`happycity play --watch`: one game between bots on one deal, as a run that other commands take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.terminal.terminal import Terminal
 
 from happycity import ConfigError
 from happycity_terminal.match import table_of
-from happycity_tournament.bots.lineup import bot_entries
+from happycity_tournament.lineup import bot_entries
 
 BOT = Path(__file__).parent / "bots" / "first_move.py"
 MINE = f"mine={sys.executable} {BOT}"
@@ -38,7 +38,7 @@ def test_the_same_seed_deals_the_same_game_again() -> None:
     """Deterministic bots play it alike, and the two runs can be compared."""
     results = []
     for _ in range(2):
-        done = happycity("match", "--bots", "greedy,planner", "--seed", "7", "--json")
+        done = happycity("play", "--watch", "--against", "greedy,planner", "--seed", "7", "--json")
         assert done.status == 0, done
         results.append(json.loads(done.output))
     first, second = (Path(result.pop("run")) for result in results)
@@ -52,7 +52,7 @@ def test_the_same_seed_deals_the_same_game_again() -> None:
 def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -> None:
     """A crash is in the result with its place; the run finds game, program and the decision of the crash."""
     monkeypatch.setenv("FAULT", "crash")
-    done = happycity("match", "--bots", "greedy", "--bot", MINE, "--seed", "7", "--watch")
+    done = happycity("play", "--watch", "--against", "greedy", "--bot", MINE, "--seed", "7")
     folder = own_folder()
     assert done.status == 0, done
     assert "mine crashed in 1 of 1 game: IndexError: tuple index out of range (first_move.py:" in done.output
@@ -71,7 +71,7 @@ def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -
 def test_moves_are_printed_as_they_are_made() -> None:
     """A game that waits for a bot shows what it has come to."""
     os.mkfifo("gate")
-    arguments = ("match", "--bots", "greedy", "--bot", MINE, "--seed", "7", "--watch", "--no-clock")
+    arguments = ("play", "--watch", "--against", "greedy", "--bot", MINE, "--seed", "7", "--no-clock")
     with subprocess.Popen(
         [sys.executable, "-m", "happycity", *arguments],
         env={**os.environ, "FAULT": "wait"}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
@@ -109,9 +109,9 @@ def test_reference_bots_fill_the_seats_that_are_left(
 @pytest.mark.parametrize(
     ("bots", "commands", "seats", "expected"),
     [
-        ("greedy", [], None, "--bots, --bot: a table takes 2 to 5 bots, not 1"),
+        ("greedy", [], None, "--against, --bot: a table takes 2 to 5 bots, not 1"),
         ("random,greedy,planner", [], 2, "--seats: 3 bots don't fit at a table of 2"),
-        ("", [MINE], 3, "--seats: there is no reference bot to fill the table of 3; add --bots"),
+        ("", [MINE], 3, "--seats: there is no reference bot to fill the table of 3; add --against"),
         ("greedy", ["mine=nosuch"], None, "bot mine: 'nosuch' can't be started: there is no such program"),
         ("greedy", ["greedy=cat"], None, "bots: 'greedy' is named more than once"),
     ],
@@ -131,7 +131,7 @@ def test_bots_that_make_no_table_are_refused(
 @pytest.mark.thorough
 def test_a_watched_game_can_be_stepped_through_afterwards() -> None:
     """The viewer opens when the game is over; q leaves it."""
-    with Terminal("match", "--bots", "random,greedy", "--seed", "7", "--watch") as terminal:
+    with Terminal("play", "--watch", "--against", "random,greedy", "--seed", "7") as terminal:
         terminal.wait_for("decision 1 of ")
         terminal.send("q")
         assert terminal.wait() == 0

@@ -101,8 +101,8 @@ def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     with arena(tmp_path, {"champion": "greedy"}) as server:
         done = play("--server", server.address, "--against", "champion", "--name", "ann", lines="1\n" * 500)
         assert done.returncode == 0, done.stderr
-        assert f"happycity show 1 --server {server.address}" in done.stdout
-        assert "ann chose: " in happycity("show", 1, "--server", server.address).output
+        assert f"happycity show grpc://{server.address} 1" in done.stdout
+        assert "ann chose: " in happycity("show", f"grpc://{server.address}", 1).output
     assert not Path("runs").exists()
 
 

@@ -1,4 +1,4 @@
-"""`happycity practice` and `happycity bots` as an author uses them: on a server of others, with a house."""
+"""`happycity practice` and `happycity status` as an author uses them: on a server of others, with a house."""
 
 from __future__ import annotations
 
@@ -117,27 +117,26 @@ def test_what_goes_wrong_is_one_line(
 
 def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
     """Bots are listed by name with what they are, as a table of 80 columns and as JSON."""
-    listed = json.loads(happycity(tmp_path, "bots", "--server", server, "--json").stdout)
+    listed = json.loads(happycity(tmp_path, "status", server, "--json").stdout)["bots"]
     house = [bot for bot in listed if bot["house"]]
     assert [(bot["bot"], bot["connected"], bot["games"]) for bot in house] == [
         ("easy", True, 0),
         ("greedy", True, 0),
     ]
     assert house[0]["software"].startswith("happycity-python/")
-    lines = happycity(tmp_path, "bots", "--server", server).stdout.splitlines()
+    lines = happycity(tmp_path, "status", server).stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert any(line.split()[:2] == ["greedy", "house"] for line in lines)
 
 
 @pytest.mark.thorough
 def test_server_of_the_environment_is_asked(tmp_path: Path) -> None:
-    """Without --server the address is that of HAPPYCITY_SERVER, and one line says that nobody answers."""
+    """Without an address it is that of HAPPYCITY_SERVER, and one line says that nobody answers."""
     ran = subprocess.run(
-        [sys.executable, "-m", "happycity", "bots"],
+        [sys.executable, "-m", "happycity", "status"],
         capture_output=True,
         text=True,
         check=False,
         env={"HAPPYCITY_SERVER": f"unix:{tmp_path}/none"},
     )
-    assert ran.returncode == 2
-    assert ran.stderr.startswith(f"error: no server answers at unix:{tmp_path}/none")
+    assert (ran.returncode, ran.stderr) == (1, f"unix:{tmp_path}/none: no answer\n")

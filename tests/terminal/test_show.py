@@ -20,7 +20,7 @@ from happycity.records.record import Json, dumps, loads
 from happycity.runtime.transport import Access
 from happycity_bots import BOTS as REFERENCE_BOTS
 from happycity_client import Bot, Decision
-from happycity_tournament.arena.connection import connect
+from happycity_tournament.client.connection import connect
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import named_record
@@ -60,14 +60,13 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path) -> None:
     for arguments in (
         (run_folder, 1),
         (store, 1),
-        ("--store", store, 1),
-        ("--store", store, 1, 1),
+        (f"{store}#1", 1),
         ("game.jsonl",),
     ):
         assert shown(*arguments) == text, arguments
     with arena(run_folder, {}) as server:
-        for ids in ((1,), (1, 1)):
-            assert shown(*ids, "--server", server.address) == text, ids
+        for address in (f"grpc://{server.address}", f"grpc://{server.address}#1"):
+            assert shown(address, 1) == text, address
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path) -> None:
         (("1", "--seat", "7"), "--seat: no bot '7' plays; there are: "),
         (("1", "--from", "5000"), "--from: 5000: the game has "),
         (("1", "--follow"), "runs/20261122-080000 is not being played now"),
-        (("1", "--follow", "--store", "x.sqlite"), "--store: a store has no running games"),
+        (("1", "--follow", "--browser"), "--follow, --json: they have no effect on a page"),
     ],
 )
 @pytest.mark.usefixtures("run_folder")
@@ -108,7 +107,7 @@ def test_a_game_of_a_running_tournament_is_hidden(tmp_path: Path) -> None:
             raise AssertionError
 
         match_id = server.call(play_some())
-        done = happycity("show", match_id, "--server", server.address)
+        done = happycity("show", f"grpc://{server.address}", match_id)
     assert "which is still running; look at a running game with: happycity show --follow" in done.error
 
 
@@ -248,8 +247,7 @@ def test_a_running_game_is_followed_to_its_end(tmp_path: Path) -> None:
             "happycity",
             "show",
             "--follow",
-            "--server",
-            server.address,
+            f"grpc://{server.address}",
             "--json",
         ]
         program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -262,8 +260,8 @@ def test_a_running_game_is_followed_to_its_end(tmp_path: Path) -> None:
         program.stdout.close()
         *_, end = map(json.loads, lines)
         assert (end["game"], end["bots"]) == (match_id, ["patient", "greedy"])
-        assert happycity("show", match_id, "--server", server.address, "--json").output == "".join(lines)
-        done = happycity("show", "--follow", "--server", server.address)
+        assert happycity("show", f"grpc://{server.address}", match_id, "--json").output == "".join(lines)
+        done = happycity("show", "--follow", f"grpc://{server.address}")
     assert "no game is being played on " in done.error
 
 

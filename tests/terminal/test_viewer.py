@@ -127,7 +127,7 @@ def test_a_game_is_watched_live(tmp_path: Path) -> None:
     """Who looks at the newest decision goes on with the game; Ctrl-C leaves it, and the game goes on."""
     with arena(tmp_path, {}) as server:
         match_id = start_patient_game(server)
-        with Terminal("show", match_id, "--follow", "--server", server.address) as terminal:
+        with Terminal("show", f"grpc://{server.address}", match_id, "--follow") as terminal:
             terminal.wait_for(f"Game {match_id}, decision ", ", live", "has not answered yet")
             server.call(open_gate())
             terminal.wait_for("the end after", "finished")

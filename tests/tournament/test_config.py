@@ -19,7 +19,6 @@ from happycity_tournament.config import (
     EloScale,
     Format,
     Gauntlet,
-    Participation,
     RandomRounds,
     RoundRobin,
     SeatOrders,
@@ -27,12 +26,11 @@ from happycity_tournament.config import (
     Swiss,
     TournamentConfig,
 )
-from happycity_tournament.running.codec import (
-    participation_message,
+from happycity_tournament.schedule import schedule_of
+from happycity_tournament.wire import (
     tournament_config_message,
     tournament_config_of,
 )
-from happycity_tournament.schedule import schedule_of
 
 CONFIG = TournamentConfig(
     bots=("ann", "bob", "cem"),
@@ -86,29 +84,12 @@ def of_format(chosen: Format) -> TournamentConfig:
     return replace(CONFIG, bots=bots, format=chosen, anchor="bob")
 
 
-LATE = replace(
-    CONFIG,
-    bots=(*CONFIG.bots, "dee"),
-    participations=(
-        Participation(bot="ann", last_round=4),
-        Participation(bot="dee", first_round=3),
-        Participation(bot="cem", last_round=0),
-    ),
-)
-
-
-@pytest.mark.parametrize("config", [CONFIG, LATE, *map(of_format, FORMATS)])
+@pytest.mark.parametrize("config", [CONFIG, *map(of_format, FORMATS)])
 def test_a_configuration_comes_back(config: TournamentConfig) -> None:
     """All of it is written and read, as JSON and as a message."""
     assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config
     message = pb.TournamentConfig.FromString(tournament_config_message(config).SerializeToString())
-    participations = [*map(participation_message, config.participations)]
-    assert tournament_config_of(message, participations, default_seed=0) == config
-
-
-def test_bots_that_were_withdrawn_do_not_remain() -> None:
-    """A bot that joined late does."""
-    assert LATE.remaining == ("bob", "dee")
+    assert tournament_config_of(message, default_seed=0) == config
 
 
 def test_absent_fields_have_their_defaults() -> None:
@@ -236,32 +217,6 @@ def test_absurd_times_are_refused(field: str, seconds: int, nanos: int) -> None:
         tournament_config_of(message, default_seed=0)
 
 
-@pytest.mark.parametrize(
-    ("entry", "text"),
-    [
-        (pb.Participation(bot="bob", first_round=0), "'bob' can't join in round 0"),
-        (pb.Participation(bot="bob", first_round=2**32 - 1), "'bob' can't join in round 4294967295"),
-        (
-            pb.Participation(bot="bob", first_round=5, last_round=3),
-            "'bob' can't leave after round 3, as it joins in 5",
-        ),
-        (pb.Participation(bot="bob", last_round=2**32 - 1), "'bob' can't leave after round 4294967295"),
-        (pb.Participation(bot="b b"), "bot name 'b b': use 1-64 letters"),
-    ],
-)
-def test_rounds_that_cannot_be_are_refused(entry: pb.Participation, text: str) -> None:
-    """A bot joins from round 1 on, and leaves after the round before its first at the earliest."""
-    with pytest.raises(ConfigError, match=f"^participations: {text}"):
-        tournament_config_of(tournament_config_message(CONFIG), [entry], default_seed=0)
-
-
-@pytest.mark.parametrize("chosen", FORMATS[3:], ids=lambda chosen: chosen.kind)
-def test_formats_with_fixed_bots_have_no_participations(chosen: Format) -> None:
-    """A gauntlet, an adaptive tournament and a test have the same bots from beginning to end."""
-    with pytest.raises(ConfigError, match=f"participations: {chosen.kind} has the same bots"):
-        replace(of_format(chosen), participations=(Participation(bot="bob", last_round=3),))
-
-
 # JSON that is refused ------------------------------------------------------------------------------------
 
 
@@ -297,7 +252,6 @@ def stored(**fields: object) -> dict[str, Any]:
         stored(format={"kind": "round-robin", "rounds": 3}),
         stored(format={"kind": "random-rounds", "minimum_deals": 3}),
         stored(format={"kind": "gauntlet", "rounds": 3}),
-        stored(participations=[{"bot": "bob", "first_round": 10**12}]),
     ],
 )
 def test_what_cannot_be_read_is_refused(value: object) -> None:
@@ -316,14 +270,12 @@ def test_what_can_be_read_can_be_sent() -> None:
         CONFIG,
         bots=tuple(f"bot-{number:060}" for number in range(MAX_BOTS)),
         format=Swiss(rounds=MAX_GAMES),
-        participations=(Participation(bot=f"bot-{0:060}", first_round=MAX_GAMES + 1, last_round=MAX_GAMES),),
         anchor=None,
         anchor_elo=-100_000.0,
         concurrency=10_000,
         policy=FailurePolicy(max_strikes=10**9, disqualify_games=10**9),
     )
     message = tournament_config_message(largest)
-    participations = [*map(participation_message, largest.participations)]
-    assert tournament_config_of(message, participations, default_seed=0) == largest
+    assert tournament_config_of(message, default_seed=0) == largest
     with pytest.raises(ConfigError, match="games, more than"):
-        schedule_of(replace(largest, participations=()))
+        schedule_of(largest)

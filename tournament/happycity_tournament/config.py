@@ -101,35 +101,6 @@ class SeatOrders(Enum):
         return ((*lineup[first:], *lineup[:first]) for first in range(self.count(len(lineup))))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Participation:
-    """The rounds in which a bot takes part, if those are not all rounds."""
-
-    __pydantic_config__: ClassVar = _STRICT
-
-    bot: str
-    """The bot's name."""
-    first_round: int = 1
-    """From 1; later than that, the bot joined late."""
-    last_round: int | None = None
-    """None stays to the end. Else the bot was withdrawn; if its first round is later, it never played."""
-
-    def __post_init__(self) -> None:
-        """Refuse rounds that can't be."""
-        _check_name("participations", self.bot)
-        if not 1 <= self.first_round <= MAX_GAMES + 1:
-            raise ConfigError(f"participations: {self.bot!r} can't join in round {self.first_round}")
-        if self.last_round is not None and not self.first_round - 1 <= self.last_round <= MAX_GAMES:
-            raise ConfigError(
-                f"participations: {self.bot!r} can't leave after round {self.last_round}, as it joins in "
-                f"{self.first_round}"
-            )
-
-    def covers(self, number: int) -> bool:
-        """Return whether the bot takes part in a round."""
-        return self.first_round <= number and (self.last_round is None or number <= self.last_round)
-
-
 class EloScale(Enum):
     """What the hypotheses of a sequential test are measured in."""
 
@@ -250,9 +221,6 @@ class SprtTest(_Format):
 Format = RandomRounds | RoundRobin | Swiss | Gauntlet | Adaptive | SprtTest
 """How the games of a tournament are chosen."""
 
-OPEN_FORMATS = (RandomRounds, RoundRobin, Swiss)
-"""The formats in which bots may join late and leave early."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TournamentConfig:
@@ -261,15 +229,13 @@ class TournamentConfig:
     __pydantic_config__: ClassVar = _STRICT
 
     bots: tuple[str, ...]
-    """All that ever take part, each once, those that join late behind the others."""
+    """The names, each once."""
     game: Config
     """The kind of game; its players are the seats at a table."""
     format: Annotated[Format, Field(discriminator="kind")] = field(default_factory=RandomRounds)
     """How its games are chosen."""
     seed: int
     """All deals and the bots' seeds come from it; 0 to 2^64 - 1."""
-    participations: tuple[Participation, ...] = ()
-    """The bots that joined late or were withdrawn, with their rounds; all others play from first to last."""
     anchor: str | None = None
     """The bot whose final rating is `anchor_elo`; None: the mean of the bots has that rating."""
     anchor_elo: float = MEAN_ELO
@@ -290,8 +256,6 @@ class TournamentConfig:
         check_title(self.title)
         if isinstance(self.format, SprtTest) and self.bots != (self.format.candidate, self.format.base):
             raise ConfigError("bots: those of a sequential test are its candidate and its base")
-        if self.participations and not isinstance(self.format, OPEN_FORMATS):
-            raise ConfigError(f"participations: {self.format.kind} has the same bots from beginning to end")
         if not 0 <= self.seed <= MAX_SEED:
             raise ConfigError(f"seed: {self.seed} is not between 0 and 2^64 - 1")
         if self.anchor is not None and self.anchor not in self.bots:
@@ -305,15 +269,9 @@ class TournamentConfig:
         """The number of rounds; 0 in formats that don't fix it."""
         return getattr(self.format, "rounds", 0)
 
-    @property
-    def remaining(self) -> tuple[str, ...]:
-        """The bots that have not been withdrawn."""
-        withdrawn = {entry.bot for entry in self.participations if entry.last_round is not None}
-        return tuple(bot for bot in self.bots if bot not in withdrawn)
-
     def can_be_rated(self, disqualified: Collection[str]) -> bool:
         """Return whether a table can be filled without disqualified bots, whose games are not rated."""
-        left = [bot for bot in self.remaining if bot not in disqualified]
+        left = [bot for bot in self.bots if bot not in disqualified]
         return len(left) >= min(self.game.players, len(self.bots))
 
     def json(self) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass, fields
-from typing import Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from happycity import BotInfo, Config, Ending, SeatResult
 
@@ -81,7 +80,7 @@ class FinishedGame:
     ladder: tuple[int, int] | None = None
     """Its deal of the ladder and the rotation of the seats; None if it has none, or that wasn't read."""
     deal_seed: int
-    """0 to 2^64 - 1; games with the same seed share their cards."""
+    """0 to 2^64 - 1; games with the same seed share their cards. 0 while a server keeps the deal secret."""
     config: Config
     """The kind of game."""
     bots: tuple[str, ...]
@@ -134,50 +133,107 @@ class FinishedGame:
         return max(0.0, self.finished_at - self.started_at)
 
     @property
-    def unrated(self) -> bool:
-        """Whether a seat was forfeited for a disqualified bot: such a game is not rated."""
-        return any(seat.ending is Ending.DISQUALIFIED for seat in self.seats)
+    def points(self) -> tuple[int, ...]:
+        """The points by the rules."""
+        return tuple([seat.points for seat in self.seats])
 
     @property
-    def fingerprint(self) -> bytes:
-        """The same for copies of a game in several sources: a digest of deal, bots, results and endings.
+    def endings(self) -> tuple[Ending, ...]:
+        """How the game ended for each seat; empty if no seat was forfeited."""
+        return tuple([seat.ending for seat in self.seats]) if self.forfeited else ()
 
-        Games that deterministic bots played twice have the same; the second says nothing new either.
-        """
-        results = [(seat.points, seat.coins, seat.ending.value) for seat in self.seats]
-        content = json.dumps((self.deal_seed, self.bots, results)).encode()
-        return hashlib.blake2b(content, digest_size=16).digest()
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why seats were forfeited; empty if none was."""
+        return tuple([seat.reason for seat in self.seats]) if self.forfeited else ()
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedGame:
-    """A finished game as a list shows it: a server hides its deal while the tournament runs."""
-
-    match_id: int
-    """The match id, or the game's number in a record file."""
-    tournament_id: int | None
-    position: Position | None
-    """Its place in the schedule; None where it isn't known."""
-    deal_seed: int | None
-    """None where it isn't known."""
-    bots: tuple[str, ...]
-    """The bots' names by seat."""
-    seats: tuple[SeatResult, ...]
-    decisions: int
-    finished_at: float | None
-    """Unix time in seconds; None where it isn't known."""
-
-    @classmethod
-    def of(cls, game: FinishedGame) -> Self:
-        """Return what a list shows of a game."""
-        return cls(**{entry.name: getattr(game, entry.name) for entry in fields(cls)})
+    @property
+    def forfeited(self) -> bool:
+        """Whether any seat was forfeited."""
+        return any(seat.forfeited for seat in self.seats)
 
     @property
     def deal_label(self) -> str:
-        """The same for all games of a deal: round.table, both from 1, or digits of its seed, else ""."""
+        """The same for all games of a deal: round.table, both from 1, or digits of its seed; else ""."""
         if self.position is not None:
             return f"{self.position[0]}.{self.position[1] + 1}"
-        return "" if self.deal_seed is None else f"{self.deal_seed:06x}"[-6:]
+        return f"{self.deal_seed:06x}"[-6:] if self.deal_seed else ""
+
+    @property
+    def result(self) -> Result:
+        """What standings and ratings take of it."""
+        return Result(
+            match_id=self.match_id,
+            tournament_id=self.tournament_id,
+            position=self.position,
+            deal_seed=self.deal_seed,
+            bots=self.bots,
+            places=self.places,
+            points=self.points,
+            coins=tuple([seat.coins for seat in self.seats]),
+            endings=self.endings,
+            reasons=self.reasons,
+        )
+
+
+class Result(NamedTuple):
+    """What standings and ratings take of a finished game, of which a source may have millions."""
+
+    match_id: int
+    tournament_id: int | None
+    position: Position | None
+    """Its place in the schedule; None if it belongs to no tournament."""
+    deal_seed: int
+    bots: Sequence[str]
+    """By seat, as are all lists here."""
+    places: Sequence[int]
+    points: Sequence[int]
+    coins: Sequence[int]
+    endings: Sequence[Ending]
+    """Empty if no seat was forfeited."""
+    reasons: Sequence[str]
+    """Why seats were forfeited; empty if no seat was, or without any reason."""
+
+    @property
+    def round(self) -> int:
+        """The round of the schedule, from 1; 0 for a game of no tournament."""
+        return self.position[0] if self.position is not None else 0
+
+    @property
+    def copy_key(self) -> int:
+        """A hash that is the same for copies of a game in several sources: of deal, bots and results.
+
+        Of a million games, two have the same 64 bits by chance once in 40 million times.
+        """
+        return hash((self.deal_seed, *self.bots, *self.points, *self.coins, *self.places, *self.endings))
+
+
+class CountedGame(Protocol):
+    """What decides whether a game counts."""
+
+    @property
+    def tournament_id(self) -> int | None:
+        """The tournament that it belongs to, if any."""
+
+    @property
+    def round(self) -> int:
+        """The round of the schedule, from 1; 0 for a game of no tournament."""
+
+    @property
+    def deal_seed(self) -> int:
+        """The seed of its deal."""
+
+    @property
+    def bots(self) -> Sequence[str]:
+        """By seat."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """By seat."""
+
+    @property
+    def endings(self) -> Sequence[Ending]:
+        """By seat; empty if no seat was forfeited."""
 
 
 def place_in_words(position: Position) -> str:

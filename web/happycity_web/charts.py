@@ -17,8 +17,8 @@ from happycity.tournament.v1beta1 import rating_pb2
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire.match import ending_of
 from happycity_tournament.report import charts
-from happycity_tournament.report.figures import FORFEITS, failures_chart, points_chart
-from happycity_tournament.running.figures import Figures
+from happycity_tournament.report.tournament_charts import FORFEITS, failures_chart, points_chart
+from happycity_tournament.standings.figures import Figures
 
 LINES = 3 * charts.SERIES
 """Bots with a line in the chart of ratings: as many as can be distinguished, the best ones."""
@@ -51,12 +51,12 @@ class Cell:
 
 def history(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
     """Draw the ratings of bots over the number of games."""
-    return charts.lines({bot: figures.history(bot) for bot in bots[:LINES]}, label=label)
+    return charts.lines({bot: figures.history.of(bot) for bot in bots[:LINES]}, label=label)
 
 
 def points(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
     """Draw how often bots made how many points."""
-    return points_chart({bot: figures.points[bot] for bot in bots}, label=label)
+    return points_chart({bot: figures.points(bot) for bot in bots}, label=label)
 
 
 def failures(lines: Sequence[pb.Standing], *, label: str) -> Markup:

@@ -17,7 +17,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
 from happycity_server.errors import ApiError, Reason
-from happycity_tournament.running.codec import state_of
+from happycity_tournament.wire import state_of
 from happycity_web.query import ListQuery, Query, bot_name, words
 from happycity_web.render import Page, enum_word
 from happycity_web.watch import Feeds

@@ -24,9 +24,9 @@ from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena
 from happycity_tournament.ratings.statistics import Moments, count_metrics
-from happycity_tournament.running.codec import standing_message
-from happycity_tournament.running.figures import Figures
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.standings.figures import Figures
+from happycity_tournament.standings.standings import Standings
+from happycity_tournament.wire import standing_message
 from happycity_web.charts import rating_scale
 from happycity_web.lobby import GameQuery, HiddenGames, choices, list_games, state_word
 from happycity_web.render import Page, language_of
@@ -73,7 +73,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     order = [line.bot for line in values["standings"]]
     meetings = [] if figures is None else list(figures.meetings(bot))
     meetings.sort(key=lambda meeting: order.index(meeting.opponent))
-    losses = [] if figures is None else figures.losses[bot]
+    losses = [] if figures is None else figures.losses(bot)
     arena = feeds.arena
     games = {
         loss.match_id: await arena.call(
@@ -98,8 +98,8 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         "standing": line,
         "profile": values["info"],
         "meetings": list(map(asdict, meetings)),
-        "losses": [{"match_id": loss.match_id, "behind": loss.behind} for loss in losses],
-        "ratings": [list(point) for point in figures.history(bot)] if figures else [],
+        "losses": [loss._asdict() for loss in losses],
+        "ratings": [list(point) for point in figures.history.of(bot)] if figures else [],
         "games": found.games,
     }
     return Page("bot.html", values, messages, is_final=values["is_final"])
@@ -166,8 +166,15 @@ async def _figures(feeds: Feeds, tournament: tournament_pb.Tournament, standings
     is_over = state_word(tournament) in ("finished", "stopped")
     moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
     return await feeds.figures.get(
-        (tournament.tournament_id, moment), lambda: asyncio.to_thread(standings.figures_later())
+        (tournament.tournament_id, moment), partial(asyncio.to_thread, _computed, standings)
     )
+
+
+def _computed(standings: Standings) -> Figures:
+    """Return the figures of standings with what takes long to compute."""
+    figures = standings.figures()
+    _ = figures.history, list(figures.meetings(figures.games.bots[0]))
+    return figures
 
 
 async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from happycity import Incident
 from happycity.records.record import Json
 from happycity_server.broadcast import Broadcast, SharedValues
 from happycity_server.frontends import Arena, WatchedMatch, principal
-from happycity_tournament.running.figures import Figures
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.standings.figures import Figures
+from happycity_tournament.standings.standings import Standings
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode, end_json, position_json, words_json
 from happycity_web.render import Page, Part, Reader

@@ -1,4 +1,4 @@
-"""The command `happycity openspiel-bot`: searches and policies of OpenSpiel connect as any other bot does."""
+"""`python -m happycity_envs BOT`: searches and policies of OpenSpiel connect as any other bot does."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _maker(bot: str, *, simulations: int, playouts: Playouts) -> MakeBot:
         from happycity_envs.openspiel_bot import mcts_bot, random_bot  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"openspiel-bot: {error.name} is not installed; install it by: pip install 'happycity[openspiel]'"
+            f"{error.name} is not installed; install it by: pip install 'happycity[openspiel]'"
         ) from None
     if bot == "mcts":
         return mcts_bot(simulations=simulations, evaluator=playouts.value)

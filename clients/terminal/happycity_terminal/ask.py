@@ -23,12 +23,11 @@ from happycity_terminal.asked_bot import BotFailedError, asked_bot
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary, was_answered
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
-from happycity_tournament.arena.run_folder import Run
-from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.locate import find_game, game_arguments, run_of
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.cli.places import find_game, find_run, game_arguments
+from happycity_tournament.client.run_folder import Run
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.lineup import BotEntry, Lineup
 
 DIFFERS = 1
 """The exit status if the bot chose something else, or failed."""
@@ -67,8 +66,6 @@ class Question:
 def ask(
     source: str | None,
     game: str | None,
-    connection: ConnectionSettings,
-    store: str | None,
     *,
     bot: str | None,
     seat: str | None,
@@ -78,8 +75,8 @@ def ask(
     """Put decisions of a game to a bot; exit with 1 if it differs from the record or fails."""
     source, game, decision = _split(source, game)
     folder, _ = game_arguments(source, game)
-    found, record = find_game(source, game, connection, store)
-    run = run_of(folder, connection, store)
+    found, record = find_game(source, game)
+    run = find_run(folder)
     question = question_of(found, loads(record), run, bot=bot, seat=seat, decision=decision, every=every)
     if not found.bot_seeds:
         typer.echo("the seed of the bot's own randomness isn't known here; it is 0", err=True)

@@ -15,23 +15,21 @@ from happycity.match import check_person_name
 from happycity.runtime import event_loop
 from happycity.runtime.program import missing_packages
 from happycity_terminal.play import GamePlan, has_game
-from happycity_tournament.arena.processes import start_server
-from happycity_tournament.arena.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, new_folder, own_store
-from happycity_tournament.arena.tokens import IssuedTokens
-from happycity_tournament.bots.lineup import Lineup, bot_entries
-from happycity_tournament.bots.processes import ProcessError
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.client.processes import ProcessError, start_server
+from happycity_tournament.client.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, new_folder, own_store
+from happycity_tournament.client.tokens import IssuedTokens
+from happycity_tournament.lineup import Lineup, bot_entries
 
 _HOST = "me"  # what the form calls the seat of the person who sets a table up
 
 
-def play_in_browser(plan: GamePlan, connection: ConnectionSettings, *, is_seeded: bool, opens: bool) -> None:
+def play_in_browser(plan: GamePlan, address: str | None, *, is_seeded: bool, opens: bool) -> None:
     """Serve tables until Ctrl-C; open the browser at the form of the planned game if it `opens`.
 
     Raises:
         ConfigError: a flag has no effect in the browser, or the pages are not installed.
     """
-    if connection.server is not None:
+    if address is not None:
         raise ConfigError("--web: starts a server of its own; to play on another one, open its pages")
     if plan.commands:
         raise ConfigError("--bot: has no effect with --web, where the reference bots of --against play")

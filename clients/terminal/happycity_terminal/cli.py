@@ -11,13 +11,11 @@ from typing import Annotated
 
 import typer
 
-from happycity import Mode
+from happycity import ConfigError, Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.runtime.commands import until_output_closes
-from happycity.runtime.settings import flags_of
-from happycity_tournament.bots.lineup import bot_entries
-from happycity_tournament.cli.options import BOTS_HELP, Commands, StoreOption, check_output, connection_of
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity.runtime.commands import Server, until_output_closes
+from happycity_tournament.cli.options import AsJson, check_output
+from happycity_tournament.lineup import bot_entries
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
 
@@ -25,8 +23,7 @@ Source = Annotated[
     str | None,
     typer.Argument(
         metavar="SOURCE",
-        help="A run's folder, a store's URL or SQLite file, a record file, or, with --server or --store, a "
-        "tournament's id.  [default: the latest run]",
+        help="A run's folder, a store, a file of records, or grpc://HOST:PORT.  [default: the latest run]",
     ),
 ]
 GameId = Annotated[
@@ -39,12 +36,13 @@ GameId = Annotated[
 ]
 
 
-@flags_of(ConnectionSettings)
 def show(
     source: Source = None,
     game: GameId = None,
     *,
-    first: Annotated[int, typer.Option("--from", min=1, metavar="N", help="The first decision to show.")] = 1,
+    first: Annotated[
+        int | None, typer.Option("--from", min=1, metavar="N", help="The decision to begin at.")
+    ] = None,
     seat: Annotated[
         str | None,
         typer.Option(metavar="BOT", help="The bot, or the seat's number, whose decisions are of interest."),
@@ -52,70 +50,39 @@ def show(
     follow: Annotated[
         bool, typer.Option("--follow", help="Watch a game that is being played, from its beginning.")
     ] = False,
-    store: StoreOption = None,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Show the game in a browser, or print the address of its page.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the game to this file as a page, which needs no network."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a decision.")] = False,
-    **flags: object,
 ) -> None:
     """Show a game, decision by decision.
 
     In a terminal, keys step through it, and q leaves; elsewhere all decisions are printed. Ctrl-C ends a game
-    that is followed.
+    that is followed. The page of --browser or --out is one HTML file with the record in it, so it can be
+    passed on; --browser writes it into the folder of the run, else into a temporary one.
     """
+    if browser or out is not None:
+        if follow or as_json:
+            raise ConfigError("--follow, --json: they have no effect on a page (--browser, --out)")
+        from happycity_terminal import view as viewing
+
+        check_output("--out", out)
+        viewing.view(source, game, viewing.Start(decision=first, seat=seat), output=out)
+        return
     from happycity_terminal import show as showing
 
-    selection = showing.Selection(first=first, seat=seat, as_json=as_json)
-    connection = connection_of(flags, store, source)
+    selection = showing.Selection(first=first or 1, seat=seat, as_json=as_json)
     with until_output_closes():
         if follow:
-            showing.follow(source, game, connection, store, selection)
+            showing.follow(source, game, selection)
         else:
-            showing.show(source, game, connection, store, selection)
+            showing.show(source, game, selection)
 
 
-@flags_of(ConnectionSettings)
-def view(
-    source: Source = None,
-    game: GameId = None,
-    *,
-    first: Annotated[
-        int | None,
-        typer.Option("--from", min=1, metavar="N", help="The decision to begin at.  [default: the end]"),
-    ] = None,
-    seat: Annotated[
-        str | None,
-        typer.Option(metavar="BOT", help="The bot, or the seat's number, that is shown first."),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The HTML file to write; no browser is opened."),
-    ] = None,
-    no_open: Annotated[
-        bool, typer.Option("--no-open", help="Print the address of the page, without opening a browser.")
-    ] = False,
-    store: StoreOption = None,
-    **flags: object,
-) -> None:
-    """Show a finished game in a browser.
-
-    The page is one HTML file, which needs no network and holds the record too, so it can be passed on. Unless
-    --output names it, it is written into the folder of the run, else into a temporary one.
-    """
-    from happycity_terminal import view as viewing
-
-    check_output("--output", output)
-    start = viewing.Start(decision=first, seat=seat)
-    viewing.view(
-        source,
-        game,
-        connection_of(flags, store, source),
-        store,
-        start,
-        output=output,
-        opens=not no_open,
-    )
-
-
-@flags_of(ConnectionSettings)
 def ask(
     source: Source = None,
     game: Annotated[
@@ -146,9 +113,7 @@ def ask(
     every: Annotated[
         bool, typer.Option("--all", help="Ask all decisions of the bot, in their order.")
     ] = False,
-    store: StoreOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    **flags: object,
+    as_json: AsJson = False,
 ) -> None:
     """Put recorded decisions to a bot again, without a clock.
 
@@ -158,19 +123,9 @@ def ask(
     """
     from happycity_terminal.ask import ask as ask_bot
 
-    ask_bot(
-        source,
-        game,
-        connection_of(flags, store, source),
-        store,
-        bot=bot,
-        seat=seat,
-        every=every,
-        as_json=as_json,
-    )
+    ask_bot(source, game, bot=bot, seat=seat, every=every, as_json=as_json)
 
 
-@flags_of(ConnectionSettings)
 def play(
     *,
     against: Annotated[
@@ -193,7 +148,8 @@ def play(
         typer.Option(
             min=MIN_PLAYERS,
             max=MAX_PLAYERS,
-            help="Seats at the table.  [default: one for each bot, and yours]",
+            help="Seats at the table, of which the bots fill those that are left.  [default: one for each "
+            "bot, and yours]",
         ),
     ] = None,
     seed: Annotated[
@@ -207,71 +163,48 @@ def play(
     no_open: Annotated[
         bool, typer.Option("--no-open", help="With --web, print the link, without opening a browser.")
     ] = False,
-    **flags: object,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Let only bots play, and print each of their moves as it is made."),
+    ] = False,
+    no_clock: Annotated[
+        bool, typer.Option("--no-clock", help="With --watch, play without clocks, for debugging.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="With --watch, print nothing but the result, as JSON.")
+    ] = False,
+    server: Server = None,
 ) -> None:
-    """Play a game yourself.
+    """Play a game yourself, or watch bots play one.
 
-    A server and the bots are started for the game, which has no clock and is kept in a new folder under
-    runs/; with --server you play against bots that are connected there. Choose moves by number or in words;
-    ? helps, q leaves the game to the others, Ctrl-C ends it. With --web the browser shows the table, and
-    Ctrl-C ends the server.
+    A server and the bots are started for the game, which is kept in a new folder under runs/; with --server
+    you play against bots that are connected there. Choose moves by number or in words; ? helps, q leaves the
+    game to the others, Ctrl-C ends it. Your own game has no clock. With --web the browser shows the table,
+    and Ctrl-C ends the server. With --watch the same seed deals the same game again, so a change of a bot can
+    be tried on it.
     """
+    opponents = against if against is not None else "" if commands else DEFAULT_OPPONENTS
+    if (no_clock or as_json) and not watch:
+        raise ConfigError("--no-clock, --json: they have no effect without --watch")
+    chosen_seed = secrets.randbits(53) if seed is None else seed
+    if watch:
+        if web:
+            raise ConfigError("--web: has no effect with --watch; look at the game with: happycity show")
+        from happycity_terminal.match import MatchPlan, play_match, table_of
+
+        lineup = table_of(bot_entries(opponents, commands or (), (), flag="--against"), seats)
+        play_match(MatchPlan(lineup=lineup, mode=mode, seed=chosen_seed, no_clock=no_clock), as_json=as_json)
+        return
     # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     from happycity_terminal.play import GamePlan, play_game
 
-    opponents = against if against is not None else "" if commands else DEFAULT_OPPONENTS
     plan = GamePlan(
-        name=name,
-        against=opponents,
-        commands=commands or (),
-        mode=mode,
-        seats=seats,
-        seed=secrets.randbits(53) if seed is None else seed,
+        name=name, against=opponents, commands=commands or (), mode=mode, seats=seats, seed=chosen_seed
     )
     if web:
         from happycity_terminal.browser import play_in_browser
 
-        play_in_browser(plan, connection_of(flags), is_seeded=seed is not None, opens=not no_open)
+        play_in_browser(plan, server, is_seeded=seed is not None, opens=not no_open)
     else:
-        play_game(plan, connection_of(flags))
-
-
-def match(
-    *,
-    bots: Annotated[str, typer.Option(metavar="BOT,...", help=BOTS_HELP)] = DEFAULT_OPPONENTS,
-    commands: Commands = None,
-    seats: Annotated[
-        int | None,
-        typer.Option(
-            min=MIN_PLAYERS,
-            max=MAX_PLAYERS,
-            help="Seats at the table, of which the reference bots fill those that are left.  "
-            "[default: one for each bot]",
-        ),
-    ] = None,
-    mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=MAX_SEED, help="Chooses the deal and the seats.  [default: random]"),
-    ] = None,
-    no_clock: Annotated[bool, typer.Option("--no-clock", help="Play without clocks, for debugging.")] = False,
-    watch: Annotated[
-        bool,
-        typer.Option(
-            "--watch", help="Print each move as it is made; in a terminal, step through them afterwards."
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-) -> None:
-    """Play one game between bots.
-
-    The same seed deals the same cards, so a change can be tried again on the same deal. The game is a run of
-    its own in a new folder under runs/, which other commands take. Ctrl-C stops it.
-    """
-    from happycity_terminal.match import MatchPlan, play_match, table_of
-
-    lineup = table_of(bot_entries(bots, commands or (), ()), seats)
-    chosen = secrets.randbits(53) if seed is None else seed
-    plan = MatchPlan(lineup=lineup, mode=mode, seed=chosen, no_clock=no_clock)
-    play_match(plan, watch=watch, as_json=as_json)
+        play_game(plan, server)

@@ -1,4 +1,4 @@
-"""What `happycity match` does: play one game between bots, and show its moves and its result."""
+"""What `happycity play --watch` does: play one game between bots, and show its moves and its result."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from happycity.runtime import event_loop
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
 from happycity_terminal.screen import is_terminal, text_width, write
-from happycity_tournament.arena.connection import ServerError, connect
-from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
-from happycity_tournament.arena.session import play_new
-from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.client.connection import ServerError, connect
+from happycity_tournament.client.run_folder import OwnServer, RemoteServer, new_folder, own_store
+from happycity_tournament.client.session import play_new
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
-from happycity_tournament.running.digest import digests
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.lineup import BotEntry, Lineup
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.standings.digest import digests
 from happycity_tournament.storage import Store
 
 _CONNECT_SECONDS = 30.0
@@ -67,12 +67,14 @@ def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
     bots = list(entries)
     wanted = len(bots) if seats is None else seats
     if not MIN_PLAYERS <= wanted <= MAX_PLAYERS:
-        raise ConfigError(f"--bots, --bot: a table takes {MIN_PLAYERS} to {MAX_PLAYERS} bots, not {wanted}")
+        raise ConfigError(
+            f"--against, --bot: a table takes {MIN_PLAYERS} to {MAX_PLAYERS} bots, not {wanted}"
+        )
     if len(bots) > wanted:
         raise ConfigError(f"--seats: {len(bots)} bots don't fit at a table of {wanted}")
     reference = [entry for entry in entries if entry.builtin is not None]
     if len(bots) < wanted and not reference:
-        raise ConfigError(f"--seats: there is no reference bot to fill the table of {wanted}; add --bots")
+        raise ConfigError(f"--seats: there is no reference bot to fill the table of {wanted}; add --against")
     taken = {entry.name for entry in bots}
     for number in range(wanted - len(bots)):
         again = reference[number % len(reference)]
@@ -84,11 +86,11 @@ def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
     return lineup
 
 
-def play_match(plan: MatchPlan, *, watch: bool, as_json: bool) -> None:
-    """Play the game in a new run's folder; exit with 130 if it is broken off."""
+def play_match(plan: MatchPlan, *, as_json: bool) -> None:
+    """Play the game in a new run's folder; exit with 130 if it is aborted."""
     config, folder = plan.config, new_folder()
     typer.echo(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it", err=True)
-    game = _Game(plan.lineup, folder, watch=watch and not as_json)
+    game = _Game(plan.lineup, folder, watch=not as_json)
     try:
         last = event_loop.run(game.play(config))
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -98,23 +100,22 @@ def play_match(plan: MatchPlan, *, watch: bool, as_json: bool) -> None:
             folder.rmdir()
         raise
     if last is None or last.state is not TournamentState.FINISHED:
-        typer.echo("the game was broken off", err=True)
+        typer.echo("the game was aborted", err=True)
         raise typer.Exit(event_loop.EXIT_STOPPED)
     playback = _stored(folder)
     if as_json:
         write_json({"run": str(folder), "seed": plan.seed, **end_json(playback)})
         return
-    if game.watches:
-        game.printer.print_answers(playback)
+    game.printer.print_answers(playback)
     write(result_lines(playback, text_width()))
-    for line in digests(last, folder):
+    for line in digests(last.standings, last.disqualified, folder):
         typer.echo(line)
     programs = {name for name, _ in plan.lineup.commands}
     for bot, seat in zip(playback.bots, playback.results, strict=True):
         if seat.forfeited and bot in programs:
             typer.echo(f"ask {bot} again with: happycity ask {folder} --seat {bot}")
     typer.echo(f"look at it with: happycity show {folder}")
-    if watch and is_terminal():
+    if is_terminal():
         from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
 
         event_loop.run(Viewer(playback).run())

@@ -30,13 +30,13 @@ from happycity_client import Settings, play
 from happycity_terminal.keyboard import keyboard
 from happycity_terminal.person import Dialogue, LeaveError, Person
 from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, text_width, write
-from happycity_tournament.arena.connection import Connection, ServerError, connect
-from happycity_tournament.arena.run_folder import STORE_FILE, new_folder, own_store
-from happycity_tournament.arena.session import open_arena
-from happycity_tournament.bots.lineup import Lineup, bot_entries
-from happycity_tournament.bots.processes import Process, ProcessError
-from happycity_tournament.cli.settings import ConnectionSettings
-from happycity_tournament.running.snapshot import Snapshot
+from happycity_tournament.cli.places import server_at
+from happycity_tournament.client.connection import Connection, ServerError, connect
+from happycity_tournament.client.processes import Process, ProcessError
+from happycity_tournament.client.run_folder import STORE_FILE, RemoteServer, new_folder, own_store
+from happycity_tournament.client.session import open_arena
+from happycity_tournament.lineup import Lineup, bot_entries
+from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
 _UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)
@@ -70,15 +70,11 @@ class GamePlan:
         return bots
 
 
-def play_game(plan: GamePlan, connection: ConnectionSettings) -> None:
+def play_game(plan: GamePlan, server: str | None) -> None:
     """Let a person play one game; exit with 130 if it is left before its end."""
     check_bot_name(plan.name)
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.ERROR)  # a dialogue is no log
-    game = (
-        _play_alone(plan)
-        if connection.server is None
-        else _play_on(connection.server, connection.access, plan)
-    )
+    game = _play_alone(plan) if server is None else _play_on(server_at(server), plan)
     try:
         event_loop.run_until_stopped(game)
     except (asyncio.CancelledError, LeaveError):
@@ -107,7 +103,7 @@ async def _play_alone(plan: GamePlan) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-async def _play_on(address: str, access: Access, plan: GamePlan) -> None:
+async def _play_on(server: RemoteServer, plan: GamePlan) -> None:
     """Play on a server that runs already, against bots that are connected there."""
     if plan.commands:
         raise ConfigError(
@@ -115,10 +111,10 @@ async def _play_on(address: str, access: Access, plan: GamePlan) -> None:
         )
     opponents = [name for name in map(str.strip, plan.against.split(",")) if name]
     table = plan.table(opponents)
-    async with connect(address, access) as connection:
-        seat = _Seat(connection, Settings(name=plan.name, server=address, games=1, access=access), ())
-        match_id = await seat.play(plan, table)
-    typer.echo(f"look at the game again with: happycity show {match_id} --server {address}")
+    settings = Settings(name=plan.name, server=server.address, games=1, access=server.access)
+    async with connect(server.address, server.access) as connection:
+        match_id = await _Seat(connection, settings, ()).play(plan, table)
+    typer.echo(f"look at the game again with: happycity show {server.url} {match_id}")
 
 
 @dataclass(frozen=True, slots=True)

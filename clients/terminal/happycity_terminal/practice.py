@@ -16,15 +16,14 @@ from happycity import ConfigError, Mode
 from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
-from happycity.runtime.transport import Access
 from happycity.text.words import plural
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
-from happycity_tournament.arena.connection import connect
-from happycity_tournament.arena.run_folder import new_folder
-from happycity_tournament.bots.lineup import Lineup
-from happycity_tournament.bots.processes import Process, ProcessError, start_command
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.client.connection import connect
+from happycity_tournament.client.processes import Process, ProcessError, start_command
+from happycity_tournament.client.run_folder import RemoteServer, new_folder
+from happycity_tournament.lineup import Lineup
 
 _HEAD = f"{'game':>8} {'deal':>11} {'seat':>5} {'place':>6} {'points':>7}  others"
 
@@ -33,8 +32,7 @@ _HEAD = f"{'game':>8} {'deal':>11} {'seat':>5} {'place':>6} {'points':>7}  other
 class PracticePlan:
     """What is to be practised, and where."""
 
-    server: str
-    access: Access
+    server: RemoteServer
     """With the bot's token."""
     lineup: Lineup
     """The bot, and how it is started if it is."""
@@ -84,14 +82,14 @@ class _Results:
         return [
             f"{len(self.games)} of {plural(self.plan.games, 'game')} of {self.plan.bot}: mean place "
             f"{place:.2f} of {seats}, {own:.2f} points a game{others}",
-            f"the worst one: happycity show {self.worst().match_id} --server {self.plan.server}",
+            f"the worst one: happycity show {self.plan.server.url} {self.worst().match_id}",
         ]
 
     def json(self) -> Json:
         """Return the results for programs; means are null without a game."""
         place, points = self.means() if self.games else (None, {})
         return {
-            "server": self.plan.server,
+            "server": self.plan.server.address,
             "bot": self.plan.bot,
             "against": list(self.plan.against),
             "mode": self.plan.mode.value,
@@ -139,10 +137,10 @@ async def _play(plan: PracticePlan, results: _Results, *, out: Console | None, p
     """Play all games, and show each when it is over."""
     await _check_opponents(plan)
     against = ", ".join(plan.against)
-    hint = f"{plural(plan.games, 'practice game')} of {plan.bot} against {against} on {plan.server}"
+    hint = f"{plural(plan.games, 'practice game')} of {plan.bot} against {against} on {plan.server.address}"
     matches = PracticeMatches(
-        server=plan.server,
-        access=plan.access,
+        server=plan.server.address,
+        access=plan.server.access,
         bot=plan.bot,
         against=plan.against,
         mode=plan.mode,
@@ -182,14 +180,16 @@ async def _next(
 
 async def _check_opponents(plan: PracticePlan) -> None:
     """Refuse opponents that aren't there, before a program is started."""
-    async with connect(plan.server, plan.access) as connection:
+    async with connect(plan.server.address, plan.server.access) as connection:
         house = [bot.name for bot in await connection.bots(house=True)]
     if plan.bot in house:
         raise ConfigError(f"--bot, --join: {plan.bot!r} is itself a bot of the house; name one of your own")
     for name in plan.against:
         if name not in (*house, plan.bot):
             hint = suggestion(name[:80], house) if house else "the server has none (happycity serve --house)"
-            raise ConfigError(f"--against: {name[:80]!r} is no bot of the house at {plan.server}; {hint}")
+            raise ConfigError(
+                f"--against: {name[:80]!r} is no bot of the house at {plan.server.address}; {hint}"
+            )
 
 
 @asynccontextmanager
@@ -199,12 +199,12 @@ async def _program(plan: PracticePlan) -> AsyncIterator[Process | None]:
     if plan.bot not in commands:
         yield None
         return
-    access = plan.access
+    access = plan.server.access
     program = start_command(
         plan.bot,
         commands[plan.bot],
         tokens={plan.bot: access.token} if access.token else {},
-        environment={"HAPPYCITY_SERVER": plan.server, **access.environment},
+        environment={"HAPPYCITY_SERVER": plan.server.address, **access.environment},
         folder=new_folder(),
         directory=Path.cwd(),
     )

@@ -10,26 +10,47 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError, Mode
-from happycity.runtime.settings import flags_of
+from happycity.runtime.commands import Server
 from happycity.runtime.transport import DEFAULT_ADDRESS
-from happycity_tournament.arena.run_folder import RemoteServer
-from happycity_tournament.cli.options import AsJson, connection_of
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.cli.options import AsJson
 
 
-@flags_of(ConnectionSettings)
-def bots(*, as_json: AsJson = False, **flags: object) -> None:
-    """List the bots that are connected to a server.
+def status(
+    address: Annotated[
+        str,
+        typer.Argument(
+            metavar="ADDRESS",
+            help="The server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS.",
+            envvar="HAPPYCITY_SERVER",
+        ),
+    ] = DEFAULT_ADDRESS,
+    *,
+    health: Annotated[
+        bool, typer.Option("--health", help="Ask only whether it serves, which needs no token.")
+    ] = False,
+    service: Annotated[
+        str,
+        typer.Option(help="Ask for one service by its full name, such as happycity.v1.PlayService."),
+    ] = "",
+    server_name: Annotated[
+        str,
+        typer.Option(
+            envvar="HAPPYCITY_SERVER_NAME",
+            help="Name in the server's certificate, if it is not that of the address.",
+        ),
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say whether a server serves, and list its bots.
 
-    The list has since when they are, in how many games, and who made them. Without --server, the address is
-    that of HAPPYCITY_SERVER or the default one.
+    The list has since when they are, in how many games, and who made them. The exit status is 1 if the server
+    doesn't serve.
     """
-    from happycity_terminal.bots import list_bots
+    from happycity_terminal.status import show_status
 
-    list_bots(server_named(connection_of(flags)), as_json=as_json)
+    show_status(address, health=health, service=service, server_name=server_name, as_json=as_json)
 
 
-@flags_of(ConnectionSettings)
 def practice(
     *,
     bot: Annotated[
@@ -58,16 +79,16 @@ def practice(
         ),
     ] = None,
     as_json: AsJson = False,
-    **flags: object,
+    server: Server = None,
 ) -> None:
     """Let a bot play unrated games against a server's own bots.
 
-    It may also play against itself. Each deal is played in every rotation of the seats. `happycity bots`
-    lists the bots of the house. The token is the bot's. Without --server, the address is that of
-    HAPPYCITY_SERVER or the default one. Ctrl-C stops it.
+    It may also play against itself. Each deal is played in every rotation of the seats. `happycity status`
+    lists the bots of the house. The token, in HAPPYCITY_TOKEN, is the bot's. Ctrl-C stops it.
     """
     from happycity_terminal.practice import PracticePlan, practise
-    from happycity_tournament.bots.lineup import Lineup, bot_entries
+    from happycity_tournament.cli.places import server_at
+    from happycity_tournament.lineup import Lineup, bot_entries
 
     if (bot is None) == (join is None):
         raise ConfigError(
@@ -78,10 +99,8 @@ def practice(
     opponents = tuple(filter(None, map(str.strip, against.split(","))))
     if not 1 <= len(opponents) <= 4:
         raise ConfigError(f"--against: {len(opponents)} bots; name 1 to 4, separated by commas")
-    server = server_named(connection_of(flags))
     plan = PracticePlan(
-        server=server.address,
-        access=server.access,
+        server=server_at(server),
         lineup=lineup,
         against=opponents,
         games=games,
@@ -90,9 +109,3 @@ def practice(
         decision_seconds=decision_time,
     )
     sys.exit(practise(plan, as_json=as_json))
-
-
-def server_named(connection: ConnectionSettings) -> RemoteServer:
-    """Return the server that a command is about."""
-    address = connection.server or DEFAULT_ADDRESS
-    return RemoteServer(address=address, access=connection.access)

@@ -21,10 +21,9 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import end_json, frame, result_lines, step_json, title
 from happycity_terminal.screen import is_terminal, text_width, write
-from happycity_tournament.arena.connection import Connection, ServerError, connect
-from happycity_tournament.arena.run_folder import RemoteServer
-from happycity_tournament.cli.locate import find_game, game_arguments, server_of
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.cli.places import find_game, game_arguments, server_playing
+from happycity_tournament.client.connection import Connection, ServerError, connect
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import FinishedGame
 
 
@@ -40,15 +39,9 @@ class Selection:
     """Whether JSON is printed."""
 
 
-def show(
-    source: str | None,
-    game: str | None,
-    connection: ConnectionSettings,
-    store: str | None,
-    selection: Selection,
-) -> None:
+def show(source: str | None, game: str | None, selection: Selection) -> None:
     """Show a finished game."""
-    found, record = find_finished(source, game, connection, store)
+    found, record = find_finished(source, game)
     playback = Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
     seat = seat_of(playback, selection.seat)
     if selection.first > len(playback.steps):
@@ -63,30 +56,20 @@ def show(
     event_loop.run(Viewer(playback, first=selection.first - 1, seat=seat).run())
 
 
-def find_finished(
-    source: str | None, game: str | None, connection: ConnectionSettings, store: str | None
-) -> tuple[FinishedGame, str]:
+def find_finished(source: str | None, game: str | None) -> tuple[FinishedGame, str]:
     """Return a game with its record, as `find_game` does; say how to look at one that is being played."""
     try:
-        return find_game(source, game, connection, store)
+        return find_game(source, game)
     except ServerError as error:
         if error.details.reason != "MATCH_RUNNING":
             raise
         raise HappyCityError(f"{error}; look at a running game with: happycity show --follow") from None
 
 
-def follow(
-    source: str | None,
-    game: str | None,
-    connection: ConnectionSettings,
-    store: str | None,
-    selection: Selection,
-) -> None:
+def follow(source: str | None, game: str | None, selection: Selection) -> None:
     """Show a game from its beginning, then live to its end."""
-    if store is not None:
-        raise ConfigError("--store: a store has no running games; name a server or a run")
     source, match_id = game_arguments(source, game)
-    server = server_of(source, connection)
+    server = server_playing(source)
     try:
         event_loop.run_until_stopped(_follow(server, match_id, selection))
     except asyncio.CancelledError:

@@ -1,4 +1,4 @@
-"""What `happycity view` does: write a finished game as a page, and open it in a browser."""
+"""What `happycity show --browser` does: write a finished game as a page, and open it in a browser."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from happycity import ConfigError
 from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity_terminal.show import find_finished, seat_of
-from happycity_tournament.arena.run_folder import REPLAYS_FOLDER
-from happycity_tournament.cli.locate import game_arguments, run_of
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.cli.places import find_run, game_arguments
+from happycity_tournament.client.run_folder import REPLAYS_FOLDER
 from happycity_tournament.storage.sources import named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
@@ -35,18 +34,9 @@ class Start:
     """The bot, or the number of the seat from 1, that is shown first."""
 
 
-def view(
-    source: str | None,
-    game: str | None,
-    connection: ConnectionSettings,
-    store: str | None,
-    start: Start,
-    *,
-    output: Path | None,
-    opens: bool,
-) -> None:
-    """Write the page of a finished game, and open it, or print its address."""
-    found, record = find_finished(source, game, connection, store)
+def view(source: str | None, game: str | None, start: Start, *, output: Path | None) -> None:
+    """Write the page of a finished game to a file; without one open it, or print its address."""
+    found, record = find_finished(source, game)
     playback = Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
     decisions = len(playback.steps) - 1
     if start.decision is not None and start.decision > decisions:
@@ -61,19 +51,19 @@ def view(
         output.write_text(page, encoding="utf-8")
         typer.echo(f"{output}: {len(page.encode()) / 1e6:.1f} MB", err=True)
         return
-    folder = _folder(source, game, connection, store)
+    folder = _folder(source, game)
     path = folder / replay_name(found.match_id)
     path.write_text(page, encoding="utf-8")
     address = path.resolve().as_uri()
-    if not opens or not _has_display() or not webbrowser.open(address):
+    if not _has_display() or not webbrowser.open(address):
         typer.echo(address)
     else:
         typer.echo(f"opened in the browser: {address}", err=True)
 
 
-def _folder(source: str | None, game: str | None, connection: ConnectionSettings, store: str | None) -> Path:
+def _folder(source: str | None, game: str | None) -> Path:
     """Return where a page is written: beside its run, as some browsers may read no temporary folder."""
-    run = run_of(game_arguments(source, game)[0], connection, store)
+    run = find_run(game_arguments(source, game)[0])
     if run is None or not os.access(run.folder, os.W_OK):
         return Path(tempfile.mkdtemp(prefix="happycity-"))
     folder = run.folder / REPLAYS_FOLDER

@@ -31,7 +31,7 @@ class GroupedCommand(TyperCommand):
     """A command whose help lists the options by their groups, those without one under "Options"."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments, then options, group by group in the order of their first options."""
+        """Write arguments, then options, group by group in the order of their first options, others last."""
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
@@ -40,6 +40,7 @@ class GroupedCommand(TyperCommand):
                     "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
                 )
                 groups.setdefault(group, []).append(record)
+        groups["Options"] = groups.pop("Options", [])  # what every command has comes last
         for group, records in groups.items():
             if records:
                 with formatter.section(group):

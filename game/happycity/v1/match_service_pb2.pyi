@@ -41,6 +41,7 @@ class Match(_message.Message):
     TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
     PRACTICE_FIELD_NUMBER: _builtins.int
     LADDER_DEAL_ID_FIELD_NUMBER: _builtins.int
+    DEAL_FIELD_NUMBER: _builtins.int
     match_id: _builtins.int
     """Identifies the match on its server."""
     state: _match_pb2.MatchState.ValueType
@@ -79,6 +80,10 @@ class Match(_message.Message):
     def finish_time(self) -> _timestamp_pb2.Timestamp:
         """When its game ended; absent until then."""
 
+    @_builtins.property
+    def deal(self) -> Global___ScheduledDeal:
+        """The deal of a finished match of a tournament; absent as long as the tournament's deals are in play."""
+
     def __init__(
         self,
         *,
@@ -95,10 +100,11 @@ class Match(_message.Message):
         tournament_id: _builtins.int | None = ...,
         practice: _builtins.bool = ...,
         ladder_deal_id: _builtins.int | None = ...,
+        deal: Global___ScheduledDeal | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "config", b"config", "create_time", b"create_time", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "result", b"result", "start_time", b"start_time", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "config", b"config", "create_time", b"create_time", "deal", b"deal", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "result", b"result", "start_time", b"start_time", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "bots", b"bots", "config", b"config", "create_time", b"create_time", "decisions", b"decisions", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "bots", b"bots", "config", b"config", "create_time", b"create_time", "deal", b"deal", "decisions", b"decisions", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__ladder_deal_id: _TypeAlias = _typing.Literal["ladder_deal_id"]  # noqa: Y015
     _WhichOneofArgType__ladder_deal_id: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id"]  # noqa: Y015
@@ -114,6 +120,40 @@ class Match(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType_end) -> _WhichOneofReturnType_end | None: ...
 
 Global___Match: _TypeAlias = Match  # noqa: Y015
+
+@_typing.final
+class ScheduledDeal(_message.Message):
+    """A deal of a tournament. Matches with the same seed have the same cards."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEED_FIELD_NUMBER: _builtins.int
+    ROUND_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    ROTATION_FIELD_NUMBER: _builtins.int
+    seed: _builtins.int
+    """The seed of the deal."""
+    round: _builtins.int
+    """The round, from 1."""
+    table: _builtins.int
+    """The table within the round, from 0."""
+    rotation: _builtins.int
+    """Which of the orders of seats, in which the deal is played, the match has, from 0."""
+    def __init__(
+        self,
+        *,
+        seed: _builtins.int = ...,
+        round: _builtins.int = ...,
+        table: _builtins.int = ...,
+        rotation: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rotation", b"rotation", "round", b"round", "seed", b"seed", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ScheduledDeal: _TypeAlias = ScheduledDeal  # noqa: Y015
 
 @_typing.final
 class CreateMatchRequest(_message.Message):

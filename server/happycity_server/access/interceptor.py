@@ -20,7 +20,7 @@ from happycity_server.access.limits import ConcurrencyLimits
 from happycity_server.access.roles import LONG_CALLS
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
-from happycity_tournament.running.roster import RosterError
+from happycity_tournament.play.progress import TournamentFinishedError
 from happycity_tournament.storage import StoreError
 
 REQUEST_SECONDS = 10.0
@@ -147,14 +147,14 @@ _log = structlog.get_logger()
 def api_error_of(error: Exception) -> ApiError | None:
     """Return an error as the caller gets it, None for a failure of the server; log what it hides."""
     match error:
+        case TournamentFinishedError():
+            return ApiError(Reason.ROSTER_CLOSED, str(error))
         case ApiError():
             return error
         case ConfigError() | DealError() | InvalidMoveError() | IllegalMoveError():
             return ApiError(Reason.INVALID_FIELD, str(error))
         case DecodeError():  # in a stream of gRPC's own services
             return ApiError(Reason.INVALID_FIELD, "the message is not one of this method")
-        case RosterError():
-            return ApiError(Reason.ROSTER_CLOSED, str(error))
         case StoreError():
             _log.error("store_unavailable", error=str(error))
             # The text names the database, which concerns only the operator.

@@ -40,8 +40,7 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "StopTournament": _ORGANISERS,
         "ResumeTournament": _ORGANISERS,
         "DeleteTournament": _ORGANISERS,
-        "AddBots": _ORGANISERS,
-        "WithdrawBot": _ORGANISERS,
+        "DisqualifyBot": _ORGANISERS,
         "WatchTournament": _READERS,
         "GetStandings": _READERS,  # WATCHERS for the final ratings of one that runs
     },

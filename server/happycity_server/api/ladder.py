@@ -18,13 +18,7 @@ from happycity.wire.match import (
     time_control_message,
 )
 from happycity.wire.messages import config_message
-from happycity_server.access.roles import check_name, request_key
-from happycity_server.api.paging import ListQuery, page_token
-from happycity_server.errors import ApiError, Reason, within
-from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
-from happycity_tournament.games import FinishedGame
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import (
+from happycity_ladder.entries import (
     Challenge,
     ChallengeState,
     Deal,
@@ -34,8 +28,14 @@ from happycity_tournament.ladder.entries import (
     Season,
     Version,
 )
-from happycity_tournament.ladder.leaderboard import Line, Z, is_provisional
-from happycity_tournament.running.codec import timestamp
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.leaderboard import Line, Z, is_provisional
+from happycity_server.access.roles import check_name, request_key
+from happycity_server.api.paging import ListQuery, page_token
+from happycity_server.errors import ApiError, Reason, within
+from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
     from happycity_server.ladder.reader import LadderReader

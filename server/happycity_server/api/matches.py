@@ -26,6 +26,10 @@ from happycity.wire.match import (
     void_reason_number,
 )
 from happycity.wire.messages import config_message
+from happycity_ladder.archives import archive_of, archived_record
+from happycity_ladder.entries import Deal as LadderDeal
+from happycity_ladder.entries import DealState
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import WATCHERS, principal, request_key, require
 from happycity_server.api.paging import ListQuery
 from happycity_server.broadcast import Broadcast
@@ -36,13 +40,9 @@ from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
-from happycity_tournament.ladder.entries import Deal as LadderDeal
-from happycity_tournament.ladder.entries import DealState
-from happycity_tournament.running.codec import timestamp
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
-from happycity_tournament.storage.archives import archive_of, archived_record
-from happycity_tournament.storage.ladder import LadderStore
+from happycity_tournament.wire import timestamp
 
 REMEMBERED_REQUESTS = 10_000
 """Requests that made a match and are remembered, so that a repeated one doesn't make another."""
@@ -119,8 +119,7 @@ class MatchService(MatchServiceServicer):
         if filters.get("state") in (None, match_pb2.MATCH_STATE_FINISHED):
             filters = {name: value for name, value in filters.items() if name != "state"}
             stored = await self._store.read(self._store.store.games, query.limit, before, **filters)
-            deals = await self._ladder_deals(stored)
-            by_id.update((game.match_id, _finished_match(game, deals)) for game in stored)
+            by_id.update((finished.match_id, finished) for finished in await self._finished(stored))
         matches, token = query.cut(by_id)
         return pb.ListMatchesResponse(matches=matches, next_page_token=token)
 
@@ -146,7 +145,7 @@ class MatchService(MatchServiceServicer):
         if not self._watches.keeps(match_id):
             self._charge(REPLAY_CALLS)
         watched = await self._watches.finished(game, partial(self._record, match_id))
-        return _finished_match(game, {} if deal_id is None else {match_id: deal_id}), watched
+        return _finished_match(game, deal_id, revealed=True), watched
 
     async def GetMatchRecord(self, request: pb.GetMatchRecordRequest, context: object) -> pb.MatchRecord:
         """Return the record of a stored match."""
@@ -183,12 +182,25 @@ class MatchService(MatchServiceServicer):
         game = await self._store.read(self._store.store.game, match_id)
         if game is None:
             return None
-        return _finished_match(game, await self._ladder_deals([game]))
+        (finished,) = await self._finished([game])
+        return finished
 
-    async def _ladder_deals(self, games: Sequence[FinishedGame]) -> dict[int, int]:
-        """Return the deals of those games that belong to the ladder, by match id."""
+    async def _finished(self, games: Sequence[FinishedGame]) -> list[pb.Match]:
+        """Write stored matches, with their deals where these are no longer in play."""
         single = [game.match_id for game in games if game.tournament_id is None]
-        return await self._store.read(self._ladder.deals_of_games, single) if single else {}
+        deals = await self._store.read(self._ladder.deals_of_games, single) if single else {}
+        revealed = await self._store.read(self._revealed_tournaments, games)
+        return [
+            _finished_match(game, deals.get(game.match_id), revealed=game.tournament_id in revealed)
+            for game in games
+        ]
+
+    def _revealed_tournaments(self, games: Sequence[FinishedGame]) -> set[int]:
+        """Return the tournaments of some games whose deals are out of play."""
+        store = self._store.store
+        numbers = {game.tournament_id for game in games if game.tournament_id is not None}
+        states = {number: store.tournament_state(number) for number in numbers}
+        return {number for number, state in states.items() if state is not None and state.revealed}
 
     async def _revealed(self, match_id: int) -> tuple[FinishedGame, int | None]:
         """Return a finished match whose deal is no longer in play, and its deal in the ladder."""
@@ -320,8 +332,12 @@ def _open_match(match: OpenMatch) -> pb.Match:
     return message
 
 
-def _finished_match(game: FinishedGame, ladder_deals: Mapping[int, int]) -> pb.Match:
-    """Write a stored match; `ladder_deals` has the deals of matches of the ladder."""
+def _finished_match(game: FinishedGame, ladder_deal: int | None, *, revealed: bool) -> pb.Match:
+    """Write a stored match; `revealed`: the deals of its tournament are no longer in play."""
+    deal = None
+    if revealed and game.position is not None:
+        number, table, rotation = game.position
+        deal = pb.ScheduledDeal(seed=game.deal_seed, round=number, table=table, rotation=rotation)
     return pb.Match(
         match_id=game.match_id,
         config=config_message(game.config),
@@ -330,7 +346,8 @@ def _finished_match(game: FinishedGame, ladder_deals: Mapping[int, int]) -> pb.M
         result=result_message(game.seats),
         decisions=game.decisions,
         tournament_id=game.tournament_id,
-        ladder_deal_id=ladder_deals.get(game.match_id),
+        ladder_deal_id=ladder_deal,
+        deal=deal,
         practice=game.practice,
         create_time=_timestamp(game.created_at),
         start_time=_timestamp(game.started_at),

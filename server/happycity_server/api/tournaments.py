@@ -13,13 +13,12 @@ from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentS
 from happycity.wire.match import seconds_of
 from happycity_server.access.roles import WATCHERS, principal, request_key, require
 from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
-from happycity_server.errors import ApiError, Reason
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
 from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentWatches
 from happycity_tournament.config import check_bots
-from happycity_tournament.running.codec import sprt_message, standing_message, state_of, tournament_config_of
-from happycity_tournament.running.standings import Standings
+from happycity_tournament.standings.standings import Standings
+from happycity_tournament.wire import sprt_message, standing_message, state_of, tournament_config_of
 
 MAX_INTERVAL_SECONDS = 3600.0
 
@@ -37,9 +36,7 @@ class TournamentService(TournamentServiceServicer):
         key = request_key(request.request_id)
         with _fields_named(_paths(request.config), default="config"):
             check_bots(request.config.bots)  # first, as it is cheap
-            config = tournament_config_of(
-                request.config, request.participations, default_seed=secrets.randbits(53)
-            )
+            config = tournament_config_of(request.config, default_seed=secrets.randbits(53))
             tournament_id = await self._tournaments.create(config, request_key=key)
         return await self._tournaments.message(tournament_id)
 
@@ -82,19 +79,9 @@ class TournamentService(TournamentServiceServicer):
         deleted = await self._tournaments.delete(request.tournament_id)
         return pb.DeleteTournamentResponse(games_deleted=deleted)
 
-    async def AddBots(self, request: pb.AddBotsRequest, context: object) -> pb.Tournament:
-        """Let bots join a tournament."""
-        if not request.bots:
-            raise ApiError(Reason.INVALID_FIELD, "bots: there are none to add")
-        with _fields_named({"bots": "bots"}, default="bots"):
-            check_bots(request.bots)
-            await self._tournaments.add_bots(request.tournament_id, list(request.bots))
-        return await self._tournaments.message(request.tournament_id)
-
-    async def WithdrawBot(self, request: pb.WithdrawBotRequest, context: object) -> pb.Tournament:
-        """Let a bot leave a tournament."""
-        with _fields_named({"bot": "bot", "bots": "bot"}, default="bot"):
-            await self._tournaments.withdraw_bot(request.tournament_id, request.bot)
+    async def DisqualifyBot(self, request: pb.DisqualifyBotRequest, context: object) -> pb.Tournament:
+        """Forfeit a bot's games that are not finished."""
+        await self._tournaments.disqualify(request.tournament_id, request.bot)
         return await self._tournaments.message(request.tournament_id)
 
     async def WatchTournament(
@@ -136,7 +123,7 @@ class TournamentService(TournamentServiceServicer):
             ApiError: there is no such tournament, or it can't be read.
         """
         status = await self._tournaments.status(tournament_id)
-        activity = {entry.bot: entry for entry in self._places.activity(status.config.remaining)}
+        activity = {entry.bot: entry for entry in self._places.activity(status.config.bots)}
         may_watch = bool(WATCHERS & principal().roles)
         return activity, self._watches.incidents(tournament_id) if may_watch else []
 
@@ -152,7 +139,7 @@ class TournamentService(TournamentServiceServicer):
 def _paths(config: pb.TournamentConfig) -> dict[str, str]:
     """Return the path in a request of each field that an error about its tournament may name."""
     chosen = config.WhichOneof("format")
-    paths = {"participations": "participations", "format": f"config.{chosen}" if chosen else "config"}
+    paths = {"format": f"config.{chosen}" if chosen else "config"}
     for part in ("game", "time_control", "failure_policy", *([chosen] if chosen else ())):
         fields = getattr(config, part).DESCRIPTOR.fields_by_name
         paths |= {name: f"config.{part}.{name}" for name in fields}

@@ -12,12 +12,12 @@ import structlog
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
+from happycity_ladder.challenge_store import ChallengeStore
+from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
+from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.errors import ApiError, Reason, within
-from happycity_tournament.ladder.config import Board, LadderConfig, Quotas
-from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
 from happycity_tournament.storage import AsyncStore
-from happycity_tournament.storage.challenges import ChallengeStore
-from happycity_tournament.storage.ladder import LadderStore
 
 MAX_OPEN_CHALLENGES = 1000
 """Challenges of all owners that are open or played at once: on an open server any name may be taken."""

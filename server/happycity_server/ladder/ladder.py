@@ -11,6 +11,9 @@ from typing import Any
 import structlog
 
 from happycity import Ending, VoidReason
+from happycity_ladder.entries import Deal
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
@@ -18,13 +21,10 @@ from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.seasons import Archiving, Seasons
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Deal
-from happycity_tournament.running.runner import MAX_ATTEMPTS
-from happycity_tournament.running.terms import Terms
+from happycity_tournament.play.runner import MAX_ATTEMPTS
+from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage import AsyncStore, StoreError
-from happycity_tournament.storage.ladder import LadderStore
 
 GATHER_SECONDS = 0.1
 """How long changes gather before bots are paired."""

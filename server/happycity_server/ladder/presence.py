@@ -10,14 +10,14 @@ import structlog
 
 from happycity.match import is_person
 from happycity.v1 import play_service_pb2 as play
+from happycity_ladder.entries import Version
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.pairing import Entrant
 from happycity_server.places.places import Places
 from happycity_server.play.match import MatchState
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Version
-from happycity_tournament.ladder.pairing import Entrant
 from happycity_tournament.storage import AsyncStore
-from happycity_tournament.storage.ladder import LadderStore
 
 FORFEITED_IN_A_ROW = 3
 """Deals with a forfeit of a bot, one after the other, after which it pauses, as it spoils others' games."""

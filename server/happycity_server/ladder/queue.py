@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import structlog
 
 from happycity.rules.shuffling import shuffled
+from happycity_ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.pairing import Pairing
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
-from happycity_tournament.ladder.pairing import Pairing
 from happycity_tournament.storage import AsyncStore
-from happycity_tournament.storage.ladder import LadderStore
 
 _log = structlog.get_logger()
 

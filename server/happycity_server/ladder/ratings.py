@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 
 import structlog
 
-from happycity_tournament.ladder.beliefs import Beliefs
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import RatedDeal, Rating, RatingPoint, Season, Version
+from happycity_ladder.beliefs import Beliefs
+from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Season, Version
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.rating_store import RatingStore
 from happycity_tournament.storage import AsyncStore
-from happycity_tournament.storage.ladder import LadderStore
-from happycity_tournament.storage.ladder_ratings import RatingStore
 
 DEALS_AT_ONCE = 500
 """Deals that are read and rated at once."""

@@ -9,11 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from happycity_server.errors import ApiError, Reason
-from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
-from happycity_server.ladder.ladder import Ladder
-from happycity_tournament.games import FinishedGame
-from happycity_tournament.ladder.entries import (
+from happycity_ladder.challenge_store import ChallengeStore
+from happycity_ladder.entries import (
     Deal,
     RatedDeal,
     Rating,
@@ -21,12 +18,15 @@ from happycity_tournament.ladder.entries import (
     Season,
     Version,
 )
-from happycity_tournament.ladder.flags import Flag, find_flags
-from happycity_tournament.ladder.leaderboard import Line, lines_of
+from happycity_ladder.flags import Flag, find_flags
+from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.leaderboard import Line, lines_of
+from happycity_ladder.rating_store import RatingStore
+from happycity_server.errors import ApiError, Reason
+from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
+from happycity_server.ladder.ladder import Ladder
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import PairedGames
-from happycity_tournament.storage.challenges import ChallengeStore
-from happycity_tournament.storage.ladder import LadderStore
-from happycity_tournament.storage.ladder_ratings import RatingStore
 
 LEADERBOARD_SECONDS = 1.0
 """How long a leaderboard is shown before it is made again."""

@@ -9,14 +9,14 @@ from contextlib import suppress
 import structlog
 
 from happycity import ConfigError
+from happycity_ladder.archives import SeasonArchive, seasons_to_archive
+from happycity_ladder.entries import Season
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.leaderboard import Line, leaderboard, stored_lines
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Season
-from happycity_tournament.ladder.leaderboard import Line, leaderboard, stored_lines
 from happycity_tournament.storage import AsyncStore, StoreError
-from happycity_tournament.storage.archives import SeasonArchive, seasons_to_archive
-from happycity_tournament.storage.ladder import LadderStore
 
 CHECK_SECONDS = 600.0
 """How often it is looked whether a season has become old enough to be archived."""

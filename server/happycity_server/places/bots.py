@@ -11,7 +11,7 @@ from happycity.v1.bot_service_pb2 import ConnectedBot
 from happycity.wire.match import bot_info_message, duration_message
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.session import Session
-from happycity_tournament.running.codec import timestamp
+from happycity_tournament.wire import timestamp
 
 WAITING_SECONDS = 1.0
 """Seconds after which watchers get that a decision waits."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from happycity_server.places.protocol import Place
 from happycity_tournament.games import Fixture
-from happycity_tournament.running.terms import Terms
+from happycity_tournament.play.terms import Terms
 
 
 @dataclass(slots=True, eq=False)

@@ -20,7 +20,7 @@ from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, OpenMatch
 from happycity_server.play.session import Session
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
-from happycity_tournament.running.terms import Terms
+from happycity_tournament.play.terms import Terms
 from happycity_tournament.storage import AsyncStore, StoreError
 
 MAX_LOST_WORKERS = 3

@@ -37,8 +37,8 @@ from happycity_server.places.bots import activity_message
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
-from happycity_tournament.running.codec import timestamp
 from happycity_tournament.storage.packing import pack
+from happycity_tournament.wire import timestamp
 
 VERSION = version("happycity")
 CHECK_SECONDS = 1.0

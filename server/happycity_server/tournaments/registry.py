@@ -18,25 +18,26 @@ from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
-from happycity_tournament.running.codec import (
+from happycity_tournament.play.progress import (
+    UNFINISHED,
+    ScheduleChangedError,
+    TournamentStatus,
+    check_disqualification,
+    disqualify_stored,
+    load_status,
+    load_unfinished,
+)
+from happycity_tournament.play.runner import TournamentRun
+from happycity_tournament.play.snapshot import final_ratings
+from happycity_tournament.schedule import Schedule, schedule_of
+from happycity_tournament.storage import AsyncStore, Progress, StoredTournament, StoreError
+from happycity_tournament.wire import (
     progress_message,
     ratings_message,
     state_of,
     stored_tournament_message,
     tournament_message,
 )
-from happycity_tournament.running.final import final_ratings
-from happycity_tournament.running.progress import (
-    UNFINISHED,
-    ScheduleChangedError,
-    TournamentStatus,
-    load_status,
-    load_unfinished,
-)
-from happycity_tournament.running.roster import Change, RosterError, change_roster, changed, joining, leaving
-from happycity_tournament.running.runner import TournamentRun
-from happycity_tournament.schedule import Schedule, schedule_of
-from happycity_tournament.storage import AsyncStore, Progress, StoredTournament, StoreError
 
 KEPT_PROGRESS = 1000
 """Maximum number of resting tournaments whose progress is kept in memory."""
@@ -70,7 +71,7 @@ class Tournaments:
         self._runs: dict[int, _Run] = {}
         self._creating = asyncio.Lock()
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        """By tournament: held while it is resumed, deleted or gets other bots."""
+        """By tournament: held while it is resumed or deleted, or one of its bots disqualified."""
         self._calls: set[asyncio.Task[Any]] = set()
         """Calls that are completed even if their callers leave."""
         self._unstored_profiles: dict[int, dict[str, BotProfile]] = {}
@@ -164,7 +165,7 @@ class Tournaments:
     async def stop(self, tournament_id: int) -> None:
         """Start no more games in a tournament until it is resumed; one that is over stays as it is."""
         playing = self._runs.get(tournament_id)
-        if playing is not None:  # a change of its bots, which waits for its games, is not waited for
+        if playing is not None:  # a call that waits for its games is not waited for
             await playing.run.stop()
             return
         async with self._lock(tournament_id):
@@ -188,74 +189,37 @@ class Tournaments:
             if tournament_id in self._runs:
                 text = f"tournament {tournament_id} is being played; stop it first"
                 raise ApiError(Reason.TOURNAMENT_RUNNING, text)
-            deleted = await self._store.write(self._store.store.delete_tournament, tournament_id)
+            deleted = await self._delete(tournament_id)
             self._resting.pop(tournament_id, None)
             self._progress.pop(tournament_id, None)
         _log.info("tournament_deleted", tournament=tournament_id, games=deleted)
         return deleted
 
-    async def add_bots(self, tournament_id: int, bots: Sequence[str]) -> None:
-        """Let bots take part in a tournament from its next round on.
+    async def _delete(self, tournament_id: int) -> int:
+        """Remove a tournament in parts, between which finished games of others are stored."""
+        store, deleted = self._store.store, 0
+        while some := await self._store.write(store.delete_games, tournament_id):
+            deleted += some
+        await self._store.write(store.delete_tournament, tournament_id)
+        return deleted
 
-        Where games are played, bots that aren't connected are waited for as at the start; games go on
-        meanwhile.
-
-        Raises:
-            ApiError: one of the bots didn't connect.
-            ConfigError: a bot takes part already, or no tournament can be made of so many.
-            RosterError: its bots can't be changed.
-        """
-        config = await self._check_change(tournament_id, joining(bots))
-        run = self._runs[tournament_id].run if tournament_id in self._runs else None
-        if run is not None and run.status.state is TournamentState.RUNNING and not run.ending:
-            missing = await self._places.lobby.arrivals.wait_for(bots, config.time.connect_seconds)
-            if missing:
-                raise ApiError(
-                    Reason.BOTS_MISSING,
-                    f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not connected; "
-                    "connect first, then join",
-                    bots=",".join(missing),
-                )
-        await self._change_roster(tournament_id, joining(bots))
-
-    async def withdraw_bot(self, tournament_id: int, bot: str) -> None:
-        """Let a bot take part in no round of a tournament that hasn't begun; its games so far count.
+    async def disqualify(self, tournament_id: int, bot: str) -> None:
+        """Forfeit a bot's seats in all games of a tournament that are not finished.
 
         Raises:
-            ConfigError: the bot doesn't take part, or those that are left can't fill a table.
-            RosterError: its bots can't be changed.
+            ApiError: the tournament is finished, or the bot doesn't take part.
         """
-        await self._check_change(tournament_id, leaving(bot))
-        await self._change_roster(tournament_id, leaving(bot))
-
-    async def _change_roster(self, tournament_id: int, change: Change) -> None:
-        """Change the roster from the first round that has no game begun when the running games have ended."""
         async with self._lock(tournament_id):
+            stored = await self._stored(tournament_id)
+            check_disqualification(_config(stored), stored.state, bot)
             playing = self._runs.get(tournament_id)
             if playing is not None and not playing.run.status.state.over:
-                await playing.run.change_roster(change)
-                self._note_profiles(playing.run, self._places.profiles())
-            else:
-                if playing is not None:
-                    await asyncio.wait((playing.task,))
-                await self._store.write(change_roster, self._store.store, tournament_id, change)
-        config = TournamentConfig.of((await self._stored(tournament_id)).config)
-        _log.info(
-            "roster_changed",
-            tournament=tournament_id,
-            bots=config.bots,
-            participations=config.json()["participations"],
-        )
-
-    async def _check_change(self, tournament_id: int, change: Change) -> TournamentConfig:
-        """Refuse an impossible change before anything waits for it; return the present configuration."""
-        stored = await self._stored(tournament_id)
-        if stored.state is TournamentState.FINISHED:
-            raise RosterError(f"tournament {tournament_id} is finished")
-        config = _config(stored)
-        played = await self._store.read(self._store.store.last_round, tournament_id)
-        await asyncio.to_thread(changed, config, change, first_round=played + 1)
-        return config
+                await playing.run.disqualify(bot)
+                return
+            if playing is not None:
+                await asyncio.wait((playing.task,))
+            await self._store.write(disqualify_stored, self._store.store, tournament_id, bot)
+            self._resting.pop(tournament_id, None)
 
     async def _load(self, tournament_id: int) -> TournamentRun:
         """Return a run that plays the missing games of a stored tournament."""
@@ -416,8 +380,7 @@ class Tournaments:
         async with self._rating:  # one at a time, as each takes a whole core
             key = (status.tournament_id, status.progress.games, len(status.config.bots))
             if self._rated is None or self._rated[0] != key:
-                results = await self._store.load(self._store.store.results, status.tournament_id)
-                ratings = await asyncio.to_thread(final_ratings, status.config, results)
+                ratings = await asyncio.to_thread(final_ratings, status)
                 if ratings is None:
                     self._rated = key, None
                 else:
@@ -425,8 +388,8 @@ class Tournaments:
             return self._rated[1]
 
     def not_connected(self, config: TournamentConfig) -> list[str]:
-        """Return the bots of a tournament that are not connected, without those that were withdrawn."""
-        return self._places.lobby.not_connected(config.remaining)
+        """Return the bots of a tournament that are not connected."""
+        return self._places.lobby.not_connected(config.bots)
 
     def _message(self, status: TournamentStatus) -> pb.Tournament:
         message, progress = messages_of(status, self.not_connected(status.config))

@@ -15,9 +15,9 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.broadcast import Broadcast
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments, messages_of
-from happycity_tournament.running.codec import sprt_message, standing_message
-from happycity_tournament.running.progress import TournamentStatus
-from happycity_tournament.running.standings import Standing
+from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.standings.standings import Standing
+from happycity_tournament.wire import sprt_message, standing_message
 
 MIN_INTERVAL_SECONDS = 0.1
 DEFAULT_INTERVAL_SECONDS = 0.25
@@ -203,7 +203,7 @@ class TournamentWatches:
         parts = self._parts(status)
         standings = await _standings(status) if with_standings else []
         if not status.state.over:
-            watched.value.update(parts, standings, self._places.activity(status.config.remaining))
+            watched.value.update(parts, standings, self._places.activity(status.config.bots))
             watched.publish()
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:

@@ -31,8 +31,7 @@ def outcomes(match_id: int, token: str) -> dict[str, str]:
         stop = pb.StopTournamentRequest(tournament_id=1)
         resume = pb.ResumeTournamentRequest(tournament_id=1)
         delete = pb.DeleteTournamentRequest(tournament_id=1)
-        add = pb.AddBotsRequest(tournament_id=1, bots=["other"])
-        withdraw = pb.WithdrawBotRequest(tournament_id=1, bot="random")
+        disqualify = pb.DisqualifyBotRequest(tournament_id=1, bot="random")
         calls: dict[str, Callable[[], object]] = {
             "play as another": lambda: list(PlayServiceStub(channel).Play(iter([hello]), metadata=metadata)),
             "watch": lambda: list(matches.WatchMatch(watch, metadata=metadata)),
@@ -41,8 +40,7 @@ def outcomes(match_id: int, token: str) -> dict[str, str]:
             "stop": lambda: tournaments.StopTournament(stop, metadata=metadata),
             "resume": lambda: tournaments.ResumeTournament(resume, metadata=metadata),
             "delete": lambda: tournaments.DeleteTournament(delete, metadata=metadata),
-            "add": lambda: tournaments.AddBots(add, metadata=metadata),
-            "withdraw": lambda: tournaments.WithdrawBot(withdraw, metadata=metadata),
+            "disqualify": lambda: tournaments.DisqualifyBot(disqualify, metadata=metadata),
         }
         return {name: reason(call) for name, call in calls.items()}
 

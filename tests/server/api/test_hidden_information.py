@@ -37,7 +37,7 @@ from happycity_server.places.watch import Watches, responses
 from happycity_server.play.match import Match, MatchState
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import is_practice, practice_seed
-from happycity_tournament.running.codec import tournament_config_of
+from happycity_tournament.wire import tournament_config_of
 
 NAMES = ("anna", "ben", "carl", "dora", "emil")
 
@@ -319,7 +319,7 @@ async def test_server_answers_nothing_hidden(
 async def test_practice_shows_no_deal_of_a_tournament(tmp_path: Path) -> None:
     """While a tournament runs, its bots practise, by the numbers of its deals too, and get other cards."""
     message = config("anna", "ben", rounds=4)
-    fixtures = fixtures_of(tournament_config_of(message, (), default_seed=0))
+    fixtures = fixtures_of(tournament_config_of(message, default_seed=0))
     rated = {Deal.shuffle(Config(players=2), seed=fixture.deal_seed).decks for fixture in fixtures}
     async with tournament_arena(tmp_path, "carl") as arena:
         await arena.create(message)

@@ -13,8 +13,8 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1 import bot_pb2
 from happycity.wire.match import bot_info_of
 from happycity_tournament.games import BotProfile
-from happycity_tournament.running.codec import tournament_config_of
 from happycity_tournament.storage import Store
+from happycity_tournament.wire import tournament_config_of
 
 INFO = bot_pb2.BotInfo(author="Anna", version="2", language="Zig", description="counts")
 
@@ -55,7 +55,7 @@ async def test_large_profiles_make_short_pages(tmp_path: Path) -> None:
     bots = [f"bot-{number}" for number in range(500)]
     info = BotInfo(author="語" * 80, version="語" * 80, language="語" * 80, description="語" * 200)
     with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
-        stored = tournament_config_of(config(*bots), (), default_seed=1).json()
+        stored = tournament_config_of(config(*bots), default_seed=1).json()
         ids = [store.create_tournament(stored, games_total=6, created_at=0.0) for _ in range(8)]
         for tournament_id in ids:
             store.set_profiles(tournament_id, {bot: BotProfile(info, "語" * 80) for bot in bots})

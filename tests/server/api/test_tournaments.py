@@ -33,11 +33,11 @@ from happycity_server.play.match import Match
 from happycity_server.play.referee import Action
 from happycity_server.play.session import Session
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.running.codec import tournament_config_of
-from happycity_tournament.running.final import final_ratings
-from happycity_tournament.running.progress import TournamentStatus
-from happycity_tournament.running.runner import TournamentRun
+from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.play.runner import TournamentRun
+from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.wire import tournament_config_of
 
 WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING
 FINISHED, STOPPED = pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED
@@ -245,6 +245,57 @@ async def test_a_bot_that_fails_too_often_is_disqualified(
     assert "disqualified from tournament 1" in caplog.text
 
 
+async def test_the_organiser_disqualifies_a_bot(arena: Arena) -> None:
+    """Its open decisions and later games are forfeited and not rated; what it has played counts."""
+
+    class Sleeper(Bot):
+        """Plays one game, and never answers in the others."""
+
+        match_id = 0
+
+        async def choose(self, decision: Decision) -> Move:
+            type(self).match_id = type(self).match_id or decision.match_id
+            if decision.match_id != self.match_id:
+                await asyncio.Event().wait()
+            return decision.moves[0]
+
+    arena.play("sleeper", Sleeper, games=2)
+    time = {**_fields(PATIENT), "decision_time": duration_message(3600)}
+    number = await arena.create(config("anna", "sleeper", rounds=5, concurrency=2, time_control=time))
+    await arena.watched(number, games=1)
+    unknown = await refusal(arena.disqualify(number, "slepper"))
+    assert (unknown.reason, unknown.fields) == ("INVALID_FIELD", ("bot",))
+    assert "did you mean sleeper?" in unknown.text
+    assert list((await arena.disqualify(number, "sleeper")).progress.disqualified_bots) == ["sleeper"]
+    changes = await arena.watched(number)
+    assert changes.progress.state == pb.TOURNAMENT_STATE_STOPPED  # no game of the others would be rated
+    line = changes.standings["sleeper"]
+    assert (line.games, line.forfeits) == (1, 0)
+    assert line.games_unrated == changes.progress.games_finished - 1 == changes.progress.games_unrated
+
+
+async def test_a_bot_is_disqualified_while_its_tournament_rests(tmp_path: Path) -> None:
+    """That is stored, and holds when the tournament goes on; a finished one stays as it is."""
+    bots = ("anna", "ben", "carl")
+    async with arena_with(tmp_path, *bots) as arena:
+        await arena.played(config(*bots, rounds=1))
+        closed = await refusal(arena.disqualify(1, "carl"))
+        assert (closed.status, closed.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "ROSTER_CLOSED")
+        await arena.create(config(*bots, rounds=200))
+        await arena.watched(2, games=1)
+        await arena.stop(2)
+        played = await arena.watched(2)
+        await arena.disqualify(2, "carl")
+    async with arena_with(tmp_path, *bots[:2]) as arena:
+        await arena.resume(2)
+        changes = await arena.watched(2)
+    assert changes.progress.state == FINISHED
+    assert list(changes.progress.disqualified_bots) == ["carl"]
+    line = changes.standings["carl"]
+    assert line.games == played.standings["carl"].games
+    assert line.games_unrated == changes.progress.games_unrated > 0
+
+
 def _fields(message: Any) -> dict[str, Any]:
     return {field.name: value for field, value in message.ListFields()}
 
@@ -378,8 +429,8 @@ async def test_reads_do_not_wait_for_the_writer(arena: Arena, monkeypatch: pytes
     assert (await arena.watched(second)).progress.games_finished == 2
 
 
-async def test_a_page_of_matches_is_one_query(arena: Arena) -> None:
-    """No record is read for a list, and no row twice."""
+async def test_a_page_of_matches_is_two_queries(arena: Arena) -> None:
+    """No record is read for a list, and no row twice; the tournament's state says whether deals are shown."""
     await arena.played(config("anna", "ben", rounds=30))
     statements: list[str] = []
 
@@ -391,8 +442,9 @@ async def test_a_page_of_matches_is_one_query(arena: Arena) -> None:
         assert len(await arena.games(1)) == 60
     finally:
         event.remove(Engine, "before_cursor_execute", note)
-    (statement,) = (statement for statement in statements if statement != "BEGIN")
-    assert "record" not in statement
+    rows, state = (statement for statement in statements if statement != "BEGIN")
+    assert "record" not in rows
+    assert state.split("FROM")[0].split() == ["SELECT", "tournaments.state"]
 
 
 async def test_lists_have_the_tournaments_of_their_filters(tmp_path: Path) -> None:
@@ -464,9 +516,6 @@ SPRT = {"candidate": "anna", "base": "ben", "elo1": 10.0}
         ({"time_control": {"connect_time": {"seconds": -1}}}, "config.time_control.connect_time"),
         ({"failure_policy": {"fallback": 0}}, "config.failure_policy.fallback"),
         ({"failure_policy": {"disqualify_share": math.nan}}, "config.failure_policy.disqualify_share"),
-        ({"participations": [{"bot": "zoe", "first_round": 2}]}, "participations"),
-        ({"participations": [{"bot": "a b"}]}, "participations"),
-        ({"participations": [{"bot": "anna", "last_round": 1}]}, "config.bots"),
         ({"request_id": "x" * 65}, "request_id"),
     ],
 )
@@ -474,7 +523,7 @@ async def test_a_tournament_that_cannot_be_is_refused(
     arena: Arena, fields: dict[str, Any], wrong: str
 ) -> None:
     """The refusal is one line with the path of the field, and nothing is stored."""
-    outer = {name: fields.pop(name) for name in ("participations", "request_id") if name in fields}
+    outer = {name: fields.pop(name) for name in ("request_id",) if name in fields}
     terms = {"bots": [] if "sprt" in fields else ["anna", "ben"], **fields}
     outcome = await refusal(arena.create(config(*terms.pop("bots"), **terms), **outer))
     assert (outcome.status, outcome.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
@@ -513,8 +562,7 @@ OF_ONE: list[Callable[[int], Any]] = [
     lambda number: pb.StopTournamentRequest(tournament_id=number),
     lambda number: pb.ResumeTournamentRequest(tournament_id=number),
     lambda number: pb.DeleteTournamentRequest(tournament_id=number),
-    lambda number: pb.AddBotsRequest(tournament_id=number, bots=["late"]),
-    lambda number: pb.WithdrawBotRequest(tournament_id=number, bot="anna"),
+    lambda number: pb.DisqualifyBotRequest(tournament_id=number, bot="anna"),
     lambda number: pb.WatchTournamentRequest(tournament_id=number),
     lambda number: pb.GetStandingsRequest(tournament_id=number),
 ]
@@ -643,7 +691,7 @@ async def test_a_tournament_that_cannot_be_read_holds_up_nobody(tmp_path: Path) 
         assert unreadable.progress.state == UNREADABLE
         (remark,) = unreadable.progress.remarks
         assert "can't be read" in remark
-        for refused in (arena.standings(1), arena.resume(1), arena.add(1, "late"), arena.watched(1)):
+        for refused in (arena.standings(1), arena.resume(1), arena.watched(1)):
             outcome = await refusal(refused)
             assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", ("tournament_id",))
         assert [await arena.delete(1), await arena.delete(2)] == [0, 0]

@@ -104,16 +104,10 @@ class Arena:
         request = pb.DeleteTournamentRequest(tournament_id=tournament_id)
         return int((await self.tournaments.DeleteTournament(request)).games_deleted)
 
-    async def add(self, tournament_id: int, *bots: str) -> pb.Tournament:
-        """Let bots join a tournament."""
-        request = pb.AddBotsRequest(tournament_id=tournament_id, bots=bots)
-        tournament: pb.Tournament = await self.tournaments.AddBots(request)
-        return tournament
-
-    async def withdraw(self, tournament_id: int, bot: str) -> pb.Tournament:
-        """Let a bot leave a tournament."""
-        request = pb.WithdrawBotRequest(tournament_id=tournament_id, bot=bot)
-        tournament: pb.Tournament = await self.tournaments.WithdrawBot(request)
+    async def disqualify(self, tournament_id: int, bot: str) -> pb.Tournament:
+        """Take a bot out of a tournament."""
+        request = pb.DisqualifyBotRequest(tournament_id=tournament_id, bot=bot)
+        tournament: pb.Tournament = await self.tournaments.DisqualifyBot(request)
         return tournament
 
     async def standings(self, tournament_id: int, **fields: Any) -> pb.Standings:

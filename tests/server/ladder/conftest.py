@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.tournament.storage.test_ladder import ladder_with_bots
+from tests.ladder.test_ladder_store import ladder_with_bots
 
 from happycity_tournament.storage import AsyncStore, Store
 

@@ -13,12 +13,12 @@ from tests.server.harness import serving
 
 from happycity import BotInfo
 from happycity_client import Bot, Settings, play
+from happycity_ladder.entries import Deal, DealState, Rating
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder.ratings import Ratings
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import Deal, DealState, Rating
 from happycity_tournament.storage import AsyncStore, Store
-from happycity_tournament.storage.ladder import LadderStore
 
 TWO_SEATS = """
 anchor = "greedy"

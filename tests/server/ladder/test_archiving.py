@@ -6,18 +6,19 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from tests.ladder.test_archives import play_season
 from tests.server.api.ladders import FirstMove, LastMove, ladder_server, refusal, until
-from tests.tournament.storage.test_archives import play_season
 
 from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity_ladder import archives
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder import seasons as seasons_module
 from happycity_server.ladder.seasons import Archiving
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.storage import AsyncStore, Store, archives
-from happycity_tournament.storage.ladder import LadderStore
+from happycity_tournament.storage import AsyncStore, Store
 
 FILE = """
 anchor = "rock"

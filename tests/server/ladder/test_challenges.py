@@ -12,6 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from happycity import BotInfo
+from happycity_ladder.challenge_store import ChallengeStore
+from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, NewDeal
+from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.errors import ApiError
 from happycity_server.ladder import challenges
 from happycity_server.ladder.challenges import (
@@ -22,11 +26,7 @@ from happycity_server.ladder.challenges import (
     check_quotas,
 )
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ladder.config import Board, LadderConfig, Quotas
-from happycity_tournament.ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, NewDeal
 from happycity_tournament.storage import AsyncStore, Store
-from happycity_tournament.storage.challenges import ChallengeStore
-from happycity_tournament.storage.ladder import LadderStore
 
 HOUSE = ("planner", "random")
 QUOTAS = Quotas(open_challenges=2, deals_per_challenge=8, deals_per_day=20, challenge_hours=1.0)

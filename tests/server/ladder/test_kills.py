@@ -21,8 +21,8 @@ from tests.server.ladder.ladders import (
     ratings_again,
 )
 
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import DealState
+from happycity_ladder.entries import DealState
+from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.storage import Store
 
 

@@ -30,13 +30,13 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
 from happycity_client import Bot, Decision
+from happycity_ladder.entries import DealState
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.rating_store import RatingStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
-from happycity_tournament.ladder.config import LadderConfig
-from happycity_tournament.ladder.entries import DealState
 from happycity_tournament.storage import Store
-from happycity_tournament.storage.ladder import LadderStore
-from happycity_tournament.storage.ladder_ratings import RatingStore
 
 
 def config_of(folder: Path) -> LadderConfig:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from tests.tournament.storage.test_ladder import profile
+from tests.ladder.test_ladder_store import profile
 
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.presence import (
     FIRST_PAUSE,
     FORFEITED_IN_A_ROW,
@@ -15,9 +17,7 @@ from happycity_server.ladder.presence import (
 )
 from happycity_server.places.places import Places
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ladder.config import LadderConfig
 from happycity_tournament.storage import AsyncStore, StoreError
-from happycity_tournament.storage.ladder import LadderStore
 
 
 class There:

@@ -8,16 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tests.tournament.storage.test_ladder import begun, challenge, play, profile
+from tests.ladder.test_ladder_store import begun, challenge, play, profile
 
+from happycity_ladder.challenge_store import ChallengeStore
+from happycity_ladder.entries import ChallengeState, DealKind, NewDeal, Version
+from happycity_ladder.ladder_config import Board, LadderConfig
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
-from happycity_tournament.ladder.config import Board, LadderConfig
-from happycity_tournament.ladder.entries import ChallengeState, DealKind, NewDeal, Version
 from happycity_tournament.storage import AsyncStore
-from happycity_tournament.storage.challenges import ChallengeStore
-from happycity_tournament.storage.ladder import LadderStore
 
 CONFIG = LadderConfig(boards=(Board(players=2),))
 

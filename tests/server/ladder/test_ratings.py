@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator
 
-from tests.tournament.storage.test_ladder import BOTS, begun, play, profile
+from tests.ladder.test_ladder_store import BOTS, begun, play, profile
 
+from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Version
+from happycity_ladder.ladder_config import Board, LadderConfig
+from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.ratings import Ratings, _History
-from happycity_tournament.ladder.config import Board, LadderConfig
-from happycity_tournament.ladder.entries import RatedDeal, Rating, RatingPoint, Version
 from happycity_tournament.storage import AsyncStore
-from happycity_tournament.storage.ladder import LadderStore
 
 YEAR = 365 * 86400.0
 

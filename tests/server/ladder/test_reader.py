@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
+from happycity_ladder.leaderboard import Line
 from happycity_server.ladder.ladder import Ladder
 from happycity_server.ladder.reader import LEADERBOARD_SECONDS, LadderReader
-from happycity_tournament.ladder.leaderboard import Line
 from happycity_tournament.storage import AsyncStore
 
 

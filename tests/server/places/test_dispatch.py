@@ -13,7 +13,7 @@ from happycity import Config, FailurePolicy, TimeControl
 from happycity_server.places.dispatch import Dispatcher
 from happycity_server.places.protocol import Place
 from happycity_tournament.games import Fixture
-from happycity_tournament.running.terms import Terms
+from happycity_tournament.play.terms import Terms
 
 
 class Somewhere:

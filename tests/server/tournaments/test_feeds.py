@@ -24,7 +24,7 @@ from happycity_server.tournaments.watch import (
     TournamentWatches,
 )
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
-from happycity_tournament.running.progress import TournamentStatus
+from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.schedule import schedule_of
 
 CONFIG = TournamentConfig(bots=BOTS, game=Config(players=4), format=RandomRounds(rounds=30), seed=1)

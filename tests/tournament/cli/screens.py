@@ -8,16 +8,11 @@ from io import StringIO
 from rich.console import Console
 
 from happycity import Config, Ending
-from happycity_tournament.config import Participation, SprtTest, TournamentConfig, TournamentState
-from happycity_tournament.running.snapshot import Snapshot
-from happycity_tournament.running.standings import ForfeitCount, Standing
+from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.standings.standings import ForfeitCount, Standing
 
-CONFIG = TournamentConfig(
-    bots=("ann", "bob", "cem"),
-    game=Config(players=2),
-    seed=5,
-    participations=(Participation(bot="cem", first_round=3, last_round=7),),
-)
+CONFIG = TournamentConfig(bots=("ann", "bob", "cem"), game=Config(players=2), seed=5)
 SPRT = TournamentConfig(
     bots=("new", "old"), game=Config(players=2), format=SprtTest(candidate="new", base="old"), seed=5
 )

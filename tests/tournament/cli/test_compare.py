@@ -94,7 +94,7 @@ def test_tournaments_of_a_server_are_compared_by_their_ids(run: Run, tmp_path: P
     with arena(tmp_path, {"ann": "greedy", "bob": "random"}) as opened:
         opened.play(config)
         opened.play(config)
-        result = compared(run, 1, 2, "--server", opened.address)
+        result = compared(run, *(f"grpc://{opened.address}#{number}" for number in (1, 2)))
     assert {bot["change"] for bot in result["bots"]} == {"same"}
 
 

@@ -13,7 +13,7 @@ from tests.tournament.leagues import League
 from tests.tournament.servers import arena
 
 from happycity import Config, Ending
-from happycity_tournament.arena.run_folder import Run as RunFolder
+from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.report.export import export_games
 from happycity_tournament.storage import Store
@@ -106,27 +106,24 @@ def test_a_record_file_is_listed_from_its_end(run: Run, store: Path, tmp_path: P
 
 @pytest.mark.thorough
 def test_a_server_lists_its_games_page_by_page(run: Run, tmp_path: Path) -> None:
-    """It tells nothing of the deals; all else is as in its store."""
+    """They are as in its store, as the tournament is over."""
     bots = {"ann": "random", "bob": "greedy"}
     config = TournamentConfig(
         bots=tuple(bots), game=Config(players=2), format=RandomRounds(rounds=103), seed=2
     )
     with arena(tmp_path, bots) as opened:
         opened.play(config)
-        every = listed(run, 1, "--server", opened.address, "--limit", 0)
-        assert ids(run, "--server", opened.address, "--limit", 2) == [206, 205]
+        every = listed(run, f"grpc://{opened.address}#1", "--limit", 0)
+        assert ids(run, f"grpc://{opened.address}", "--limit", 2) == [206, 205]
     assert [game["game"] for game in every] == list(range(206, 0, -1))
-    hidden = {"round": None, "table": None, "rotation": None, "deal_seed": None}
-    stored = listed(run, "--store", opened.url, "--limit", 0)
-    for game, kept in zip(every, stored, strict=True):
-        assert {**game, "finished_at": 0} == {**kept, **hidden, "finished_at": 0}
+    assert every == listed(run, opened.url, "--limit", 0)
 
 
 def test_games_are_listed_from_every_database(run: Run, new_url: Callable[[], str]) -> None:
     """Pages follow each other in each kind of database."""
     with Store.create(url := new_url()) as opened:
         League(BOTS, rounds=55, with_records=False).add_to(opened)
-    assert ids(run, "--store", url, "--limit", 0, "--bot", "bob") == list(range(220, 0, -1))
+    assert ids(run, url, "--limit", 0, "--bot", "bob") == list(range(220, 0, -1))
 
 
 # What is shown -------------------------------------------------------------------------------------------
@@ -182,7 +179,10 @@ def test_no_game_is_said_in_words(run: Run, store: Path) -> None:
         (("--bot", "anne"), "--bot: 'anne' plays in no game of STORE; did you mean ann?"),
         (("--lost",), "--lost: name the bot with --bot"),
         (("--worst", 3), "--worst: name the bot with --bot"),
-        (("--tournament", 9), "STORE: has no tournament 9"),
+        (
+            ("--bot", "ann", "--worst", 3, "--limit", 5),
+            "--worst, --limit: both say how many games; give one of them",
+        ),
     ],
 )
 def test_wrong_choices_are_refused(run: Run, store: Path, arguments: tuple[Any, ...], expected: str) -> None:

@@ -1,10 +1,8 @@
-"""`tournament list`, `show`, `stop`, `add`, `withdraw` and `delete`: what they do and print."""
+"""`tournament list`, `show`, `stop`, `disqualify` and `delete`: what they do and print."""
 
 from __future__ import annotations
 
 import json
-from asyncio import CancelledError
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,8 @@ import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.runs import LEAGUE, make_run
 
-from happycity_tournament.arena.run_folder import Run as RunFolder
-from happycity_tournament.bots.lineup import BotEntry
-from happycity_tournament.bots.processes import ProcessError
+from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.storage import Store
 
 BOTS = ", ".join(LEAGUE.bots)
@@ -28,7 +23,7 @@ LISTED = {
     "games",
     "games_total",
     "bots",
-    "participations",
+    "disqualified",
     "created",
     "remarks",
 }
@@ -44,87 +39,46 @@ def json_of(run: Run, *arguments: object) -> Any:
 
 
 @pytest.fixture(params=["folder", "server", "stopped folder", "stopped store"])
-def which(request: pytest.FixtureRequest, run: Run) -> tuple[str, ...]:
-    """Return the arguments for a tournament with five finished games, wherever it is."""
+def address(request: pytest.FixtureRequest, run: Run) -> str:
+    """Return the address of a tournament with five finished games, wherever it is."""
     if "stopped" in request.param:
         opened = make_run("20261122-080000", state=TournamentState.INTERRUPTED, games=5)
-        return (str(opened.folder),) if "folder" in request.param else ("1", "--store", STORE)
-    opened, address = request.getfixturevalue("open_run")
-    return (str(opened.folder),) if request.param == "folder" else ("1", "--server", address)
+        return str(opened.folder) if "folder" in request.param else f"{STORE}#1"
+    opened, server = request.getfixturevalue("open_run")
+    return str(opened.folder) if request.param == "folder" else f"grpc://{server}#1"
 
 
-def test_a_tournament_is_changed_stopped_and_deleted(run: Run, which: tuple[str, ...]) -> None:
-    """Each command does and answers the same, on a server and without one."""
-    added = json_of(run, "add", *which, "--join", "guest")
-    assert set(added) == LISTED
-    assert added["bots"] == [*LEAGUE.bots, "guest"]
-    assert added["participations"] == [{"bot": "guest", "first_round": 3, "last_round": None}]
-    status, output, _ = run("add", *which, "--join", "other", "--join", "third")
-    assert status == 0
-    assert output.splitlines()[1:] == [f"{bot} takes part from round 3 on" for bot in ("other", "third")]
+def test_a_tournament_is_stopped_and_deleted(run: Run, address: str) -> None:
+    """Each command does and answers the same, on a server and without one; one that is named twice too."""
+    disqualified = json_of(run, "disqualify", "bot-3", address)
+    assert (set(disqualified), disqualified["disqualified"]) == (LISTED, ["bot-3"])
+    status, output, errors = run("disqualify", "bot3", address)
+    assert (status, output, errors.count("\n")) == (2, "", 1)
+    assert "bot: 'bot3' doesn't take part; did you mean bot-3?" in errors
 
-    withdrawn = json_of(run, "withdraw", *which[:1], "third", *which[1:])
-    assert {"bot": "third", "first_round": 3, "last_round": 2} in withdrawn["participations"]
-    status, output, _ = run("withdraw", *which[:1], "bot-3", *which[1:])
-    assert (status, output.splitlines()[1:]) == (0, ["bot-3 was withdrawn after round 2"])
-
-    stopped = json_of(run, "stop", *which)
+    stopped = json_of(run, "stop", address)
     assert (set(stopped), stopped["state"], stopped["games"]) == (LISTED, "stopped", 5)
-    status, output, errors = run("stop", *which)
+    status, output, errors = run("stop", address)
     assert (status, output) == (0, "tournament 1: 5 of 12 games, stopped\n")
-    resumed = "1 --server ADDRESS" if "--store" in which else " ".join(which)
-    assert errors.splitlines()[-1] == f"continue with: tournament resume {resumed}"
+    named = address.replace(STORE, f"sqlite:///{STORE}")
+    assert errors.splitlines()[-1] == f"continue with: tournament resume {named}"
 
-    shown = json_of(run, "show", *which)
+    shown = json_of(run, "show", address)
     assert shown["config"]["seed"] == 7
     assert (shown["state"], shown["games"]) == ("stopped", 5)
-    rated = {line["bot"] for line in shown["final"]["ratings"]}
-    assert {line["bot"] for line in shown["standings"]} == rated == {*LEAGUE.bots, "guest", "other", "third"}
-    assert run("delete", *which) == (0, "deleted: tournament 1 with 5 games\n", "")
-    assert run("show", *which)[0] == 2
-
-
-def test_refusals_cost_one_line(run: Run, which: tuple[str, ...]) -> None:
-    """They are the same on a server and without one, and change nothing."""
-    for arguments, problem in {
-        ("add", *which, "--join", "bot-1"): "bots: 'bot-1' takes part already",
-        ("add", *which, "--join", "a", "--join", "a"): "bots: 'a' is named more than once",
-        ("withdraw", *which[:1], "nobody", *which[1:]): "bot: 'nobody' doesn't take part",
-        ("withdraw", *which[:1], "bot-0", *which[1:]): "too few for a table of 4 seats",
-    }.items():
-        status, output, errors = run(*arguments)
-        assert (status, output, errors.count("\n")) == (2, "", 1), errors
-        assert problem in errors
-    assert json_of(run, "show", *which)["config"]["participations"] == []
-
-
-# Runs ----------------------------------------------------------------------------------------------------
-
-
-def test_a_run_keeps_who_is_to_be_started(run: Run) -> None:
-    """Bots that join a run that nobody plays are started when it is resumed, those that left are not."""
-    opened = make_run("20261122-080000", state=TournamentState.STOPPED, games=5)
-    assert run("add", "--bots", "greedy", "--bot", "mine=python bot.py")[0] == 0
-    assert run("withdraw", "bot-2")[0] == 0
-    before = opened.lineup.without_bot("bot-2")
-    added = (BotEntry(name="greedy", builtin="greedy"), BotEntry(name="mine", command="python bot.py"))
-    assert RunFolder.load(opened.folder).lineup == before.with_bots(added)
-
-
-def test_a_bot_of_a_store_is_started_by_nobody(run: Run) -> None:
-    """A store alone doesn't say what to start when its tournament is resumed."""
-    make_run("20261122-080000", state=TournamentState.STOPPED, games=5)
-    status, _, errors = run("add", "1", "--store", STORE, "--bots", "greedy")
-    assert status == 0
-    assert "no bot was started" in errors
+    assert {line["bot"]: line["disqualified"] for line in shown["standings"]} == {
+        bot: bot == "bot-3" for bot in LEAGUE.bots
+    }
+    assert run("delete", address) == (0, "deleted: tournament 1 with 5 games\n", "")
+    assert run("show", address)[0] == 2
 
 
 def test_a_finished_tournament_stays_as_it_is(run: Run, finished_run: RunFolder) -> None:
-    """Stopping it is no error, and nobody can join it any more."""
+    """Stopping it is no error, and no bot of it can be disqualified any more."""
     assert json_of(run, "stop")["state"] == "finished"
-    status, _, errors = run("add", "--join", "guest")
-    assert (status, errors) == (2, "error: tournament 1 is finished\n")
-    assert RunFolder.load(finished_run.folder).lineup.names == LEAGUE.bots
+    status, _, errors = run("disqualify", "bot-1")
+    assert (status, errors) == (2, "error: the tournament is finished: no game is left to forfeit\n")
+    assert finished_run.folder.exists()
 
 
 def test_a_deleted_run_leaves_other_files_alone(run: Run, finished_run: RunFolder) -> None:
@@ -175,7 +129,7 @@ def test_tournaments_of_a_store_are_listed(run: Run, tmp_path: Path) -> None:
         for state in (TournamentState.RUNNING, TournamentState.STOPPED):
             LEAGUE.add_to(store, state=state, games=3)
         store.create_tournament({"bots": ["ann"]}, games_total=7, created_at=0.0)
-        listed = json_of(run, "list", "--store", "games.sqlite")
+        listed = json_of(run, "list", "games.sqlite")
         assert [(entry["tournament"], entry["state"]) for entry in listed] == [
             (3, "unreadable"),
             (2, "stopped"),
@@ -185,20 +139,20 @@ def test_tournaments_of_a_store_are_listed(run: Run, tmp_path: Path) -> None:
         assert "can't be read" in listed[0]["remarks"][0]
         assert listed[0]["created"] == "1970-01-01T00:00:00+00:00"
         store.claim()
-        assert json_of(run, "list", "--store", url)[2]["state"] == "running"
-    status, _, errors = run("show", "3", "--store", url)
+        assert json_of(run, "list", url)[2]["state"] == "running"
+    status, _, errors = run("show", f"{url}#3")
     assert (status, "can't be read" in errors, errors.count("\n")) == (2, True, 1)
-    assert run("delete", "3", "--store", url)[:2] == (0, "deleted: tournament 3 with 0 games\n")
+    assert run("delete", f"{url}#3")[:2] == (0, "deleted: tournament 3 with 0 games\n")
 
 
 def test_tournaments_of_a_server_are_listed(run: Run, open_run: tuple[RunFolder, str]) -> None:
     """A run in progress is listed from its store, a tournament on a server from there."""
     _, address = open_run
-    (listed,) = json_of(run, "list", "--server", address)
+    (listed,) = json_of(run, "list", f"grpc://{address}")
     assert (listed["state"], listed["games"], listed["bots"]) == ("waiting", 5, list(LEAGUE.bots))
     (running,) = json_of(run, "list")
     assert (running["state"], running["games"]) == ("running", 5)
-    assert BOTS in run("list", "--server", address)[1]
+    assert BOTS in run("list", f"grpc://{address}")[1]
 
 
 # Show ----------------------------------------------------------------------------------------------------
@@ -218,7 +172,7 @@ def test_a_tournament_is_shown_with_its_ratings(run: Run, finished_run: RunFolde
         assert text in output
     shown = json_of(run, "show")
     config = TournamentConfig.of(shown["config"])
-    assert (config.bots, config.json()) == (LEAGUE.bots, shown["config"])
+    assert (config.bots, config.seed) == (LEAGUE.bots, 7)
     assert [line["rank"] for line in shown["standings"]] == [1, 2, 3, 4]
 
 
@@ -233,53 +187,6 @@ def test_a_tournament_without_games_has_no_ratings(run: Run) -> None:
     """Every bot is listed all the same."""
     make_run("20261122-080000", state=TournamentState.WAITING, games=0)
     shown = json_of(run, "show")
-    assert shown["final"] is None
+    assert shown["rating"] is None
     assert [line["games"] for line in shown["standings"]] == [0] * 4
     assert "interrupted: 0 of 12 games" in run("show")[1]
-
-
-# Bots that are started -----------------------------------------------------------------------------------
-
-
-def test_the_end_of_a_bot_is_reported(run: Run, open_run: tuple[RunFolder, str]) -> None:
-    """A program that ends instead of playing costs a line with its last one."""
-    opened, _ = open_run
-    status, _, errors = run("add", "--bot", "mine=sh -c 'echo no strategy >&2; exit 7'")
-    assert status == 2
-    line = f"error: bot mine ended with status 7: no strategy (output: {opened.folder}/bot-mine.log)"
-    assert errors.splitlines()[-1].startswith(line)
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "text"),
-    [
-        (ProcessError("bot mine ended"), 2, "error: bot mine ended; "),
-        (CancelledError(), 130, "ended: mine; "),
-    ],
-)
-@pytest.mark.parametrize("joins", [True, False])
-def test_the_end_of_add_says_whether_the_bot_takes_part(
-    run: Run,
-    open_run: tuple[RunFolder, str],
-    monkeypatch: pytest.MonkeyPatch,
-    error: BaseException,
-    status: int,
-    text: str,
-    *,
-    joins: bool,
-) -> None:
-    """A bot that has joined has to be withdrawn, or its seats are forfeited; it is started by `resume`."""
-    opened, _ = open_run
-
-    async def join_tournament(*_: object, joined: Callable[[], None], **__: object) -> Snapshot:
-        if joins:
-            joined()
-        raise error
-
-    monkeypatch.setattr("happycity_tournament.cli.manage.join_tournament", join_tournament)
-    ended, _, errors = run("add", "--bot", "mine=sh")
-    last = errors.splitlines()[-1]
-    assert ended == status
-    assert (f"tournament withdraw {opened.folder} mine" in last) is joins
-    assert last.startswith(text) or not joins
-    assert ("mine" in RunFolder.load(opened.folder).lineup.names) is joins

@@ -23,9 +23,9 @@ BOTS = ("ann", "bob", "cem", "dan")
 def test_show_says_that_there_are_no_metrics(tmp_path: Path, run: Run) -> None:
     """It does so when it is asked for them; without the option they are left out, also of the JSON."""
     url = League(BOTS, rounds=1).store(tmp_path / "games.sqlite")
-    assert "metrics: none" in run("show", "--store", url, "--metrics")[1]
-    assert json.loads(run("show", "--store", url, "--metrics", "--json")[1])["metrics"] == {}
-    assert "metrics" not in json.loads(run("show", "--store", url, "--json")[1])
+    assert "metrics: none" in run("show", url, "--metrics")[1]
+    assert json.loads(run("show", url, "--metrics", "--json")[1])["metrics"] == {}
+    assert "metrics" not in json.loads(run("show", url, "--json")[1])
 
 
 def test_metrics_are_summed_by_bot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

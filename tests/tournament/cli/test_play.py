@@ -14,15 +14,15 @@ from tests.tournament.runs import LEAGUE
 
 from happycity import Config
 from happycity.compiled import is_compiled
-from happycity_tournament.arena.connection import ServerError
-from happycity_tournament.arena.run_folder import OwnServer
-from happycity_tournament.arena.run_folder import Run as RunFolder
-from happycity_tournament.arena.session import Observer, ServerEndedError
-from happycity_tournament.bots.lineup import Lineup
-from happycity_tournament.cli.play import PURE
+from happycity_tournament.cli.presenter import PURE
+from happycity_tournament.client.connection import ServerError
+from happycity_tournament.client.run_folder import OwnServer
+from happycity_tournament.client.run_folder import Run as RunFolder
+from happycity_tournament.client.session import Observer, ServerEndedError
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
+from happycity_tournament.lineup import Lineup
+from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.running.snapshot import Snapshot, load_snapshot
 from happycity_tournament.storage import Store
 
 Play = Callable[[TournamentConfig, Path], Snapshot]
@@ -48,7 +48,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             venue: OwnServer,
             lineup: Lineup,
             observer: Observer,
-            launched: None,
+            web: bool,
         ) -> Snapshot:
             with Store.create(venue.store) as store:
                 tournament_id = LEAGUE.add_to(store, state=state, games=stored)
@@ -59,8 +59,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 observer.update(replace(snapshot, state=progress, missing_bots=missing))
             return end(snapshot)
 
-        monkeypatch.setattr("happycity_tournament.cli.play.play_new", play_new)
-        monkeypatch.setattr("happycity_tournament.cli.start.launch", lambda *_, **__: None)
+        monkeypatch.setattr("happycity_tournament.cli.run.play_new", play_new)
 
     return set_up
 
@@ -80,7 +79,7 @@ def raising(error: BaseException) -> Callable[[Snapshot], Snapshot]:
 def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., None]) -> None:
     """The standings, what was played, where it is, commands that show more, and whether the code is pure."""
     session()
-    status, output, errors = run("run", "--json", "result.json")
+    status, output, errors = run("run")
     folder = only_run()
     assert status == 0
     assert output.splitlines()[-4:] == [
@@ -93,15 +92,15 @@ def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., Non
     assert "Davidson-Luce" not in output
     assert "12 of 12 games (3 rounds, 4 seats, seed 7), 480 decisions in " in output
     assert errors.splitlines()[0] == "waiting for guest, at most 10 s (Ctrl-C stops it)"
-    result = json.loads(Path("result.json").read_text())
-    assert (result["tournament"], result["state"], len(result["standings"])) == (1, "finished", 4)
 
 
 def test_json_on_the_standard_output_is_alone_there(run: Run, session: Callable[..., None]) -> None:
     """Programs read it without looking for its beginning; people read the rest on the standard error."""
     session()
-    status, output, errors = run("run", "--json", "-")
-    assert (status, json.loads(output)["games"]) == (0, 12)
+    status, output, errors = run("run", "--json")
+    result = json.loads(output)
+    assert (status, result["tournament"], result["state"]) == (0, 1, "finished")
+    assert {line["bot"] for line in result["standings"]} == set(LEAGUE.bots)
     assert "games and output: runs/" in errors
     assert (PURE in errors) is not is_compiled()
 
@@ -141,13 +140,13 @@ def test_candidates_are_tested_one_after_the_other(run: Run, session: Callable[.
 
     session(end)
     candidates = ("--candidate", "greedy", "--candidate", "new=planner")
-    status, output, errors = run("sprt", *candidates, "--base", "random", "--json", "tests.json")
+    status, output, errors = run("sprt", *candidates, "--base", "random", "--json")
     assert status == 3
     assert "test 1 of 2: greedy against random" in errors
     assert "test 2 of 2: new against random" in errors
-    rows = [line.split("  ")[0].strip() for line in output.splitlines()[-4:]]
+    rows = [line.strip().split("  ")[0] for line in errors.rpartition("verdict")[2].splitlines()]
     assert [row for row in rows if row in verdicts] == ["greedy", "new"]
-    result = json.loads(Path("tests.json").read_text())
+    result = json.loads(output)
     assert [test["sprt"]["verdict"] for test in result["tests"]] == ["h1", "undecided"]
 
 
@@ -156,11 +155,11 @@ def test_a_queue_that_is_stopped_shows_what_was_tested(run: Run, session: Callab
     states = [TournamentState.FINISHED, TournamentState.STOPPED]
     session(lambda snapshot: replace(snapshot, state=states.pop(0)))
     candidates = [argument for bot in ("greedy", "planner", "rollout") for argument in ("--candidate", bot)]
-    status, _, errors = run("sprt", *candidates, "--base", "random", "--json", "tests.json")
+    status, output, errors = run("sprt", *candidates, "--base", "random", "--json")
     assert status == 130
     assert "test 2 of 3" in errors
     assert "test 3 of 3" not in errors
-    assert len(json.loads(Path("tests.json").read_text())["tests"]) == 1
+    assert len(json.loads(output)["tests"]) == 1
 
 
 # Results that are not stored -----------------------------------------------------------------------------
@@ -181,11 +180,11 @@ def test_a_result_that_is_not_stored_is_not_said_to_be(
         return replace(snapshot, games=snapshot.games + (how == "games missing"))
 
     session(end)
-    status, output, errors = run("run", "--json", "result.json")
+    status, output, errors = run("run", "--json")
     assert status == 2
-    assert "games and output: " not in output
-    assert "tournament report" not in output
-    assert len(json.loads(Path("result.json").read_text())["standings"]) == 4
+    assert "games and output: " not in errors
+    assert "tournament report" not in errors
+    assert len(json.loads(output)["standings"]) == 4
     assert errors.splitlines()[-1].startswith("error: this result is not stored: database sqlite:///runs/")
 
 
@@ -194,7 +193,7 @@ def test_a_result_that_is_not_stored_is_not_said_to_be(
     ("error", "status", "text"),
     [
         (ServerEndedError("the server ended with status 1"), 2, "error: the server ended with status 1; "),
-        (asyncio.CancelledError(), 130, "broken off; "),
+        (asyncio.CancelledError(), 130, "aborted; "),
     ],
 )
 def test_the_end_of_a_server_says_what_is_left(
@@ -230,21 +229,6 @@ def test_a_refusal_leaves_no_empty_folder(
     async def play_new(*_: object, **__: object) -> Snapshot:
         raise ServerError("no server answers")
 
-    monkeypatch.setattr("happycity_tournament.cli.play.play_new", play_new)
+    monkeypatch.setattr("happycity_tournament.cli.run.play_new", play_new)
     assert run("run", "--server", "h:1")[::2] == (2, "error: no server answers\n")
     assert list(Path("runs").iterdir()) == []
-
-
-# JSON that can't be written ------------------------------------------------------------------------------
-
-
-def test_json_that_can_not_be_written_is_printed(run: Run, session: Callable[..., None]) -> None:
-    """A device that turns out to be full costs an error after the result, but not the result."""
-    session()
-    status, output, errors = run("run", "--json", "/dev/full")
-    assert status == 2
-    assert errors.splitlines()[-1] == (
-        "error: --json: /dev/full can't be written: No space left on device; "
-        "the JSON is in the standard output"
-    )
-    assert json.loads(output[output.index("\n{") :])["games"] == 12

@@ -45,7 +45,7 @@ def store_test(path: Path, *, blocks: int) -> None:
 
 def rate_json(run: Run, *arguments: object) -> Json:
     """Rate, and return the result as JSON."""
-    status, output, errors = run("rate", *arguments, "--json", "-")
+    status, output, errors = run("rate", *arguments, "--json")
     assert status == 0, errors
     result: Json = json.loads(output)
     return result
@@ -79,24 +79,22 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     result, ratings = rate_json(run, played), ratings_of(played)
     assert set(result) == {
         "sources", "games", "copies", "games_unrated", "games_practice", "games_after_decision",
-        "model", "anchor",
-        "anchor_elo", "ratings", "los", "certain", "checks",
-        "seat_effects", "ties", "duplicate_gains",
+        "rating", "standings", "los", "certain", "checks",
     }  # fmt: skip
     lines = {line.bot: line for line in ratings.lines}
-    for entry in result["ratings"]:
+    for entry in result["standings"]:
         line = lines[entry["bot"]]
         assert set(entry) == {
             "rank", "bot", "elo", "elo_low", "elo_high", "los_next", "games", "deals", "pool",
             "rank_best", "rank_worst",
         }  # fmt: skip
-        assert entry["elo"] == pytest.approx(line.elo, abs=1e-6)
-        assert entry["elo_low"] == pytest.approx(line.low, abs=1e-6)
+        assert entry["elo"] == pytest.approx(line.elo, abs=1e-4)
+        assert entry["elo_low"] == pytest.approx(line.low, abs=1e-4)
         assert (entry["games"], entry["deals"], entry["pool"]) == (48, 12, 1)
-    order = [entry["bot"] for entry in result["ratings"]]
+    order = [entry["bot"] for entry in result["standings"]]
     assert order == sorted(lines, key=lambda bot: -lines[bot].elo)
-    assert result["los"][0][3] == pytest.approx(ratings.los(order[0], order[3]))
-    assert result["los"][0][1] == result["ratings"][0]["los_next"]
+    assert result["los"][0][3] == pytest.approx(ratings.los(order[0], order[3]), abs=1e-4)
+    assert result["los"][0][1] == result["standings"][0]["los_next"]
     assert [result["los"][number][number] for number in range(4)] == [None] * 4
 
 
@@ -106,7 +104,7 @@ def test_rate_takes_any_mix_of_sources(played: Path, tmp_path: Path, run: Run) -
     run("export", played, "--format", "records", "--out", records)
     alone, both = rate_json(run, played), rate_json(run, f"sqlite:///{played}", records)
     assert (both["games"], both["copies"]) == (48, 48)
-    assert both["ratings"] == alone["ratings"]
+    assert both["standings"] == alone["standings"]
     other = League(("random", "greedy"), seats=2).store(tmp_path / "other.sqlite")
     assert rate_json(run, played, other)["games"] == 48 + 24
 
@@ -114,9 +112,9 @@ def test_rate_takes_any_mix_of_sources(played: Path, tmp_path: Path, run: Run) -
 def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
     """The anchor has the rating of the flag, and an interval of no width."""
     result = rate_json(run, played, "--anchor", "greedy", "--anchor-elo", "1000")
-    (greedy,) = (entry for entry in result["ratings"] if entry["bot"] == "greedy")
+    (greedy,) = (entry for entry in result["standings"] if entry["bot"] == "greedy")
     assert greedy["elo"] == greedy["elo_low"] == greedy["elo_high"] == pytest.approx(1000)
-    assert (result["anchor"], result["anchor_elo"]) == ("greedy", 1000)
+    assert (result["rating"]["anchor"], result["rating"]["anchor_elo"]) == ("greedy", 1000)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +127,6 @@ def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
         (("--by-source", "nobody"), "--by-source: 'nobody' is not one of the bots; there are: "),
         (("--anchor-elo", "nan"), "--anchor-elo: nan is not between"),
         (("--anchor-elo", "inf"), "--anchor-elo: inf is not between"),
-        (("--json", "/"), "--json: / can't be written: Is a directory"),
     ],
 )
 def test_bad_options_cost_a_line(played: Path, run: Run, options: tuple[str, ...], problem: str) -> None:
@@ -144,7 +141,7 @@ def test_bots_that_never_met_are_kept_apart(tmp_path: Path, run: Run) -> None:
     """A bot without games has a pool of its own, no interval and no likelihoods, and a line says why."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     result = rate_json(run, url)
-    last = result["ratings"][-1]
+    last = result["standings"][-1]
     assert (last["bot"], last["pool"], last["rank"], last["elo_low"]) == ("unmet", 2, 1, None)
     assert result["los"][-1] == [None] * 5
     assert "bots of different pools never met" in run("rate", url)[1]
@@ -172,15 +169,6 @@ def test_a_source_without_games_is_refused(tmp_path: Path, run: Run) -> None:
     assert run("rate", url)[::2] == (2, f"error: {url}: no finished game in it\n")
 
 
-def test_the_result_goes_to_a_file(played: Path, tmp_path: Path, run: Run) -> None:
-    """With a file for the JSON the table stays on the standard output."""
-    path = tmp_path / "ratings.json"
-    status, output, _ = run("rate", played, "--json", path)
-    assert status == 0
-    assert "95%" in output
-    assert json.loads(path.read_text())["games"] == 48
-
-
 def test_absurd_numbers_are_refused_with_their_place(tmp_path: Path, run: Run) -> None:
     """Points of 10^400 in a record cost one line that names file and line, in every command."""
     url = League(BOTS, rounds=1).store(tmp_path / "games.sqlite")
@@ -205,7 +193,7 @@ def test_checks_of_the_model_are_printed_and_in_the_json(tmp_path: Path, run: Ru
     second = League(BOTS[::-1], rounds=30, seats=2).store(tmp_path / "second.sqlite")
     assert "check of sources (p " in run("rate", first, second)[1]
     result = rate_json(run, first, second, "--rename", "bob=ann", "--by-source", "ann", "--by-source", "dée")
-    names = {entry["bot"] for entry in result["ratings"]}
+    names = {entry["bot"] for entry in result["standings"]}
     assert names == {"ann@first.sqlite", "ann@second.sqlite", "cem", "dée@first.sqlite", "dée@second.sqlite"}
     (pairs,) = [check for check in result["checks"] if check["subject"] == "pairs"]
     assert set(pairs) == {"subject", "tested", "p_value", "p_adjusted", "failed", "largest"}

@@ -25,10 +25,10 @@ def titled(folder: Path) -> str:
 def test_title_is_listed_and_shown(tmp_path: Path, run: Run) -> None:
     """Lists and results have it, as text and as JSON."""
     url = titled(tmp_path)
-    assert "Spring [red]cup[/]" in run("list", "--store", url)[1]
-    assert f"\n  {TITLE}\n" in run("show", "--store", url)[1]
-    assert json.loads(run("list", "--store", url, "--json")[1])[0]["title"] == TITLE
-    assert json.loads(run("show", "--store", url, "--json")[1])["title"] == TITLE
+    assert "Spring [red]cup[/]" in run("list", url)[1]
+    assert f"\n  {TITLE}\n" in run("show", url)[1]
+    assert json.loads(run("list", url, "--json")[1])[0]["title"] == TITLE
+    assert json.loads(run("show", url, "--json")[1])["title"] == TITLE
 
 
 def test_title_heads_the_report(tmp_path: Path, run: Run) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.tournament.games import BOTS, finished, fixtures_of, with_endings
+from tests.tournament.games import BOTS, finished, fixtures_of
 
-from happycity import Config, Ending
+from happycity import Config
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats
@@ -53,15 +53,6 @@ def test_a_bot_may_have_a_new_name() -> None:
     paired = PairedGames(games(), after, renamed={"ann": "new"})
     assert paired.pairs == 60
     assert paired.compared_bots == ["bob", "cem", "dee", "new"]
-
-
-def test_unrated_games_are_left_out() -> None:
-    """A disqualified bot's seat says nothing about anybody."""
-    after = games()
-    endings = [Ending.DISQUALIFIED, Ending.FINISHED, Ending.FINISHED, Ending.FINISHED]
-    after[3] = with_endings(after[3], *endings)
-    paired = PairedGames(games(), after)
-    assert (paired.pairs, paired.unrated, paired.unpaired) == (59, [0, 1], (1, 0))
 
 
 # What a change gained ------------------------------------------------------------------------------------

@@ -20,15 +20,16 @@ from tests.tournament.runs import BOTS as BOTS_OF_RUN
 from tests.tournament.runs import make_run
 
 from happycity import Ending
-from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.ratings.history import RatingHistory
 from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.ratings.spread import Spread
-from happycity_tournament.report import charts, facts
+from happycity_tournament.report import charts
 from happycity_tournament.report.export import seat_rows
 from happycity_tournament.report.facts import count_games
-from happycity_tournament.report.figures import FORFEITS
+from happycity_tournament.report.tournament_charts import FORFEITS
+from happycity_tournament.standings import figures
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import RecordedGame, open_source
 
@@ -240,7 +241,10 @@ def test_the_numbers_are_those_of_the_store(played: Path, tmp_path: Path, run: R
     for rating in live.lines():
         own = [points_of(game, rating.bot) for game in games]
         firsts = sum(place_of(game, rating.bot) == 1 for game in games)
-        assert standings[rating.bot][5:9] == ["48", "12", f"{statistics.fmean(own):.2f}", str(firsts)]
+        row = standings[rating.bot]
+        assert row[5:8] == ["48", "12", f"{statistics.fmean(own):.2f}"]
+        assert int(row[9]) + int(row[10]) == firsts
+        assert sum(map(int, row[9:12])) == 48
         assert points[rating.bot][2:5] == [
             f"{statistics.fmean(own):.1f}", f"{statistics.stdev(own):.1f}", str(min(own)),
         ]  # fmt: skip
@@ -371,7 +375,8 @@ def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
     """It has no interval, no scores, and its own pool."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     page = Page(report(run, url, tmp_path / "report.html"))
-    assert rows_of(page, "standings")["unmet"][3:] == ["-", "1", "0", "0", "0.00", "0", "2"]
+    row = rows_of(page, "standings")["unmet"]
+    assert row[3:] == ["-", "1", "0", "0", "0.00", "-", "0", "0", "0", "0.00", "2"]
     assert page.tables["pairs"][-1][1:] == ["-"] * 5
 
 
@@ -385,9 +390,10 @@ def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None
     )
     url = league.store(tmp_path / "games.sqlite")
     page = Page(report(run, url, tmp_path / "report.html"))
-    assert page.tables["failures"][0][3:] == [*(ending.word for ending in FORFEITS), "reasons"]
+    ways = [ending.word for ending in FORFEITS if ending is not Ending.DISQUALIFIED]
+    assert page.tables["failures"][0][3:] == [*ways, "reasons"]
     (*row, reasons) = page.tables["failures"][1]
-    assert row == ["cem", "32", "28", *["4"] * len(FORFEITS)]
+    assert row == ["cem", "32", "28", *["4"] * len(ways)]
     assert "timeout:IndexError: bot.py:5(4);" in reasons
     reasons = " ".join(row[-1] for row in page.tables["replays"])
     for ending in set(FORFEITS) - {Ending.DISQUALIFIED}:
@@ -445,7 +451,7 @@ def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
 
 def test_too_many_bots_have_no_live_rating(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bootstrap would need memory for every pair of bots; the section says so."""
-    monkeypatch.setattr(facts, "MAX_HISTORY_BOTS", 3)
+    monkeypatch.setattr(figures, "MAX_CHART_BOTS", 3)
     url = League(BOTS).store(tmp_path / "games.sqlite")
     assert "there is no live rating" in Page(report(run, url, tmp_path / "report.html")).texts["history"]
 
@@ -509,14 +515,14 @@ def test_metrics_are_those_of_the_seat_that_moved(tmp_path: Path, run: Run) -> N
         {"decision": 2, "values": {"nodes": 1e9}},
         {"decision": 1 + len(game.bots), "values": {"depth": 4, "value": -0.5}},
     ]
-    facts = count_games(BOTS, [(game, json.dumps(record))])
-    first, second = (facts.bots[game.bots[seat]].metrics for seat in (0, 1))
+    facts = count_games(BOTS, [(game, json.dumps(record), None)])
+    first, second = (facts.bots[game.bots[seat]].times.metrics for seat in (0, 1))
     depth = first["depth"]
     assert (depth.count, depth.mean, depth.least, depth.most) == (2, 3.0, 2, 4)
     assert depth.deviation == pytest.approx(2**0.5)
     assert set(first) == {"depth", "value"}
     assert set(second) == {"nodes"}
-    rows = list(seat_rows(game, json.dumps(record)))
+    rows = list(seat_rows(game, json.dumps(record), unrated=False))
     assert json.loads(rows[0]["metrics"])["depth"] == {
         "count": 2, "mean": 3.0, "sd": depth.deviation, "min": 2, "max": 4,
     }  # fmt: skip
@@ -532,10 +538,10 @@ def test_times_are_those_of_the_seat_that_moved(tmp_path: Path) -> None:
     record = json.loads(str(text))
     record["moves"] = [{"seat": seat, "move": "keep"} for seat in (2, 0, 2)]
     record["clock"] = {"think_us": [10, 0, 123456], "round_trip_us": [0, 7, 0, 0]}
-    facts = count_games(BOTS, [(game, json.dumps(record))])
-    assert facts.bots[game.bots[2]].thinking == {10: 1, 123000: 1}
-    assert facts.bots[game.bots[0]].thinking == {}
-    assert facts.bots[game.bots[1]].round_trips == {7: 1}
+    facts = count_games(BOTS, [(game, json.dumps(record), None)])
+    assert facts.bots[game.bots[2]].times.thinking == {10: 1, 123000: 1}
+    assert facts.bots[game.bots[0]].times.thinking == {}
+    assert facts.bots[game.bots[1]].times.round_trips == {7: 1}
     assert facts.timed_games == 1
 
 
@@ -543,9 +549,9 @@ def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path,
     """A game counts once for each of its seats, and it has no score against itself."""
     ((game, _), *_) = recorded_games(League(BOTS, rounds=1, with_records=False).store(tmp_path / "g.sqlite"))
     shared = replace(game, bots=("ann", "bob", "ann", "bob"))
-    facts = count_games(("ann", "bob"), [(shared, None)])
-    assert (facts.bots["ann"].games, facts.games) == (2, 1)
-    scores = facts.columns().scores()
+    facts = count_games(("ann", "bob"), [(shared, None, None)])
+    assert (facts.bots["ann"].figures.games, facts.games) == (2, 1)
+    scores = facts.figures.games.scores()
     assert (scores + scores.T).tolist() == [[0, 4], [4, 0]]
 
 

@@ -16,7 +16,6 @@ from happycity_tournament.config import (
     Adaptive,
     Format,
     Gauntlet,
-    Participation,
     RandomRounds,
     RoundRobin,
     SeatOrders,
@@ -95,28 +94,6 @@ def test_results_may_be_added_before_the_first_stage(kind: str) -> None:
         (
             config(SprtTest(candidate="bot-0", base="bot-1", max_blocks=10_000_000), seats=5),
             "format: it has 100000000 games, more than 10000000",
-        ),
-        (
-            replace(config(Swiss()), participations=(Participation(bot="zoe", first_round=2),)),
-            "participations: 'zoe' is not one of the bots",
-        ),
-        (
-            replace(
-                config(Swiss()),
-                participations=(
-                    Participation(bot="bot-5", first_round=2),
-                    Participation(bot="bot-5", last_round=2),
-                ),
-            ),
-            "participations: 'bot-5' is there more than once",
-        ),
-        (
-            replace(config(Swiss()), participations=(Participation(bot="bot-1", first_round=2),)),
-            "participations: bots that join later have to be listed later",
-        ),
-        (
-            replace(config(Swiss(), bots=2), participations=(Participation(bot="bot-1", last_round=4),)),
-            "bots: from round 5 on 1 are left, too few for a table of 2 seats",
         ),
     ],
 )

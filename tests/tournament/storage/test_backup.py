@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 from tests.tournament.games import single_game, stored_games, with_records
-from tests.tournament.storage.old_stores import make_old_store
 from tests.tournament.storage.postgres import Cluster, database_of
-from tests.tournament.storage.test_migrations import claimed, content
 
 from happycity import BotInfo, ConfigError
 from happycity_tournament.games import BotProfile
@@ -22,6 +20,13 @@ from happycity_tournament.storage.backup import back_up, restore
 from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
 
 ROOT = Path(__file__).parents[3]
+
+
+def claimed(url: str) -> Store:
+    """Open a store as a server does."""
+    store = Store.create(url)
+    store.claim()
+    return store
 
 
 def nothing(_: int, __: int) -> None:
@@ -197,27 +202,6 @@ backup.restore(Path({str(tmp_path / "games.sqlite")!r}), {url!r}, progress=die)
     assert not rows(url)["games"]
     restore(tmp_path / "games.sqlite", url, progress=nothing)
     assert rows(url) == rows(f"sqlite:///{tmp_path}/games.sqlite")
-
-
-def test_stores_of_earlier_versions_are_backed_up_and_restored(
-    new_url: Callable[[], str], tmp_path: Path
-) -> None:
-    """In SQLite they stay as they are until a server claims them; in PostgreSQL they are of this version."""
-    old = make_old_store(f"sqlite:///{tmp_path}/old.sqlite", 1)
-    assert back_up(old, tmp_path / "copy.sqlite", progress=nothing).schema_version == 1
-    url = new_url()
-    restore(tmp_path / "copy.sqlite", url, progress=nothing)
-    assert content(url) == content(old)
-    with claimed(url) as store:
-        assert store.results(1) == stored_games(1, rounds=1)
-
-
-def test_an_earlier_version_in_postgresql_has_to_be_upgraded_first(cluster: Cluster, tmp_path: Path) -> None:
-    """Its rows don't fit the tables of the copy."""
-    url = make_old_store(cluster.new_database(), 1)
-    with pytest.raises(StoreError, match="has schema version 1: start a server on it, which upgrades it"):
-        back_up(url, tmp_path / "copy.sqlite", progress=nothing)
-    assert entries(tmp_path) == []
 
 
 def test_a_reader_may_back_up_postgresql(cluster: Cluster, tmp_path: Path) -> None:

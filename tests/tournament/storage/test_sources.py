@@ -15,8 +15,9 @@ from happycity import HappyCityError
 from happycity.records.record import Json
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.report.export import export_games
+from happycity_tournament.standings.counted import Uncounted
+from happycity_tournament.standings.rating_input import RatingInput, load_for_rating
 from happycity_tournament.storage import Store, StoreError
-from happycity_tournament.storage.rating_input import RatingInput, load_for_rating
 from happycity_tournament.storage.sources import (
     RecordedGame,
     Source,
@@ -92,8 +93,9 @@ def test_a_record_file_has_what_ratings_need(played: Path, tmp_path: Path) -> No
     recorded = recorded_games(write_records(played, tmp_path / "games.jsonl"))
     assert len(stored) == len(recorded) == 48
     for (game, text), (other, line) in zip(stored, recorded, strict=True):
-        for name in ("deal_seed", "config", "bots", "seats", "decisions", "fingerprint"):
+        for name in ("deal_seed", "config", "bots", "seats", "decisions"):
             assert getattr(game, name) == getattr(other, name), name
+        assert game.result.copy_key == other.result.copy_key
         assert (game.tournament_id, other.tournament_id, other.position) == (1, None, None)
         assert named_record(game.bots, str(text)) == line
 
@@ -242,11 +244,11 @@ def test_games_with_a_disqualified_bot_are_not_rated(tmp_path: Path) -> None:
     """They are counted apart from the others."""
     path = file_of(tmp_path, record(), record(endings=["finished", "forfeit:disqualified"]))
     loaded = rating_input(str(path))
-    assert (loaded.count, loaded.unrated) == (1, 1)
+    assert (loaded.count, loaded.uncounted[Uncounted.UNRATED]) == (1, 1)
 
 
 def test_games_that_differ_in_anything_are_no_copies() -> None:
-    """The fingerprint covers deal, seats, points, coins and endings."""
+    """The key of copies covers deal, seats, points, coins and endings."""
     games = (
         record(),
         record(deal={"seed": 6}),
@@ -255,7 +257,7 @@ def test_games_that_differ_in_anything_are_no_copies() -> None:
         record(outcome={**OUTCOME, "coins": [1, 1]}),
         record(endings=["finished", "forfeit:absent"]),
     )
-    assert len({game_of_record(json.dumps(game), number=1).fingerprint for game in games}) == 6
+    assert len({game_of_record(json.dumps(game), number=1).result.copy_key for game in games}) == 6
 
 
 # What is refused -----------------------------------------------------------------------------------------
@@ -346,9 +348,9 @@ def test_practice_is_not_rated(tmp_path: Path) -> None:
     """Practice games are counted and left out, whether they come from a store or from records."""
     rated, practised = record(), record(deal={"seed": practice_seed(5)})
     loaded = rating_input(str(file_of(tmp_path / "records", rated, practised)))
-    assert (loaded.count, loaded.practice) == (1, 1)
+    assert (loaded.count, loaded.uncounted[Uncounted.PRACTICE]) == (1, 1)
     store = tmp_path / "games.sqlite"
     with Store.create(f"sqlite:///{store}") as opened:
         game = game_of_record(json.dumps(practised), number=1)
         opened.add_games([(replace(game, created_at=1.0, started_at=1.0, finished_at=2.0), None)])
-    assert (rating_input(str(store)).count, rating_input(str(store)).practice) == (0, 1)
+    assert (rating_input(str(store)).count, rating_input(str(store)).uncounted[Uncounted.PRACTICE]) == (0, 1)

@@ -246,3 +246,11 @@ def test_asking_for_a_claim_makes_no_file(filled: str, path: Path) -> None:
     with Store.existing(filled) as reader:
         assert not reader.is_claimed()
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_commit_survives_a_kill_without_a_sync_of_its_own(url: str) -> None:
+    """`synchronous` is NORMAL (1): FULL (2) syncs the disk at every commit, OFF (0) may lose the file."""
+    with Store.create(url) as store:
+        store.claim()
+        with store.writing() as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 1

@@ -199,6 +199,14 @@ def test_a_deleted_tournament_is_gone_with_its_games(store: Store, path: Path) -
         assert reopened.next_match_id() == 38
 
 
+def test_games_are_deleted_in_parts(store: Store) -> None:
+    """A part has its own transaction, so that finished games of other tournaments don't wait for all."""
+    number = add_tournament(store)
+    add_games(store, *stored_games(number))
+    assert [store.delete_games(number, limit=3) for _ in range(4)] == [3, 3, 2, 0]
+    assert store.next_match_id() == 9
+
+
 # Games ---------------------------------------------------------------------------------------------------
 
 
@@ -254,6 +262,15 @@ def test_games_are_found_by_bot_and_ending(store: Store) -> None:
     assert found(bot="zoe", ending=Ending.TIMEOUT) == []
     assert [game.match_id for game in store.games(1, bot="ann", ending=Ending.FINISHED)] == [3]
     assert [game.match_id for game in store.games(1, 3, bot="ann", ending=Ending.FINISHED)] == [1]
+
+
+@pytest.mark.parametrize("name", ["@Žofka", "@Кіт", "é"])
+def test_names_of_any_script_are_found(store: Store, name: str) -> None:
+    """A search by a bot or person finds names with characters beyond ASCII."""
+    (game, *_) = stored_games(add_tournament(store, name, *BOTS[1:]))
+    add_games(store, replace(game, bots=(name, *game.bots[1:])))
+    assert [found.bots[0] for found in store.games(9, bot=name)] == [name]
+    assert [found.bots[0] for found in store.tournaments(9, bot=name)] == [name]
 
 
 def test_results_come_in_the_order_of_the_schedule(store: Store) -> None:
@@ -414,11 +431,11 @@ def test_a_database_of_another_program_is_refused(
 
 
 @pytest.mark.parametrize("method", [Store.create, Store.existing])
-def test_a_newer_schema_is_refused(url: str, path: Path, method: Callable[[str], Store]) -> None:
-    """A database of a later version is not touched."""
+def test_another_schema_is_refused(url: str, path: Path, method: Callable[[str], Store]) -> None:
+    """A database of another version is not touched."""
     Store.create(url).close()
     change(path, "UPDATE meta SET value = '9'")
-    with pytest.raises(StoreError, match="has schema version 9, this program knows version 3"):
+    with pytest.raises(StoreError, match="has schema version 9, this program knows version 1"):
         method(url)
 
 

@@ -1,10 +1,12 @@
-"""What `tournament compare` does: say what a change of a bot gained, by games on the same deals."""
+"""`tournament compare`: say what a change of a bot gained, by games on the same deals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -16,30 +18,54 @@ from happycity.records.record import Json
 from happycity.text.words import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.reading import counted
+from happycity_tournament.cli.options import After, AsJson, Before
+from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.standings.counted import CountingRules, Uncounted, uncounted_text
+from happycity_tournament.standings.rating_input import judged_games
 from happycity_tournament.storage.sources import Source
 
 _UNKNOWN = "-"
 
 
-def compare_sources(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:
-    """Compare the games of two sources; `bot` is NAME, or OLD=NEW for a bot with another name in each."""
+def compare(
+    before: Before,
+    after: After,
+    *,
+    bot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT", help="Only this bot: NAME, or OLD=NEW if its name changed.  [default: all bots]"
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a change of a bot gained.
+
+    Games of the two sources are compared in pairs that have the same deal, seats and opponents, so that luck
+    cancels. Two runs have such games if they were played with the same --seed and bots.
+    """
+    with open_sources([before, after]) as (first, second):
+        _compare(first, second, bot=bot, as_json=as_json)
+
+
+def _compare(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:
     old, _, new = (bot or "").partition("=")
-    with counted([before, after]) as sources:
-        games = PairedGames(*map(_games, sources), renamed={old: new} if new else {})
+    rules = tuple(CountingRules(source.tournaments()) for source in (before, after))
+    with reading_games():
+        games = PairedGames(*map(_games, (before, after), rules), renamed={old: new} if new else {})
     names = (before.name, after.name)
     _check(games, names, bot=new or old)
     bots = [new or old] if bot is not None else games.compared_bots
     comparisons = [games.comparison(name) for name in bots]
     if as_json:
-        write_json(_json(games, names, comparisons))
+        write_json(_json(games, names, comparisons, rules))
         return
     console = Console()
     console.print(_table(comparisons))
-    show(console, *(sentence(each, after.name) for each in comparisons), *_facts(games, names))
+    show(console, *(sentence(each, after.name) for each in comparisons), *_facts(games, names, rules))
 
 
 def sentence(comparison: BotComparison, after: str) -> str:
@@ -61,8 +87,8 @@ def sentence(comparison: BotComparison, after: str) -> str:
             return f"{bot} can't be compared by {few}: an interval takes {MIN_DEALS}"
 
 
-def _games(source: Source) -> Iterator[FinishedGame]:
-    return (game for game, _ in source.games(with_records=False))
+def _games(source: Source, rules: CountingRules) -> Iterator[FinishedGame]:
+    return (game for game, _, reason in judged_games(source, rules) if reason is None)
 
 
 def _check(games: PairedGames, names: tuple[str, str], *, bot: str) -> None:
@@ -106,24 +132,29 @@ def _difference(difference: PairedDifference | None, digits: int) -> str:
     return f"{difference.value:+.{digits}f}{margin}"
 
 
-def _facts(games: PairedGames, names: tuple[str, str]) -> Iterator[str]:
+def _facts(games: PairedGames, names: tuple[str, str], rules: Sequence[CountingRules]) -> Iterator[str]:
     pairs = f"{plural(games.pairs, 'pair')} of games on {plural(games.deals, 'deal')}"
     yield f"{pairs}, with the same cards, seats and opponents"
-    for name, unpaired, unrated in zip(names, games.unpaired, games.unrated, strict=True):
+    for name, unpaired, rule in zip(names, games.unpaired, rules, strict=True):
         if unpaired:
             yield f"{name}: {plural(unpaired, 'game')} without a counterpart left out"
-        if unrated:
-            yield f"{name}: {plural(unrated, 'game')} with a disqualified bot left out"
+        if left_out := uncounted_text(rule.uncounted):
+            yield f"{name}: {left_out.removeprefix(', ')}"
     yield "score: share of the opponents that it beat, a shared place is half; ±: 95%"
 
 
-def _json(games: PairedGames, names: tuple[str, str], comparisons: Sequence[BotComparison]) -> Json:
+def _json(
+    games: PairedGames,
+    names: tuple[str, str],
+    comparisons: Sequence[BotComparison],
+    rules: Sequence[CountingRules],
+) -> Json:
     return {
         "sources": names,
         "pairs": games.pairs,
         "deals": games.deals,
         "unpaired": games.unpaired,
-        "games_unrated": games.unrated,
+        "games_unrated": [rule.uncounted[Uncounted.UNRATED] for rule in rules],
         "bots": [_comparison_json(each) for each in comparisons],
     }
 

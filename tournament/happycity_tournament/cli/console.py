@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,31 +12,32 @@ from rich.table import Table
 from rich.text import Text
 
 from happycity.text.words import plural
-from happycity_tournament.cli import sprt
 from happycity_tournament.config import (
     MEAN_ELO,
     Adaptive,
+    EloScale,
     Format,
     Gauntlet,
     RandomRounds,
     RoundRobin,
     SprtTest,
     Swiss,
-    TournamentConfig,
     TournamentState,
 )
+from happycity_tournament.play.snapshot import FinalRating, FinalRatings, Snapshot
 from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, Ratings, interval_text, ranked
+from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS, BotMetrics
-from happycity_tournament.running.digest import digests, failures
-from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
-from happycity_tournament.running.standings import Standing
+from happycity_tournament.standings.digest import digests, failures
+from happycity_tournament.standings.standings import Standing
 
 LOS_BOTS = 12
 """Bots in the table of the likelihoods of superiority; the JSON has all."""
 
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
-_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric"})
+_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric", "candidate", "verdict"})
+_WRAPPED = frozenset({"bot", "bots", "state", "candidate", "verdict"})
 _RANKS = "rank: those that the games leave open, for all bots at once with 95%"
 _LOS = "LOS: likelihood that a bot is stronger than the next one"
 _LIVE_MODEL = f"Elo: {MODEL}; mean {MEAN_ELO:.0f}"
@@ -68,9 +69,9 @@ def print_result(
     lines = snapshot.standings if final is None else final.ratings
     show(
         console,
-        *sprt.result_lines(snapshot),
-        *digests(snapshot, logs),
-        *remarks(snapshot),
+        *sprt_lines(snapshot),
+        *digests(snapshot.standings, snapshot.disqualified, logs),
+        *snapshot.remarks,
         _played(snapshot),
         *_notes(lines),
         *([] if final is None else [_LOS, _RANKS] if details else [_LOS]),
@@ -166,7 +167,7 @@ def standings_table(snapshot: Snapshot) -> Table:
     scores = _score_headings(snapshot)
     table = _table(*_RATING, *scores)
     for line in snapshot.standings:
-        table.add_row(*_rating_cells(line, snapshot), *_score_cells(line)[: len(scores)])
+        table.add_row(*_rating_cells(line), *_score_cells(line)[: len(scores)])
     return table
 
 
@@ -186,7 +187,7 @@ def ratings_table(
         if snapshot is not None:
             own = _score_cells(standings[line.bot])[: len(scores)]
         pool = (str(line.pool) for _ in pools)
-        rank, bot, elo, interval = _rating_cells(line, snapshot)
+        rank, bot, elo, interval = _rating_cells(line)
         rank = _ranks(line) if open_ranks else rank
         table.add_row(rank, bot, elo, interval, likelihood(line.los_next), *own, *pool)
     return table
@@ -198,18 +199,6 @@ def disqualified_lines(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     for bot in snapshot.disqualified:
         why = f": it {failures(lines[bot])}" if bot in lines and lines[bot].forfeits else ""
         yield bot, f"{bot} is disqualified{why}; its other seats are forfeited and not rated"
-
-
-def participation_lines(config: TournamentConfig, bots: Container[str] | None = None) -> Iterator[str]:
-    """Yield lines for the bots, those of `bots` unless that is None, that joined late or were withdrawn."""
-    for entry in config.participations:
-        if bots is not None and entry.bot not in bots:
-            continue
-        if entry.first_round > 1:
-            yield f"{entry.bot} takes part from round {entry.first_round} on"
-        if entry.last_round is not None:
-            when = f"after round {entry.last_round}" if entry.last_round else "before the first round"
-            yield f"{entry.bot} was withdrawn {when}"
 
 
 def progress_line(snapshot: Snapshot) -> str:
@@ -230,7 +219,10 @@ def _table(*headings: str) -> Table:
     for heading in headings:
         justify: JustifyMethod = "left" if heading in _LEFT else "right"
         table.add_column(
-            heading, justify=justify, overflow="fold", no_wrap=heading not in ("bot", "bots", "state")
+            heading,
+            justify=justify,
+            overflow="fold",
+            no_wrap=heading not in ("bot", "bots", "state", "candidate", "verdict"),
         )
     return table
 
@@ -285,10 +277,8 @@ def _gain_lines(final: FinalRatings) -> Iterator[str]:
             yield f"at tables of {size}, {games}: {worth.verdict}"
 
 
-def _rating_cells(line: Standing | FinalRating, snapshot: Snapshot | None) -> tuple[str, Text, str, str]:
-    has_left = snapshot is not None and line.bot in snapshot.withdrawn
-    name = Text(f"{line.bot} (left)" if has_left else line.bot)
-    return str(line.rank), name, f"{line.elo:.0f}", interval_text(line.elo_low, line.elo_high)
+def _rating_cells(line: Standing | FinalRating) -> tuple[str, Text, str, str]:
+    return str(line.rank), Text(line.bot), f"{line.elo:.0f}", interval_text(line.elo_low, line.elo_high)
 
 
 def _ranks(line: FinalRating) -> str:
@@ -306,12 +296,6 @@ def _score_headings(snapshot: Snapshot) -> tuple[str, ...]:
 
 def _score_cells(line: Standing) -> list[str]:
     return [str(line.games), f"{line.points_mean:.2f}", str(line.firsts), str(line.forfeits)]
-
-
-def remarks(snapshot: Snapshot) -> list[str]:
-    """Return what people should know about a tournament, a line each."""
-    late = () if snapshot.config is None else participation_lines(snapshot.config)
-    return [*late, *snapshot.remarks]
 
 
 def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:
@@ -349,7 +333,11 @@ def games_text(snapshot: Snapshot) -> str:
 def error_text(snapshot: Snapshot) -> str:
     """Return how large the errors of the ratings are, and which errors end the tournament."""
     lines = snapshot.standings
-    errors = [(line.elo_high - line.elo_low) / 2 for line in lines if line.elo_low and line.elo_high]
+    errors = [
+        (line.elo_high - line.elo_low) / 2
+        for line in lines
+        if line.elo_low is not None and line.elo_high is not None
+    ]
     largest = f"±{max(errors):.0f}" if len(errors) == len(lines) > 0 else "not known yet"
     return f"largest error {largest}, until ±{snapshot.until_error:g}"
 
@@ -390,3 +378,81 @@ def _format(chosen: Format) -> str:
 
 def _created(snapshot: Snapshot) -> str:
     return datetime.fromtimestamp(snapshot.created_at, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+# Sequential tests -------------------------------------------------------------------------------------------
+
+
+def sprt_progress(state: SprtState) -> str:
+    """Return the progress of a test in one line."""
+    difference = _sprt_difference(state) or "no estimate of the difference yet"
+    return f"{plural(state.blocks, 'block')}, LLR {state.llr:+.2f} ({_bounds(state)}), {difference}"
+
+
+def sprt_lines(snapshot: Snapshot) -> list[str]:
+    """Return the decision of a test with its numbers; nothing in other formats."""
+    test, state = snapshot.sprt, snapshot.test
+    if test is None or state is None:
+        return []
+    basis = ", ".join(filter(None, (plural(state.blocks, "block"), _sprt_difference(state))))
+    decision = f"{verdict_text(test, state.verdict)} ({basis})"
+    accepted = {Verdict.H0: "H0 is accepted: ", Verdict.H1: "H1 is accepted: "}.get(state.verdict, "")
+    numbers = (
+        f"{accepted}LLR {state.llr:+.2f} ({_bounds(state)}); H0 {test.elo0:+g}, H1 {test.elo1:+g} "
+        f"{_unit(test)}, alpha {test.alpha:g}, beta {test.beta:g}"
+    )
+    if state.verdict is Verdict.RUNNING:
+        return [decision, numbers]
+    counted = "the table has the games up to the decision; those that were still running are left out"
+    return [decision, numbers, counted]
+
+
+def sprt_table(played: Sequence[Snapshot]) -> Table:
+    """Return the results of several tests, a row each."""
+    table = _table("candidate", "verdict", "Elo", "LLR", "blocks", "games")
+    for snapshot in played:
+        test, state = snapshot.sprt, snapshot.test
+        if test is None or state is None:
+            continue
+        texts = (
+            test.candidate,
+            verdict_text(test, state.verdict),
+            _sprt_difference(state).removesuffix(" Elo"),
+        )
+        numbers = (f"{state.llr:+.2f}", f"{state.blocks:,}", f"{snapshot.games:,}")
+        table.add_row(*map(Text, (*texts, *numbers)))
+    return table
+
+
+def verdict_text(test: SprtTest, verdict: Verdict) -> str:
+    """Return what a test has found as a clause."""
+    candidate, base, unit = test.candidate, test.base, _unit(test)
+    weaker, stronger = f"{candidate} is weaker than {base}", f"{candidate} is stronger than {base}"
+    return {
+        Verdict.H0: f"{candidate} is not {test.elo1:g} {unit} stronger than {base}"
+        if test.elo1 > 0
+        else weaker,
+        Verdict.H1: f"{candidate} is not {-test.elo0:g} {unit} weaker than {base}"
+        if test.elo0 < 0
+        else stronger,
+        Verdict.NO_DIFFERENCE: f"{candidate} and {base} play the same: every block was exactly even",
+        Verdict.UNDECIDED: f"{candidate} against {base}: undecided after the maximum number of blocks",
+        Verdict.RUNNING: f"{candidate} against {base}: nothing is decided yet",
+    }[verdict]
+
+
+def _sprt_difference(state: SprtState) -> str:
+    """Return the estimated difference with its 95% interval, "" without one."""
+    if state.elo is None:
+        return ""
+    if state.elo_low is None or state.elo_high is None:
+        return f"{state.elo:+.0f} Elo"
+    return f"{state.elo:+.0f} ±{(state.elo_high - state.elo_low) / 2:.0f} Elo"
+
+
+def _bounds(state: SprtState) -> str:
+    return f"H0 at {state.lower:+.2f}, H1 at {state.upper:+.2f}"
+
+
+def _unit(test: SprtTest) -> str:
+    return "Elo" if test.scale is EloScale.LOGISTIC else "normalised Elo"

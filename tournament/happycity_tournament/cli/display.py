@@ -11,28 +11,26 @@ from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from happycity import IncidentKind
 from happycity.text.words import plural
-from happycity_tournament.cli import sprt
 from happycity_tournament.cli.console import (
     disqualified_lines,
     error_text,
     games_text,
-    remarks,
     show,
+    sprt_progress,
     standings_table,
 )
 from happycity_tournament.config import TournamentState
-from happycity_tournament.running.digest import digests
-from happycity_tournament.running.snapshot import BotActivity, Snapshot
+from happycity_tournament.play.snapshot import BotActivity, Snapshot
+from happycity_tournament.standings.digest import digests
 
 BAR_WIDTH = 24
-RATE_SECONDS = 10.0
-"""The time over which the rate is measured."""
+RATE_SECONDS = 30.0
+"""The time over which the rate is measured, from which the estimate follows."""
 LINE_SECONDS = 5.0
 """The time between two lines of progress where there is no terminal, and between two lines about one bot."""
 WAITING_SECONDS = 3.0
@@ -63,7 +61,14 @@ class Display(ExitStack):
         self._console = Console(stderr=True)
         self._live: Live | None = None
         self._last_line = -LINE_SECONDS
-        self._speed = _Speed()
+        self._bar = Progress(
+            BarColumn(BAR_WIDTH),
+            TextColumn("{task.description}", markup=False),
+            console=self._console,
+            get_time=time.monotonic,
+            speed_estimate_period=RATE_SECONDS,
+        )
+        self._games = self._bar.add_task("", total=None)
         self._incidents = _Incidents()
         self._remarked: set[str] = set()
         self._disqualified: set[str] = set()
@@ -83,35 +88,40 @@ class Display(ExitStack):
         now = time.monotonic()
         for line in (*self._news(snapshot), *self._incidents.lines(snapshot, now)):
             self.remark(line)
-        progress, waiting = self._progress(snapshot, now), list(waiting_lines(snapshot, time.time()))
+        progress, waiting = self._progress(snapshot), list(waiting_lines(snapshot, time.time()))
         if self._live is not None:
-            bar = ProgressBar(total=snapshot.games_total, completed=snapshot.games, width=BAR_WIDTH)
-            row = Table.grid(padding=(0, 1))
-            row.add_row(bar, Text(progress))
-            lines = (*digests(snapshot, self._logs), *waiting)
+            self._bar.update(self._games, description=progress)
+            lines = (*digests(snapshot.standings, snapshot.disqualified, self._logs), *waiting)
             failures = (Text(text, no_wrap=True, overflow="ellipsis") for text in lines)
-            view = Group(standings_table(snapshot), *failures, row, Text(self._hint, style="dim"))
+            view = Group(
+                standings_table(snapshot),
+                *failures,
+                self._bar.get_renderable(),
+                Text(self._hint, style="dim"),
+            )
             self._live.update(view, refresh=True)
         elif not snapshot.state.over and now - self._last_line >= LINE_SECONDS:
             hint = f" ({self._hint})" if self._last_line < 0 else ""
             self._last_line = now
             self.remark("; ".join([progress, *waiting]) + hint)
 
-    def _progress(self, snapshot: Snapshot, now: float) -> str:
+    def _progress(self, snapshot: Snapshot) -> str:
         if snapshot.state is TournamentState.WAITING:
             if not snapshot.missing_bots or snapshot.config is None:
                 return "waiting for the first game"
             limit = snapshot.config.time.connect_seconds
             return f"waiting for {', '.join(snapshot.missing_bots)}, at most {limit:g} s"
         missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
-        self._speed.note(snapshot.games, now)
-        rate = self._speed.recent
+        task = self._bar.tasks[0]
+        self._bar.update(self._games, total=snapshot.games_total)
+        self._bar.advance(self._games, snapshot.games - task.completed)
+        rate = task.speed or 0.0
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:
-            return f"{games_text(snapshot)}, {speed}; {sprt.progress_text(snapshot.test)}{missing}"
+            return f"{games_text(snapshot)}, {speed}; {sprt_progress(snapshot.test)}{missing}"
         if snapshot.until_error is not None:
             return f"{games_text(snapshot)}, {speed}; {error_text(snapshot)}{missing}"
-        left = self._speed.seconds_for(snapshot.games_total - snapshot.games)
+        left = task.time_remaining
         estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
         return f"{games_text(snapshot)}, {speed}, {estimate}{missing}"
 
@@ -127,40 +137,10 @@ class Display(ExitStack):
                 yield line
         if snapshot.state is TournamentState.STOPPED and not snapshot.games:
             return  # the error says why
-        for line in remarks(snapshot):
+        for line in snapshot.remarks:
             if line not in self._remarked:
                 self._remarked.add(line)
                 yield line
-
-
-class _Speed:
-    """Games by time, in the last seconds and since the beginning."""
-
-    def __init__(self) -> None:
-        self._finished: deque[tuple[float, int]] = deque()  # time and games, of the last seconds
-        self._began: tuple[float, int] | None = None
-
-    def note(self, games: int, now: float) -> None:
-        """Note how many games are finished."""
-        finished = self._finished
-        finished.append((now, games))
-        if self._began is None:
-            self._began = finished[0]
-        # Over a longer time if none ended in the last seconds.
-        while len(finished) > 2 and finished[1][0] < now - RATE_SECONDS and finished[1][1] < games:
-            finished.popleft()
-
-    @property
-    def recent(self) -> float:
-        """Games a second over the last seconds."""
-        (then, before), (now, games) = self._finished[0], self._finished[-1]
-        return (games - before) / (now - then) if now > then else 0.0
-
-    def seconds_for(self, games: int) -> float | None:
-        """Return how long so many more games take at the speed of the whole run; None if that is unknown."""
-        assert self._began is not None
-        (then, before), (now, played) = self._began, self._finished[-1]
-        return games * (now - then) / (played - before) if played > before else None
 
 
 class _Incidents:

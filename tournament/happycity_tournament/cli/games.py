@@ -1,4 +1,4 @@
-"""What `tournament games` does: choose games, and list them."""
+"""`tournament games`: choose games, and list them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,21 @@ from happycity.errors import suggestion
 from happycity.match import SeatResult
 from happycity.records.record import Json
 from happycity_tournament.cli.console import show
-from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.options import GAMES_LISTED
-from happycity_tournament.games import ListedGame
+from happycity_tournament.cli.json import moment, write_json
+from happycity_tournament.cli.options import (
+    GAMES_LISTED,
+    AsJson,
+    ForfeitedGames,
+    GamesLimit,
+    GamesOfBot,
+    LostGames,
+    WorstGames,
+)
+from happycity_tournament.cli.options import (
+    Source as Games,
+)
+from happycity_tournament.cli.places import open_sources
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.sources import Source
 
 _GAP = 2  # spaces between columns
@@ -43,55 +55,77 @@ class Choice:
     """Only games that the bot, or without one anybody, forfeited."""
     worst: int | None = None
     """At most this many games, those first with the lowest place, then the most points behind the best."""
-    limit: int = GAMES_LISTED
-    """The most games that are listed, without `worst` the newest; 0: all."""
+    limit: int | None = None
+    """The most games that are listed, without `worst` the newest; 0: all; None: the usual number."""
 
     def __post_init__(self) -> None:
         """Refuse a choice by the result of a bot that is not named."""
         for flag, chosen in (("--lost", self.lost), ("--worst", self.worst is not None)):
             if chosen and self.bot is None:
                 raise ConfigError(f"{flag}: name the bot with --bot")
+        if self.worst is not None and self.limit is not None:
+            raise ConfigError("--worst, --limit: both say how many games; give one of them")
 
-    def of(self, source: Source) -> tuple[list[ListedGame], bool]:
+    def of(self, source: Source) -> tuple[list[FinishedGame], bool]:
         """Return the chosen games of a source, and whether the limit left some out.
 
         Raises:
             ConfigError: the bot plays in no game of the source.
         """
         games = filter(self._includes, source.newest_games(bot=self.bot))
+        limit = GAMES_LISTED if self.limit is None else self.limit
         if self.worst is not None:
             chosen = heapq.nsmallest(self.worst, games, key=self._merit)
         else:
-            chosen = list(islice(games, self.limit + 1 if self.limit else None))
+            chosen = list(islice(games, limit + 1 if limit else None))
         if not chosen and self.bot is not None:
             _check_bot(self.bot, source)
-        if self.worst is None and self.limit:
-            return chosen[: self.limit], len(chosen) > self.limit
+        if self.worst is None and limit:
+            return chosen[:limit], len(chosen) > limit
         return chosen, False
 
-    def _includes(self, game: ListedGame) -> bool:
+    def _includes(self, game: FinishedGame) -> bool:
         seats = self._seats(game)
         return (not self.lost or all(seat.place > 1 for seat in seats)) and (
             not self.forfeits or any(seat.forfeited for seat in seats)
         )
 
-    def _merit(self, game: ListedGame) -> tuple[int, int]:
+    def _merit(self, game: FinishedGame) -> tuple[int, int]:
         """Return how well the bot did in its worst seat: better places and smaller distances are higher."""
         best = max(seat.points for seat in game.seats)
         return min((-seat.place, seat.points - best) for seat in self._seats(game))
 
-    def _seats(self, game: ListedGame) -> list[SeatResult]:
+    def _seats(self, game: FinishedGame) -> list[SeatResult]:
         """Return the seats of the bot, or all seats."""
         seats = zip(game.bots, game.seats, strict=True)
         return [seat for name, seat in seats if self.bot in (None, name)]
 
 
-def list_games(source: Source, choice: Choice, *, arguments: str, as_json: bool) -> None:
-    """List games of a source, which commands take as `arguments`."""
-    games, more = choice.of(source)
-    if as_json:
-        write_json(list(map(listed_game_json, games)))
-        return
+def games(
+    address: Games = None,
+    *,
+    bot: GamesOfBot = None,
+    lost: LostGames = False,
+    forfeits: ForfeitedGames = False,
+    worst: WorstGames = None,
+    limit: GamesLimit = None,
+    as_json: AsJson = False,
+) -> None:
+    """List games, with the ids by which other commands find them.
+
+    Each line has a game's id, its deal as round.table, and by seat the bots with their places and points, or
+    how they forfeited. Games of the same deal have the same cards.
+    """
+    choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
+    with open_sources([address]) as (source,):
+        chosen, more = choice.of(source)
+        if as_json:
+            write_json(list(map(listed_game_json, chosen)))
+        else:
+            _print(chosen, choice, more=more, name=source.name)
+
+
+def _print(games: Sequence[FinishedGame], choice: Choice, *, more: bool, name: str) -> None:
     console = Console()
     if not games:
         show(console, "no game of that kind" if choice.lost or choice.forfeits else "no games")
@@ -99,10 +133,10 @@ def list_games(source: Source, choice: Choice, *, arguments: str, as_json: bool)
     console.print(games_table(games, width=console.width))
     if more:
         show(console, f"the newest {len(games)}; more with: --limit N, all with: --limit 0")
-    show(console, f"look at one with: happycity show {arguments} {games[0].match_id}")
+    show(console, f"look at one with: happycity show {name} {games[0].match_id}")
 
 
-def listed_game_json(game: ListedGame) -> Json:
+def listed_game_json(game: FinishedGame) -> Json:
     """Return a game as an entry of a list; seats are counted from 0, and what isn't known is null."""
     number, table, rotation = game.position or (None, None, None)
     return {
@@ -111,7 +145,7 @@ def listed_game_json(game: ListedGame) -> Json:
         "round": number,
         "table": table,
         "rotation": rotation,
-        "deal_seed": game.deal_seed,
+        "deal_seed": game.deal_seed or None,
         "seats": [
             {
                 "bot": bot,
@@ -124,11 +158,11 @@ def listed_game_json(game: ListedGame) -> Json:
             for bot, seat in zip(game.bots, game.seats, strict=True)
         ],
         "decisions": game.decisions,
-        "finished_at": game.finished_at,
+        "finished": None if game.finished_at is None else moment(game.finished_at),
     }
 
 
-def games_table(games: Sequence[ListedGame], *, width: int) -> Table:
+def games_table(games: Sequence[FinishedGame], *, width: int) -> Table:
     """Return games as a table: a line for each, which fits the width if that is 80 columns or more."""
     tournaments = {game.tournament_id for game in games}
     has_deals = any(game.deal_label for game in games)
@@ -147,7 +181,7 @@ def games_table(games: Sequence[ListedGame], *, width: int) -> Table:
     return table
 
 
-def _leading_cells(game: ListedGame, columns: Iterable[str]) -> list[str]:
+def _leading_cells(game: FinishedGame, columns: Iterable[str]) -> list[str]:
     cells = {
         "game": str(game.match_id),
         "tournament": str(game.tournament_id or "-"),
@@ -156,7 +190,7 @@ def _leading_cells(game: ListedGame, columns: Iterable[str]) -> list[str]:
     return [cells[column] for column in columns]
 
 
-def _seat_cells(game: ListedGame, room: int) -> Iterator[Text]:
+def _seat_cells(game: FinishedGame, room: int) -> Iterator[Text]:
     """Yield place, name and points of each seat, or how it was forfeited; long names are cut."""
     for bot, seat in zip(game.bots, game.seats, strict=True):
         end = seat.ending.word if seat.forfeited else str(seat.points)

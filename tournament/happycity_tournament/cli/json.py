@@ -1,4 +1,4 @@
-"""Tournaments and ratings as JSON, the same for all commands; unknown values are null."""
+"""Tournaments and ratings as JSON, the same for all commands; what isn't known is null."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from happycity import ConfigError
 from happycity.records.record import Json
+from happycity_tournament.play.snapshot import FinalRatings, Snapshot
+from happycity_tournament.ratings.checks.model_checks import ModelCheck
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.ratings.statistics import BotMetrics
-from happycity_tournament.running.digest import digest, log_of
-from happycity_tournament.running.snapshot import FinalRatings, Snapshot
-from happycity_tournament.running.standings import Standing
+from happycity_tournament.standings.digest import digest, log_of
+from happycity_tournament.standings.standings import Standing
 
-if TYPE_CHECKING:
-    from happycity_tournament.ratings.checks.model_checks import ModelCheck
+DECIMALS = 4
+"""Digits behind the point: more than any number here is known to."""
 
 
 def listed_json(snapshot: Snapshot) -> Json:
     """Return a tournament as an entry of a list."""
-    config = snapshot.config
     return {
         "tournament": snapshot.tournament_id,
         "title": snapshot.title,
@@ -33,65 +32,43 @@ def listed_json(snapshot: Snapshot) -> Json:
         "games": snapshot.games,
         "games_total": snapshot.games_total,
         "bots": snapshot.bots,
-        "participations": [] if config is None else config.json()["participations"],
-        "created": _created(snapshot),
+        "disqualified": snapshot.disqualified,
+        "created": moment(snapshot.created_at),
         "remarks": snapshot.remarks,
     }
 
 
 def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
-    """Return a tournament with its standings and final ratings; `logs` is the folder with bots' output."""
-    config, test = snapshot.config, snapshot.test
+    """Return a tournament with all that is known of each of its bots; `logs` has the output of bots."""
+    config, test, final = snapshot.config, snapshot.test, snapshot.final
     return {
         "tournament": snapshot.tournament_id,
         "title": snapshot.title,
         "state": snapshot.state.value,
-        "created": _created(snapshot),
-        "config": None if config is None else {**config.json(), "seed": snapshot.seed},
+        "created": moment(snapshot.created_at),
+        "config": None if config is None else _config_json(config.json(), snapshot.seed),
         "games": snapshot.games,
         "games_total": snapshot.games_total,
         "decisions": snapshot.decisions,
-        "seconds": round(snapshot.seconds, 3),
+        "seconds": snapshot.seconds,
         "games_voided": snapshot.games_voided,
         "games_unrated": snapshot.games_unrated,
-        "disqualified": snapshot.disqualified,
         "missing_bots": snapshot.missing_bots,
-        "profiles": {
-            bot: {"software": said.software, **asdict(said.info)}
-            for bot in snapshot.bots
-            if (said := snapshot.profiles.get(bot))
-        },
         "remarks": snapshot.remarks,
-        "standings": [_standing_json(line, snapshot) for line in snapshot.standings],
-        "logs": {bot: str(log) for bot in snapshot.bots if (log := log_of(bot, logs)) is not None},
-        "final": None if snapshot.final is None else ratings_json(snapshot.final),
+        "rating": None if final is None else model_json(final),
+        "standings": _standings_json(snapshot, logs),
         **({} if test is None else {"sprt": _test_json(test, snapshot.test_history)}),
     }
 
 
-def _test_json(test: SprtState, history: Sequence[SprtPoint]) -> Json:
-    """Return a sequential test; its history is None where it isn't known."""
-    points = [point._asdict() for point in history] or None
-    return {**asdict(test), "verdict": test.verdict.value, "history": points}
+def model_json(final: FinalRatings) -> Json:
+    """Return what final ratings have in common."""
+    return {key: value for key, value in asdict(final).items() if key != "ratings"}
 
 
-def ratings_json(final: FinalRatings) -> Json:
-    """Return final ratings."""
-    content: Json = finite(asdict(final))
-    return content
-
-
-def finite(value: Any) -> Any:
-    """Return a value with None in place of infinite numbers, which JSON doesn't have."""
-    match value:
-        case float() if not math.isfinite(value):
-            return None
-        case dict():
-            return {key: finite(entry) for key, entry in value.items()}
-        case list() | tuple():
-            return [finite(entry) for entry in value]
-        case _:
-            return value
+def ratings_json(final: FinalRatings) -> list[Json]:
+    """Return the final ratings of bots, best first."""
+    return [asdict(line) for line in final.ratings]
 
 
 def check_json(check: ModelCheck) -> Json:
@@ -100,7 +77,7 @@ def check_json(check: ModelCheck) -> Json:
 
 
 def metrics_json(metrics: BotMetrics) -> Json:
-    """Return what bots' metrics come to."""
+    """Return the sums and means of bots' metrics."""
     return {
         bot: {
             name: {
@@ -116,25 +93,55 @@ def metrics_json(metrics: BotMetrics) -> Json:
     }
 
 
-def write_json(content: Json | list[Json], path: Path | None = None) -> None:
-    """Write JSON to a file; to the standard output if the path is None or `-`, or can't be written."""
-    text = json.dumps(content, indent=2) + "\n"
-    if path is None or str(path) == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        sys.stdout.write(text)
-        problem = f"--json: {path} can't be written: {error.strerror}; the JSON is in the standard output"
-        raise ConfigError(problem) from None
+def write_json(content: Json | list[Json]) -> None:
+    """Write JSON to the standard output, with numbers as exact as they are known."""
+    sys.stdout.write(json.dumps(_readable(content), indent=2) + "\n")
 
 
-def _created(snapshot: Snapshot) -> str:
-    return datetime.fromtimestamp(snapshot.created_at, UTC).isoformat(timespec="seconds")
+def moment(unix: float) -> str:
+    """Return a moment in Unix time by ISO 8601."""
+    return datetime.fromtimestamp(unix, UTC).isoformat(timespec="seconds")
+
+
+def _readable(value: Any) -> Any:
+    """Return a value with its numbers rounded; infinite ones, which JSON doesn't have, are None."""
+    match value:
+        case float():
+            return round(value, DECIMALS) if math.isfinite(value) else None
+        case dict():
+            return {key: _readable(entry) for key, entry in value.items()}
+        case list() | tuple():
+            return [_readable(entry) for entry in value]
+        case _:
+            return value
+
+
+def _config_json(config: Json, seed: int | None) -> Json:
+    """Return a configuration without what is said elsewhere."""
+    elsewhere = ("title", "anchor", "anchor_elo")
+    return {key: value for key, value in {**config, "seed": seed}.items() if key not in elsewhere}
+
+
+def _standings_json(snapshot: Snapshot, logs: Path | None) -> list[Json]:
+    """Return each bot once, best first: its rating, its results, what it said of itself, and its output."""
+    final = {} if snapshot.final is None else {line["bot"]: line for line in ratings_json(snapshot.final)}
+    lines = [{**_standing_json(line, snapshot), **final.get(line.bot, {})} for line in snapshot.standings]
+    lines.sort(key=lambda line: (line.get("pool", 1), line["rank"]))
+    for line in lines:
+        log, said = log_of(line["bot"], logs), snapshot.profiles.get(line["bot"])
+        line["log"] = None if log is None else str(log)
+        line["about"] = None if said is None else {"software": said.software, **asdict(said.info)}
+    return lines
 
 
 def _standing_json(line: Standing, snapshot: Snapshot) -> Json:
+    disqualified = line.bot in snapshot.disqualified
     counts = [{**asdict(count), "ending": count.ending.word} for count in line.forfeit_counts]
-    failed = digest(line, disqualified=line.bot in snapshot.disqualified) if line.forfeits else None
-    return {**asdict(line), "forfeit_counts": counts, "digest": failed}
+    failed = digest(line, disqualified=disqualified) if line.forfeits else None
+    return {**asdict(line), "disqualified": disqualified, "forfeit_counts": counts, "digest": failed}
+
+
+def _test_json(test: SprtState, history: Sequence[SprtPoint]) -> Json:
+    """Return a sequential test; its history is None where it isn't known."""
+    points = [point._asdict() for point in history] or None
+    return {**asdict(test), "verdict": test.verdict.value, "history": points}

@@ -1,27 +1,21 @@
-"""What `tournament list`, `show`, `stop`, `delete`, `add` and `withdraw` do."""
+"""`tournament list`, `show`, `stop`, `disqualify` and `delete`: look at tournaments, and end them."""
 
 from __future__ import annotations
 
-import asyncio
-import sys
-from collections.abc import Sequence
-from dataclasses import replace
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from happycity import ConfigError, HappyCityError
+from happycity import HappyCityError
 from happycity.records.record import Json
-from happycity.runtime import event_loop
+from happycity.runtime.transport import SERVER_VARIABLE
 from happycity.text.words import plural
-from happycity_tournament.arena.locations import Location, ServerLocation, call_server, stored_snapshots
-from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, Run, new_folder, run_folders
-from happycity_tournament.arena.session import join_tournament
-from happycity_tournament.bots.lineup import Lineup
-from happycity_tournament.bots.processes import ProcessError
 from happycity_tournament.cli.console import (
-    participation_lines,
     print_facts,
     print_metrics,
     print_result,
@@ -30,166 +24,183 @@ from happycity_tournament.cli.console import (
     show,
     tournaments_table,
 )
-from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import listed_json, metrics_json, result_json, write_json
-from happycity_tournament.cli.locate import check_place, url_of
-from happycity_tournament.cli.settings import ConnectionSettings
+from happycity_tournament.cli.options import Address, AsJson
+from happycity_tournament.cli.places import Place, find_tournament, open_sources, place_at, reading_games
+from happycity_tournament.client.connection import Connection, call_server
+from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
 from happycity_tournament.config import TournamentState
-from happycity_tournament.ratings.statistics import BotMetrics
-from happycity_tournament.running.snapshot import Snapshot, stored_snapshot
+from happycity_tournament.play.progress import UNFINISHED, disqualify_stored
+from happycity_tournament.play.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
+from happycity_tournament.report.facts import bot_metrics
 from happycity_tournament.storage import Store
 
 
-def list_runs(*, as_json: bool) -> None:
-    """List the runs below the working directory, newest first."""
-    rows = [(str(folder), *_run(folder)) for folder in run_folders()]
-    if as_json:
-        write_json([{"run": folder, **_run_json(snapshot, bots)} for folder, snapshot, bots in rows])
-    else:
-        Console().print(runs_table(rows) if rows else "no runs")
+def list_tournaments(
+    address: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ADDRESS",
+            help="A store, or grpc://HOST:PORT.  [default: HAPPYCITY_SERVER, else the runs of this folder]",
+        ),
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List the runs, or the tournaments of a store or server.
 
-
-def list_tournaments(connection: ConnectionSettings, store: str | None, *, as_json: bool) -> None:
-    """List the tournaments of a store or a server, newest first."""
-    check_place(connection, store)
-    if connection.server is None:
-        snapshots = stored_snapshots(url_of(store or ""))
-    else:
-        server = RemoteServer(address=connection.server, access=connection.access)
-        snapshots = call_server(server, lambda called: called.tournaments())
+    The newest one comes first.
+    """
+    if address is None and not os.environ.get(SERVER_VARIABLE):
+        _list_runs(as_json=as_json)
+        return
+    snapshots = _snapshots(place_at(address))
     if as_json:
         write_json(list(map(listed_json, snapshots)))
     else:
         Console().print(tournaments_table(snapshots) if snapshots else "no tournaments")
 
 
-def show_tournament(location: Location, *, as_json: bool, metrics: BotMetrics | None = None) -> None:
-    """Show a tournament with its standings and final ratings, and with its bots' metrics if given."""
-    snapshot = location.show()
-    logs = location.run.folder if location.run else None
+def show_tournament(
+    address: Address = None,
+    *,
+    metrics: Annotated[
+        bool, typer.Option("--metrics", help="Also sums and means of the numbers that bots sent.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show a tournament with its ratings.
+
+    The output has its settings, its progress, and the final ratings by the games so far.
+    """
+    found = find_tournament(address)
+    of_bots = None
+    if metrics:
+        with open_sources([address]) as (source,), reading_games():
+            of_bots = bot_metrics(source.games(with_records=True))
+    if isinstance(found.at, RemoteServer):
+        snapshot = call_server(found.at, lambda connection: connection.standings(found.id))
+    else:
+        with Store.existing(found.at) as store:
+            snapshot = load_snapshot(store, found.id)
+    logs = found.run.folder if found.run else None
     if as_json:
         content = result_json(snapshot, logs=logs)
-        write_json(content if metrics is None else {**content, "metrics": metrics_json(metrics)})
+        write_json(content if of_bots is None else {**content, "metrics": metrics_json(of_bots)})
         return
     console = Console()
     print_facts(console, snapshot)
     print_result(console, snapshot, logs=logs, details=True)
-    if metrics is not None:
-        print_metrics(console, metrics)
+    if of_bots is not None:
+        print_metrics(console, of_bots)
 
 
-def stop_tournament(location: Location, *, as_json: bool) -> None:
-    """Stop a tournament, and wait for the end of its running games."""
+def stop(address: Address = None, *, as_json: AsJson = False) -> None:
+    """Stop a tournament.
+
+    Running games are finished; no new ones begin until the tournament is resumed.
+    """
+    found = find_tournament(address)
     typer.echo("stopping: running games are finished", err=True)
-    snapshot = location.stop()
+    if isinstance(found.at, RemoteServer):
+        snapshot = call_server(found.at, lambda connection: _stopped(connection, found.id))
+    else:
+        with _claimed(found.at) as store:
+            if stored_snapshot(store, found.id, claimed=False).state in UNFINISHED:
+                store.set_state(found.id, TournamentState.STOPPED)
+            snapshot = stored_snapshot(store, found.id, claimed=False)
     _print_listed(snapshot, as_json=as_json)
     if snapshot.state is TournamentState.STOPPED:
-        typer.echo(f"continue with: tournament resume {location.arguments}", err=True)
+        typer.echo(f"continue with: tournament resume {found.address}", err=True)
 
 
-def delete_tournament(location: Location) -> None:
-    """Delete a tournament with its games, and the files of its run."""
-    games = location.delete()
-    if location.run is not None:
-        location.run.remove()
-    typer.echo(f"deleted: tournament {location.tournament_id} with {plural(games, 'game')}")
+def disqualify(
+    bot: Annotated[str, typer.Argument(metavar="BOT", help="The bot that plays no more.")],
+    address: Address = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Take a bot out of a tournament.
 
-
-def add_bots(location: Location, lineup: Lineup, *, as_json: bool) -> None:
-    """Let bots join a tournament; if it is being played, start them."""
-    run = location.run
-    if run is not None:
-        lineup = replace(lineup, directory=run.lineup.directory)
-    lineup.check()
-    if lineup.started and isinstance(location, ServerLocation):
-        tournament = location.status()
-        # A program of the same name would take the seats of the one that plays.
-        for name in lineup.names:
-            if name in tournament.bots:
-                raise ConfigError(f"bots: {name!r} takes part already, or did")
-        if not tournament.state.over:
-            _join(location, lineup, as_json=as_json)
-            return
-    snapshot = location.add_bots(lineup.names)
-    _keep(run, lineup)
-    _print_listed(snapshot, as_json=as_json, bots=lineup.names)
-    if lineup.started and run is None:
-        typer.echo("no bot was started, as the tournament is not being played", err=True)
-
-
-def withdraw_bot(location: Location, bot: str, *, as_json: bool) -> None:
-    """Let a bot leave a tournament."""
-    snapshot = location.withdraw_bot(bot)
-    if location.run is not None:
-        run = Run.load(location.run.folder)
-        replace(run, lineup=run.lineup.without_bot(bot)).save()
-    _print_listed(snapshot, as_json=as_json, bots=[bot])
-
-
-def _join(location: ServerLocation, lineup: Lineup, *, as_json: bool) -> None:
-    """Start bots, let them join, and wait for the end of the tournament."""
-    run, names, has_joined = location.run, ", ".join(lineup.names), False
-    advice = (
-        "the tournament goes on, and seats of bots that are not connected are forfeited; "
-        f"take a bot out with: tournament withdraw {location.arguments} {lineup.names[0]}"
-    )
-    folder = new_folder() if run is None else run.folder
-    own = run.venue if run is not None and isinstance(run.venue, OwnServer) else None
-    if own is not None and own.ray is not None:
-        typer.echo(
-            f"games with {names} are played at the run's own server alone; "
-            "tournament resume starts such bots on the nodes of the cluster too",
-            err=True,
-        )
-
-    def joined() -> None:
-        nonlocal has_joined
-        has_joined = True
-        _keep(run, lineup)
-
-    try:
-        with Display(hint=f"Ctrl-C ends {names}, not the tournament", logs=folder) as display:
-            last = event_loop.run(
-                join_tournament(
-                    location.server,
-                    location.tournament_id,
-                    lineup,
-                    folder=folder,
-                    own=own,
-                    joined=joined,
-                    observer=display,
-                )
-            )
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        text = f"broken off before {names} joined; see: tournament show {location.arguments}"
-        typer.echo(f"ended: {names}; {advice}" if has_joined else text, err=True)
-        sys.exit(event_loop.EXIT_STOPPED)
-    except ProcessError as error:
-        if not has_joined:
-            raise
-        raise HappyCityError(f"{error}; {advice}") from None
-    if as_json:
-        write_json(result_json(last, logs=folder))
+    Its seats in games that run or are still to come are forfeited, and these games are not rated; the games
+    that it has played count.
+    """
+    found = find_tournament(address)
+    if isinstance(found.at, RemoteServer):
+        snapshot = call_server(found.at, lambda connection: connection.disqualify(found.id, bot))
     else:
-        print_result(Console(), last, logs=folder)
-    if last.state is not TournamentState.FINISHED:
-        sys.exit(event_loop.EXIT_STOPPED)
+        with _claimed(found.at) as store:
+            disqualify_stored(store, found.id, bot)
+            snapshot = stored_snapshot(store, found.id, claimed=False)
+    _print_listed(snapshot, as_json=as_json)
 
 
-def _keep(run: Run | None, lineup: Lineup) -> None:
-    """Add bots to those that a run starts when it is resumed."""
-    if run is not None:
-        current = Run.load(run.folder)  # others may have joined meanwhile
-        replace(current, lineup=current.lineup.with_bots(lineup.bots)).save()
+def delete(
+    address: Annotated[
+        str,
+        typer.Argument(
+            metavar="ADDRESS",
+            help="The tournament: runs/FOLDER, games.sqlite#3, grpc://HOST:PORT#3 or grpcs://HOST:PORT#3.",
+        ),
+    ],
+) -> None:
+    """Delete a tournament with all its games.
+
+    The tournament must be stopped or finished. If it is named by its run's folder, the files that the run
+    made are deleted as well.
+    """
+    found = find_tournament(address, only=True)
+    if isinstance(found.at, RemoteServer):
+        games = call_server(found.at, lambda connection: connection.delete(found.id))
+    else:
+        with _claimed(found.at) as store:
+            stored_snapshot(store, found.id, claimed=False)
+            games = store.delete_tournament(found.id)
+    if found.run is not None:
+        found.run.remove()
+    typer.echo(f"deleted: tournament {found.id} with {plural(games, 'game')}")
 
 
-def _print_listed(snapshot: Snapshot, *, as_json: bool, bots: Sequence[str] = ()) -> None:
+async def _stopped(connection: Connection, tournament_id: int) -> Snapshot:
+    """Start no more games, wait until the running ones are finished, and return the tournament."""
+    await connection.stop(tournament_id)
+    async with aclosing(connection.watch(tournament_id)) as snapshots:
+        async for snapshot in snapshots:
+            last = snapshot
+    return last
+
+
+@contextmanager
+def _claimed(url: str) -> Iterator[Store]:
+    """Give a store for writing; it has to be there, and no server can use it meanwhile."""
+    Store.existing(url).close()
+    with Store.create(url) as store:
+        store.claim()
+        yield store
+
+
+def _print_listed(snapshot: Snapshot, *, as_json: bool) -> None:
     if as_json:
         write_json(listed_json(snapshot))
-        return
-    lines = [] if snapshot.config is None else list(participation_lines(snapshot.config, bots))
-    late = lines or [f"{bot} takes part from round 1 on" for bot in bots]
-    show(Console(), progress_line(snapshot), *late)
+    else:
+        show(Console(), progress_line(snapshot))
+
+
+def _snapshots(place: Place) -> list[Snapshot]:
+    """Return all tournaments of a store or server without their standings, newest first."""
+    if isinstance(place.at, RemoteServer):
+        return call_server(place.at, lambda connection: connection.tournaments())
+    with Store.existing(place.at) as store:
+        claimed = store.is_claimed()
+        return [listed(store, stored, claimed=claimed) for stored in store.tournaments(None)]
+
+
+def _list_runs(*, as_json: bool) -> None:
+    rows = [(str(folder), *_run(folder)) for folder in run_folders()]
+    if as_json:
+        write_json([{"run": folder, **_run_json(snapshot, bots)} for folder, snapshot, bots in rows])
+    else:
+        Console().print(runs_table(rows) if rows else "no runs")
 
 
 def _run(folder: Path) -> tuple[Snapshot | str, Sequence[str]]:

@@ -1,10 +1,11 @@
-"""What `tournament rate` does: rate bots by all games of some sources."""
+"""`tournament rate`: rate bots by all games of some sources."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
 from happycity import ConfigError
@@ -12,29 +13,55 @@ from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.text.words import plural
 from happycity_tournament.cli.console import print_ratings, show
-from happycity_tournament.cli.json import check_json, ratings_json, write_json
-from happycity_tournament.cli.reading import load_games
+from happycity_tournament.cli.json import check_json, model_json, ratings_json, write_json
+from happycity_tournament.cli.options import AsJson, BySource, Renamed, Sources, renamed_of
+from happycity_tournament.cli.places import open_sources, reading_games
+from happycity_tournament.config import MEAN_ELO, check_elo
+from happycity_tournament.play.snapshot import FinalRatings
 from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
 from happycity_tournament.ratings.comparisons import certain_order
 from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import ranked
-from happycity_tournament.running.snapshot import FinalRatings
-from happycity_tournament.storage.rating_input import Naming, RatingInput
-from happycity_tournament.storage.sources import Source
+from happycity_tournament.standings.counted import Uncounted, uncounted_text
+from happycity_tournament.standings.rating_input import Naming, RatingInput, load_for_rating
+from happycity_tournament.storage.sources import Source, SourceError
 
 
-def rate_sources(
-    sources: Sequence[Source],
+def rate(
+    addresses: Sources = None,
     *,
-    naming: Naming,
-    anchor: str | None,
-    anchor_elo: float,
-    json_file: Path | None,
+    anchor: Annotated[
+        str | None,
+        typer.Option(metavar="BOT", help="The bot whose rating is fixed.  [default: the mean of all bots]"),
+    ] = None,
+    anchor_elo: Annotated[
+        float, typer.Option(help="The rating of the anchor, or the mean of all ratings.")
+    ] = MEAN_ELO,
+    renamed: Renamed = None,
+    by_source: BySource = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Rate the bots by all games of some sources."""
+    """Rate bots by all their games.
+
+    The ratings are computed like the final ratings of a tournament. Copies of a game count once; games with
+    a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
+    """
+    check_elo("--anchor-elo", anchor_elo)
+    naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
+    with open_sources(addresses or [None]) as sources:
+        _rate(sources, naming=naming, anchor=anchor, anchor_elo=anchor_elo, as_json=as_json)
+
+
+def _rate(
+    sources: Sequence[Source], *, naming: Naming, anchor: str | None, anchor_elo: float, as_json: bool
+) -> None:
     names = [source.name for source in sources]
-    loaded = load_games(sources, naming)
+    with reading_games():
+        loaded = load_for_rating(sources, naming)
+    if not loaded.count:
+        rated = " that is rated" if loaded.uncounted else ""
+        raise SourceError(", ".join(names), f"no finished game in it{rated}")
     if anchor is not None and anchor not in loaded.games.bots:
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
@@ -42,30 +69,30 @@ def rate_sources(
     estimate = fit(loaded.games)
     ratings = rate_fit(estimate, anchor=anchor, anchor_elo=anchor_elo, error_ratios=loaded.error_ratios)
     checks = check_model(estimate, ratings.bursts, loaded.sources)
-    console = Console(stderr=str(json_file) == "-")
-    print_ratings(console, ratings, anchor_elo=anchor_elo)
-    show(console, *check_lines(checks), _read(loaded, names))
-    if json_file is not None:
+    if as_json:
+        final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
         order, los, certain = ranked(ratings), ratings.los_matrix(), certain_order(ratings.comparisons.los)
         content: Json = {
             "sources": names,
             "games": loaded.count,
             "copies": loaded.copies,
-            "games_unrated": loaded.unrated,
-            "games_practice": loaded.practice,
-            "games_after_decision": loaded.after_decision,
-            **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
+            "games_unrated": loaded.uncounted[Uncounted.UNRATED],
+            "games_practice": loaded.uncounted[Uncounted.PRACTICE],
+            "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
+            "rating": model_json(final),
+            "standings": ratings_json(final),
             "checks": [check_json(check) for check in checks],
             "los": [[los[row.index][column.index] for column in order] for row in order],
             "certain": [[bool(certain[row.index, column.index]) for column in order] for row in order],
         }
-        write_json(content, json_file)
+        write_json(content)
+        return
+    console = Console()
+    print_ratings(console, ratings, anchor_elo=anchor_elo)
+    show(console, *check_lines(checks), _read(loaded, names))
 
 
 def _read(loaded: RatingInput, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
-    unrated = f", {loaded.unrated} with a disqualified bot not rated" if loaded.unrated else ""
-    practice = f", {plural(loaded.practice, 'practice game')} not rated" if loaded.practice else ""
-    late = loaded.after_decision
-    tests = f", {plural(late, 'game')} after the decision of a test left out" if late else ""
-    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{unrated}{practice}{tests}"
+    left_out = uncounted_text(loaded.uncounted)
+    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{left_out}"

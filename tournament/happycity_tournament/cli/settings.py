@@ -1,13 +1,13 @@
-"""The settings of `tournament`: how to reach a server, and what `run` and `sprt` play."""
+"""The settings of `tournament run` and `sprt`, as flags and in a file."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import secrets
 from collections.abc import Sequence
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -17,8 +17,8 @@ from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scorin
 from happycity.match import DEFAULT_LINEUP
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import Settings, detail, fields_of, setting
-from happycity.runtime.transport import Access, Target
-from happycity_tournament.bots.lineup import BotEntry
+from happycity.runtime.transport import SERVER_VARIABLE, Target
+from happycity_tournament.cli.options import BASICS
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
     DEFAULT_MINIMUM_DEALS,
@@ -37,6 +37,7 @@ from happycity_tournament.config import (
     Swiss,
     TournamentConfig,
 )
+from happycity_tournament.lineup import BotEntry
 
 DEFAULT_SEATS = 4
 _TIME, _POLICY, _SPRT = TimeControl(), FailurePolicy(), SprtTest(candidate="", base="")
@@ -73,22 +74,24 @@ def _address(text: str) -> str:
     return text
 
 
-class ConnectionSettings(Settings):
-    """How a running server is reached."""
+class BasicSettings(Settings):
+    """What nearly every run sets."""
 
-    group: ClassVar[str] = "Server"
+    group: ClassVar[str] = BASICS
 
-    server: Annotated[_Text, AfterValidator(_address)] | None = setting(
-        None, absent="HAPPYCITY_SERVER", example="grpcs://arena.example:443"
-    )
-    """Address of a running server: host:port, or grpcs://host:port for TLS."""
-    token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
-    """Token for that server."""
+    seats: _Seats | None = setting(None, absent="4, or fewer with fewer bots", example=4)
+    """Seats at each table, 2 to 5."""
+    seed: _Seed | None = setting(None, absent="random", example=1)
+    """Seed of all deals and of the bots."""
 
-    @property
-    def access(self) -> Access:
-        """How the server lets this client in; its variables name the files of TLS."""
-        return Access.from_env(self.token)
+
+class RoundsSettings(Settings):
+    """How long a tournament is."""
+
+    group: ClassVar[str] = BASICS
+
+    rounds: _Count = DEFAULT_ROUNDS
+    """Rounds of random-rounds, swiss and adaptive: each table plays one deal in all its seat orders."""
 
 
 class GameSettings(Settings):
@@ -96,20 +99,16 @@ class GameSettings(Settings):
 
     group: ClassVar[str] = "Game"
 
-    seats: _Seats | None = setting(None, absent="4, or fewer with fewer bots", example=4)
-    """Seats at each table, 2 to 5."""
     mode: Mode = Mode.FAMILY
     """Rules and special buildings."""
     scoring: Scoring = Scoring.PRODUCT
     """How points are computed from inhabitants and hearts."""
-    seed: _Seed | None = setting(None, absent="random", example=1)
-    """Seed of all deals and of the bots."""
 
 
-class ClockSettings(Settings):
+class TimeSettings(Settings):
     """How long bots may take, in seconds."""
 
-    group: ClassVar[str] = "Clocks"
+    group: ClassVar[str] = "Time"
 
     decision_time: _SomeSeconds = _TIME.decision_seconds
     """Seconds for each decision."""
@@ -130,7 +129,7 @@ class ClockSettings(Settings):
 class FailureSettings(Settings):
     """What happens to bots that fail."""
 
-    group: ClassVar[str] = "Failures"
+    group: ClassVar[str] = "Time"
 
     strikes: _CountOrNone = _POLICY.max_strikes
     """Late or illegal answers that a seat may give in a game; one more forfeits the seat."""
@@ -146,9 +145,9 @@ class FailureSettings(Settings):
 
 
 class RunningSettings(Settings):
-    """How many games and processes run at once, and where the result goes."""
+    """Where and how many games run."""
 
-    group: ClassVar[str] = "Running and output"
+    group: ClassVar[str] = "Running"
 
     title: str | None = setting(None, example="Spring cup")
     """What the tournament is called in lists and reports, in one line."""
@@ -161,31 +160,46 @@ class RunningSettings(Settings):
     ray: _Text | None = setting(None, example="auto")
     """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to;
     local: a new one of this machine alone, which ends with the run."""
+    server: Annotated[_Text, AfterValidator(_address)] | None = setting(
+        None, absent="HAPPYCITY_SERVER, else one of the run's own", example="grpcs://arena.example:443"
+    )
+    """Play on a running server, grpc://HOST:PORT or grpcs://HOST:PORT; its token is in HAPPYCITY_TOKEN."""
     store: _Text | None = setting(
         None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
     )
     """Database URL of the store for the results."""
     web: _Switch = setting(default=True, absent="on, if happycity[web] is installed")
     """Show the tournament in a browser while it runs, and print the link; on a server of the run's own."""
-    json_file: Path | None = setting(None, alias="json", example="result.json")
-    """File to write the result to, as JSON; - is the standard output."""
 
 
-class PlaySettings(ConnectionSettings, RunningSettings, FailureSettings, ClockSettings, GameSettings):
+FILE_ONLY = frozenset(
+    {*FailureSettings.model_fields, "increment", "margin", "processes", "anchor_elo", "minimum_deals"}
+    - {"grace"}
+)
+"""The settings that are in a file only, as few need them."""
+
+
+class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings, BasicSettings):
     """The settings of every command that plays; the help has the last base first."""
+
+    @property
+    def server_to_use(self) -> str | None:
+        """The running server to play on: the one that is named, else that of the environment."""
+        return self.server or (None if self.store else os.environ.get(SERVER_VARIABLE)) or None
 
     @model_validator(mode="after")
     def _check_together(self) -> PlaySettings:
+        where = "--server" if self.server else SERVER_VARIABLE
         if self.server is not None and self.store is not None:
             raise ValueError("--store has no effect with --server: that server has a store of its own")
-        if self.server is not None and self.workers is not None:
-            raise ValueError("--workers has no effect with --server: that server was started with its own")
-        if self.server is not None and self.ray is not None:
-            raise ValueError("--ray has no effect with --server: that server was started without")
+        if self.server_to_use and self.workers is not None:
+            raise ValueError(f"--workers has no effect with {where}: that server was started with its own")
+        if self.server_to_use and self.ray is not None:
+            raise ValueError(f"--ray has no effect with {where}: that server was started without")
         if self.ray is not None and self.workers == 0:
             raise ValueError("--ray needs workers on the nodes: leave --workers 0 out, or give at least 1")
         if self.increment and not self.bank:
-            raise ValueError("--increment has no effect without --bank")
+            raise ValueError("increment has no effect without --bank")
         return self
 
     def _config(self, bots: Sequence[str], chosen: Format, **more: Any) -> TournamentConfig:
@@ -247,8 +261,6 @@ class ScheduleSettings(Settings):
 
     format: FormatName = FormatName.RANDOM_ROUNDS
     """How it is decided which bots meet."""
-    rounds: _Count = DEFAULT_ROUNDS
-    """Rounds of random-rounds, swiss and adaptive: each table plays one deal in all its seat orders."""
     until_error: _Number | None = setting(None, absent="play all rounds", example=10.0)
     """End random-rounds when half of each rating's 95% interval is this many Elo at most; --rounds is the
     maximum then, 10000 unless it is given."""
@@ -273,7 +285,7 @@ class RatingSettings(Settings):
     """The final rating of the anchor, or the mean of all final ratings."""
 
 
-class RunSettings(RatingSettings, PlaySettings, ScheduleSettings):
+class RunSettings(RatingSettings, PlaySettings, ScheduleSettings, RoundsSettings):
     """The settings of `tournament run`."""
 
     bots: tuple[BotEntry, ...] = tuple(BotEntry(name=name, builtin=name) for name in DEFAULT_LINEUP)
@@ -331,7 +343,7 @@ class SprtTestSettings(Settings):
 class SprtSettings(PlaySettings, SprtTestSettings):
     """The settings of `tournament sprt`."""
 
-    seats: _Seats = 2
+    seats: _Seats | None = 2
     """Seats at each table, 2 to 5; each bot fills half of them."""
     concurrency: _Count = DEFAULT_SPRT_CONCURRENCY
     """Games that run at the same time."""

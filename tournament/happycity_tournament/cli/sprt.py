@@ -1,89 +1,78 @@
-"""A sequential test in words: its progress in one line, and its decision with the numbers behind it."""
+"""`tournament sprt`: test one candidate after the other against the base."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
+import typer
+from rich.console import Console
 
-from happycity.text.words import plural
-from happycity_tournament.config import EloScale, SprtTest
-from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.running.snapshot import Snapshot
-
-
-def progress_text(state: SprtState) -> str:
-    """Return the progress of a test in one line."""
-    difference = _difference(state) or "no estimate of the difference yet"
-    return f"{plural(state.blocks, 'block')}, LLR {state.llr:+.2f} ({_bounds(state)}), {difference}"
-
-
-def result_lines(snapshot: Snapshot) -> list[str]:
-    """Return the decision of a test with its numbers; nothing in other formats."""
-    test, state = snapshot.sprt, snapshot.test
-    if test is None or state is None:
-        return []
-    basis = ", ".join(filter(None, (plural(state.blocks, "block"), _difference(state))))
-    decision = f"{verdict_text(test, state.verdict)} ({basis})"
-    accepted = {Verdict.H0: "H0 is accepted: ", Verdict.H1: "H1 is accepted: "}.get(state.verdict, "")
-    numbers = (
-        f"{accepted}LLR {state.llr:+.2f} ({_bounds(state)}); H0 {test.elo0:+g}, H1 {test.elo1:+g} "
-        f"{_unit(test)}, alpha {test.alpha:g}, beta {test.beta:g}"
-    )
-    if state.verdict is Verdict.RUNNING:
-        return [decision, numbers]
-    counted = "the table has the games up to the decision; those that were still running are left out"
-    return [decision, numbers, counted]
+from happycity import ConfigError
+from happycity.runtime.settings import flags_of
+from happycity_tournament.cli.console import sprt_table
+from happycity_tournament.cli.json import result_json, write_json
+from happycity_tournament.cli.options import AsJson, load_flags
+from happycity_tournament.cli.presenter import exit_unless_decided
+from happycity_tournament.cli.run import File, play
+from happycity_tournament.cli.settings import FILE_ONLY, SprtSettings, SprtTestSettings
+from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
+from happycity_tournament.play.snapshot import Snapshot
 
 
-def queue_table(played: Sequence[Snapshot]) -> Table:
-    """Return the results of several tests, a row each."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("candidate", "verdict"):
-        table.add_column(heading, overflow="fold")
-    for heading in ("Elo", "LLR", "blocks", "games"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for snapshot in played:
-        test, state = snapshot.sprt, snapshot.test
-        if test is None or state is None:
-            continue
-        texts = (test.candidate, verdict_text(test, state.verdict), _difference(state).removesuffix(" Elo"))
-        numbers = (f"{state.llr:+.2f}", f"{state.blocks:,}", f"{snapshot.games:,}")
-        table.add_row(*map(Text, (*texts, *numbers)))
-    return table
+@flags_of(SprtSettings, without={"candidate", *FILE_ONLY})
+def sprt(
+    file: File = None,
+    *,
+    candidates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--candidate",
+            metavar="TEXT",
+            help="A bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND. May be repeated; each one is "
+            "tested against the base, one after the other.",
+            rich_help_panel=SprtTestSettings.group,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    **flags: object,
+) -> None:
+    """Test whether one bot is stronger than another.
+
+    The two bots fill all seats, deal after deal, until the games decide between two hypotheses: H0, the
+    candidate is elo0 stronger, and H1, it is elo1 stronger. The exit status is 3 without a decision after
+    the maximum number of blocks.
+    """
+    if candidates:
+        flags["candidate"] = tuple(candidates)
+    settings = load_flags(SprtSettings, flags, file=file)
+    queue = [bot_entry("--candidate", text) for text in settings.candidate]
+    _play_tests(queue, bot_entry("--base", settings.base), settings, as_json=as_json)
 
 
-def verdict_text(test: SprtTest, verdict: Verdict) -> str:
-    """Return what a test has found as a clause."""
-    candidate, base, unit = test.candidate, test.base, _unit(test)
-    weaker, stronger = f"{candidate} is weaker than {base}", f"{candidate} is stronger than {base}"
-    return {
-        Verdict.H0: f"{candidate} is not {test.elo1:g} {unit} stronger than {base}"
-        if test.elo1 > 0
-        else weaker,
-        Verdict.H1: f"{candidate} is not {-test.elo0:g} {unit} weaker than {base}"
-        if test.elo0 < 0
-        else stronger,
-        Verdict.NO_DIFFERENCE: f"{candidate} and {base} play the same: every block was exactly even",
-        Verdict.UNDECIDED: f"{candidate} against {base}: undecided after the maximum number of blocks",
-        Verdict.RUNNING: f"{candidate} against {base}: nothing is decided yet",
-    }[verdict]
-
-
-def _difference(state: SprtState) -> str:
-    """Return the estimated difference with its 95% interval, "" without one."""
-    if state.elo is None:
-        return ""
-    if state.elo_low is None or state.elo_high is None:
-        return f"{state.elo:+.0f} Elo"
-    return f"{state.elo:+.0f} ±{(state.elo_high - state.elo_low) / 2:.0f} Elo"
-
-
-def _bounds(state: SprtState) -> str:
-    return f"H0 at {state.lower:+.2f}, H1 at {state.upper:+.2f}"
-
-
-def _unit(test: SprtTest) -> str:
-    return "Elo" if test.scale is EloScale.LOGISTIC else "normalised Elo"
+def _play_tests(
+    candidates: Sequence[BotEntry], base: BotEntry, settings: SprtSettings, *, as_json: bool
+) -> None:
+    """Play a test for each candidate; with several of them, print all results at the end."""
+    names = [candidate.name for candidate in candidates]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"--candidate: {name!r} is named more than once")
+    lineups = [Lineup(bots=(candidate, base), processes=settings.processes) for candidate in candidates]
+    tests = [(settings.config(*lineup.bots), lineup) for lineup in lineups]
+    for lineup in lineups:
+        lineup.check()
+    is_queue = len(tests) > 1
+    played: list[Snapshot] = []
+    try:
+        for number, (config, lineup) in enumerate(tests, start=1):
+            if is_queue:
+                text = f"test {number} of {len(tests)}: {names[number - 1]} against {base.name}"
+                typer.echo(text, err=True)
+            played.append(play(config, lineup, settings, as_json=as_json, in_queue=is_queue))
+    finally:
+        if is_queue and played:
+            Console(stderr=as_json).print(sprt_table(played))
+            if as_json:
+                write_json({"tests": [result_json(last) for last in played]})
+    exit_unless_decided(played)

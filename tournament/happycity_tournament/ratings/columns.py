@@ -231,6 +231,11 @@ class GamesBuilder:
             self._tables[seats] = (array("H"), array("B"), array("Q"), array("H"))
         return self._tables[seats]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the bots by their numbers."""
+        return tuple(self._index)
+
     def lengths(self) -> dict[int, int]:
         """Return how many games were added so far, by the number of seats."""
         return {seats: len(deals) for seats, (_, _, deals, _) in self._tables.items()}

@@ -77,7 +77,7 @@ class PairedGames:
     """The games of two sources that have the same deal, the same kind of game and the same bots by seat.
 
     Args:
-        before: the games of the first source.
+        before: the games of the first source that count.
         after: those of the second.
         renamed: names of bots in the second source by those in the first, where they differ.
     """
@@ -93,8 +93,6 @@ class PairedGames:
         """How many pairs of games there are."""
         self.unpaired = (0, 0)
         """Rated games of each source that have no counterpart in the other."""
-        self.unrated = [0, 0]
-        """Games of each source that are left out, because a disqualified bot sat at the table."""
         self.bots: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
         """The rated games of each bot of each source, by the names of the second."""
         self._rows: defaultdict[str, _Rows] = defaultdict(_Rows)
@@ -106,8 +104,8 @@ class PairedGames:
         for key, result in self._rated(after, {}, source=1):
             if key[0] in seeds:
                 self._common_deals.add(key[0])
-            if waiting[key]:
-                self._add_pair(key[0], key[2], waiting[key].pop(0), result)
+            if counterparts := waiting.get(key):
+                self._add_pair(key[0], key[2], counterparts.pop(0), result)
             else:
                 without += 1
         self.unpaired = (sum(map(len, waiting.values())), without)
@@ -166,9 +164,6 @@ class PairedGames:
         self, games: Iterable[FinishedGame], renamed: Mapping[str, str], *, source: int
     ) -> Iterable[tuple[_Key, _Result]]:
         for game in games:
-            if game.unrated:
-                self.unrated[source] += 1
-                continue
             bots = tuple(renamed.get(bot, bot) for bot in game.bots)
             self.bots[source].update(set(bots))
             points = tuple(seat.points for seat in game.seats)

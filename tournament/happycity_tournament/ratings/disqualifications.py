@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
 
 from happycity import Ending, FailurePolicy
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import CountedGame
 
 
 class Disqualifications:
@@ -27,21 +29,32 @@ class Disqualifications:
         """The disqualified bots, the first one first; later games change nothing."""
         return tuple(self._disqualified)
 
-    def admit(self, game: FinishedGame) -> bool:
+    def admit(self, game: CountedGame) -> bool:
         """Take the next game; return whether it is rated."""
         # A game that was given up once, and played later, may change who is disqualified when; but a seat
         # that was forfeited for a bot was never its play.
-        if game.unrated or not self._disqualified.keys().isdisjoint(game.bots):
+        endings = game.endings
+        if Ending.DISQUALIFIED in endings or not self._disqualified.keys().isdisjoint(game.bots):
             return False
         failed: dict[str, None] = {}
-        for bot, seat in zip(game.bots, game.seats, strict=True):
+        for bot, ending in zip(game.bots, endings or [Ending.FINISHED] * len(game.bots), strict=True):
             self._games[bot] += 1
-            if seat.forfeited:
+            if ending is not Ending.FINISHED:
                 self._forfeits[bot] += 1
-            if seat.ending is Ending.SILENT or (bot in self._forfeits and self._fails_too_often(bot)):
+            if ending is Ending.SILENT or (bot in self._forfeits and self._fails_too_often(bot)):
                 failed[bot] = None
         if self._policy.disqualify_share:
             self._disqualified |= failed
+        return True
+
+    def admit_all(self, games: Sequence[CountedGame]) -> bool:
+        """Take the next games at once if that is certain to be the same, as all of them are rated."""
+        if self._disqualified or any(game.endings for game in games):
+            return False
+        enough = self._policy.disqualify_games
+        if any(self._games[bot] < enough for bot in self._forfeits):  # games may still make up enough
+            return False
+        self._games.update(chain.from_iterable(game.bots for game in games))
         return True
 
     def _fails_too_often(self, bot: str) -> bool:

@@ -11,42 +11,41 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from happycity import ConfigError, RecordError
+from happycity import RecordError
 from happycity.records.record import Json, loads
 from happycity.records.replay import metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
+from happycity_tournament.report.whole_files import replacing
+from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import RecordedGame, Source, named_record
 
-COLUMNS = {
-    "tournament": "int64",
-    "round": "int64",
-    "table": "int64",
-    "rotation": "int64",
-    "deal_seed": "uint64",
-    "game": "int64",
-    "seat": "int64",
-    "bot": "string",
-    "points": "int64",
-    "coins": "int64",
-    "place": "int64",
-    "ending": "string",
-    "reason": "string",
-    "unrated": "int64",
-    "inhabitants": "int64",
-    "hearts": "int64",
-    "decisions": "int64",
-    "seconds": "float64",
-    "finished_at": "float64",
-    "metrics": "string",
-}
-"""The columns of the table with their types, as Arrow names them; what isn't known is empty."""
-
-_ROWS_AT_ONCE = 8192  # a group of rows in a Parquet file: it compresses well and fits into any memory
+COLUMNS = (
+    "tournament",
+    "round",
+    "table",
+    "rotation",
+    "deal_seed",
+    "game",
+    "seat",
+    "bot",
+    "points",
+    "coins",
+    "place",
+    "ending",
+    "reason",
+    "unrated",
+    "inhabitants",
+    "hearts",
+    "decisions",
+    "seconds",
+    "finished_at",
+    "metrics",
+)
+"""The columns of the table; what isn't known is empty."""
 
 
 @dataclass(slots=True)
@@ -63,12 +62,11 @@ def export_games(
 ) -> Exported:
     """Write the games of a source one after the other, as it may be larger than the memory; or only `game`.
 
-    Formats are `csv`, `jsonl`, `parquet` and `records`. A file that can't be finished is removed. With
-    `split`, each record is written into a file of its own; `out` is their folder, which is made.
+    Formats are `csv`, `jsonl` and `records`. The file is there when all of it is. With `split`, each record
+    is written into a file of its own; `out` is their folder, which is made.
 
     Raises:
         SourceError: there is no such game.
-        ConfigError: Parquet is asked for and can't be written.
     """
     exported = Exported()
     chosen = source.games(with_records=True) if game is None else [source.game(game)]
@@ -78,19 +76,33 @@ def export_games(
             if record is not None:
                 write_record(finished, record, out)
         return exported
-    try:
+    with replacing(out) as path:
         if file_format == "records":
-            _write_records(games, out)
+            _write_records(games, path)
         else:
-            _WRITERS[file_format]((row for recorded in games for row in seat_rows(*recorded)), out)
-    except BaseException:
-        if out.is_file():
-            out.unlink()
-        raise
+            unrated = _unrated(source, last=game)
+            rows = (
+                row
+                for recorded in games
+                for row in seat_rows(*recorded, unrated=recorded[0].match_id in unrated)
+            )
+            _WRITERS[file_format](rows, path)
     return exported
 
 
-def seat_rows(game: FinishedGame, record: str | None) -> Iterator[Json]:
+def _unrated(source: Source, *, last: int | None) -> set[int]:
+    """Return the ids of the games that don't count, up to the last one that is asked for."""
+    rules, unrated = CountingRules(source.tournaments()), set[int]()
+    for part in source.results():
+        for one in part:
+            if rules.reason(one) is not None:
+                unrated.add(one.match_id)
+            if one.match_id == last:
+                return unrated
+    return unrated
+
+
+def seat_rows(game: FinishedGame, record: str | None, *, unrated: bool) -> Iterator[Json]:
     """Yield a row for each seat, with the keys of `COLUMNS`; seats are counted from 0, as in records."""
     metrics = _metrics(game, record)
     number, table, rotation = game.position or (None, None, None)
@@ -109,7 +121,7 @@ def seat_rows(game: FinishedGame, record: str | None) -> Iterator[Json]:
             "place": result.place,
             "ending": result.ending.word,
             "reason": result.reason or None,
-            "unrated": int(game.unrated),
+            "unrated": int(unrated),
             "inhabitants": result.inhabitants,
             "hearts": result.hearts,
             "decisions": game.decisions,
@@ -123,8 +135,8 @@ def write_record(game: FinishedGame, record: str, folder: Path) -> Path:
     """Write a record into a file of its own, whose name follows from the game, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"game-{game.match_id:07}.json"
-    with errors_name(game):
-        path.write_text(named_record(game.bots, record) + "\n", encoding="utf-8")
+    with errors_name(game), replacing(path) as partial:
+        partial.write_text(named_record(game.bots, record) + "\n", encoding="utf-8")
     return path
 
 
@@ -191,18 +203,6 @@ def _write_jsonl(rows: Iterator[Json], out: Path) -> None:
         file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
-def _write_parquet(rows: Iterator[Json], out: Path) -> None:
-    try:
-        import pyarrow  # noqa: PLC0415 - 50 MB that nothing else needs
-        import pyarrow.parquet  # noqa: PLC0415
-    except ImportError:
-        raise ConfigError("--format: parquet needs pyarrow; install happycity[parquet]") from None
-    schema = pyarrow.schema([(name, getattr(pyarrow, kind)()) for name, kind in COLUMNS.items()])
-    with pyarrow.parquet.ParquetWriter(out, schema) as writer:
-        while group := list(islice(rows, _ROWS_AT_ONCE)):
-            writer.write_table(pyarrow.Table.from_pylist(group, schema=schema))
-
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """The beginnings of cells that spreadsheets compute."""
-_WRITERS = {"csv": _write_csv, "jsonl": _write_jsonl, "parquet": _write_parquet}
+_WRITERS = {"csv": _write_csv, "jsonl": _write_jsonl}

@@ -15,15 +15,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from happycity import Ending
-from happycity_tournament.games import FinishedGame, ListedGame
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.checks.model_checks import ModelCheck, check_lines
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.results import Ranked, Ratings, interval_text
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Facts
-from happycity_tournament.report.figures import (
+from happycity_tournament.report.tournament_charts import (
     FORFEITS,
     failures_chart,
     interval,
@@ -31,6 +30,7 @@ from happycity_tournament.report.figures import (
     ratings_chart,
 )
 from happycity_tournament.schedule import SprtSchedule
+from happycity_tournament.standings.figures import MAX_CHART_BOTS, score_text
 from happycity_tournament.storage import StoredTournament
 
 MAX_REASONS = 5
@@ -50,7 +50,7 @@ _HISTORY_LINES = 3 * charts.SERIES  # as many as can be distinguished
 class Replay:
     """A notable game."""
 
-    game: ListedGame | FinishedGame
+    game: FinishedGame
     reasons: list[str] = field(default_factory=list)
     """Why it is listed."""
     link: str | None = None
@@ -167,7 +167,6 @@ def render(report: Report) -> str:
         summary=_summary(report),
         period=_period(report.facts),
         settings=_settings(report.tournament),
-        participations=_participations(report.tournament),
         about=_about(report.tournament),
         ratings_chart=_ratings_chart(report),
         pairs=_pairs(report),
@@ -176,10 +175,10 @@ def render(report: Report) -> str:
         test_points=_test_points(report),
         points_chart=_points_chart(report),
         seats_chart=_seats_chart(report),
-        timed=[(entry, facts) for entry, facts in report.bots if facts.thinking],
+        timed=[(entry, facts) for entry, facts in report.bots if facts.times.thinking],
         times_chart=_times_chart(report),
-        noting=[(entry, facts) for entry, facts in report.bots if facts.metrics],
-        failing=[(entry, facts) for entry, facts in report.bots if facts.failed],
+        noting=[(entry, facts) for entry, facts in report.bots if facts.times.metrics],
+        failing=[(entry, facts) for entry, facts in report.bots if facts.forfeits],
         failures_chart=_failures_chart(report),
         pools=1 + max((entry.line.pool for entry in report.order), default=0),
         forfeits=_forfeits(report),
@@ -189,9 +188,10 @@ def render(report: Report) -> str:
         bounded=any((entry.line.low is None) != (entry.line.high is None) for entry in report.order),
         min_deals=MIN_DEALS,
         min_blocks=MIN_BLOCKS,
-        max_history_bots=MAX_HISTORY_BOTS,
+        max_history_bots=MAX_CHART_BOTS,
         max_forfeits=MAX_FORFEITS_SHOWN,
         max_reasons=MAX_REASONS,
+        score_text=score_text,
         version=version("happycity"),
     )
 
@@ -225,11 +225,11 @@ def _period(facts: Facts) -> str | None:
 
 
 def _settings(tournament: StoredTournament | None) -> list[tuple[str, str]]:
-    """Return the settings, without the bots and their rounds, which the standings show."""
+    """Return the settings, without the bots, which the standings show."""
     config = tournament.config if tournament else {}
     settings: list[tuple[str, object]] = []
     for key, value in config.items():
-        if key not in ("title", "bots", "participations"):
+        if key not in ("title", "bots"):
             settings += value.items() if isinstance(value, dict) else [(key, value)]
     names = {"kind": "format"}
     return [
@@ -251,16 +251,6 @@ def _setting(value: object) -> str:
             return str(value)
 
 
-def _participations(tournament: StoredTournament | None) -> dict[str, str]:
-    """Return for each bot that joined late or was withdrawn, in which rounds it took part."""
-    rounds = {}
-    for entry in tournament.config.get("participations", ()) if tournament else ():
-        first, last = entry["first_round"], entry["last_round"]
-        text = f"from round {first}" if last is None else f"rounds {first} to {last}, withdrawn"
-        rounds[entry["bot"]] = "withdrawn" if last is not None and last < first else text
-    return rounds
-
-
 def _about(tournament: StoredTournament | None) -> dict[str, str]:
     """Return for each bot that said something of itself, what it was."""
     profiles = tournament.profiles if tournament else {}
@@ -274,7 +264,7 @@ def _ratings_chart(report: Report) -> Markup:
 
 def _pairs(report: Report) -> list[list[Cell | None]]:
     """Return by row and column how the bots did against each other; None where they never met."""
-    los, scores = report.ratings.los_matrix(), report.facts.columns().scores()
+    los, scores = report.ratings.los_matrix(), report.facts.figures.games.scores()
     return [
         [
             Cell(float(scores[pair]) / games, games, los[pair[0]][pair[1]])
@@ -287,16 +277,15 @@ def _pairs(report: Report) -> list[list[Cell | None]]:
 
 
 def _history(report: Report) -> History | None:
-    history = report.facts.history
-    if history is None:
+    history = report.facts.figures.history
+    if not history.samples:
         return None
-    samples = history.samples()
-    step = max(1, len(samples) // _HISTORY_COLUMNS)
-    columns = [games for games, _ in samples[::-step][:_HISTORY_COLUMNS][::-1]]  # the last one among them
+    step = max(1, len(history.samples) // _HISTORY_COLUMNS)
+    columns = [games for games, _ in history.samples[::-step][:_HISTORY_COLUMNS][::-1]]  # the last one too
     lines, rows = {}, []
     for number, entry in enumerate(report.order):
         bot, has_line = entry.line.bot, number < _HISTORY_LINES
-        elo = {games: elos[entry.index] for games, elos in samples if history.takes_part(bot, games)}
+        elo = dict(history.of(bot))
         rows.append((bot, charts.line_class(number) if has_line else "", [elo.get(at) for at in columns]))
         if has_line:
             lines[bot] = list(elo.items())
@@ -329,7 +318,7 @@ def _test_points(report: Report) -> list[tuple[int, SprtPoint]]:
 def _points_chart(report: Report) -> Markup:
     label = "How often each bot made how many points, with its mean; the table below has the quartiles"
     return points_chart(
-        {entry.line.bot: facts.points for entry, facts in report.bots if facts.games}, label=label
+        {entry.line.bot: facts.points for entry, facts in report.bots if facts.figures.games}, label=label
     )
 
 
@@ -356,7 +345,7 @@ def _seats_chart(report: Report) -> Markup | None:
 def _times_chart(report: Report) -> Markup | None:
     rows = []
     for entry, facts in report.bots:
-        times = facts.thinking
+        times = facts.times.thinking
         if times:
             low, middle, high = (max(1, times.quantile(share)) for share in (0.1, 0.5, 0.9))
             text = f"{_duration(middle)} ({_duration(low)} to {_duration(high)})"
@@ -371,7 +360,7 @@ def _times_chart(report: Report) -> Markup | None:
 
 def _failures_chart(report: Report) -> Markup | None:
     failed = {
-        entry.line.bot: (facts.endings, _failures(facts)) for entry, facts in report.bots if facts.failed
+        entry.line.bot: (facts.endings, _failures(facts)) for entry, facts in report.bots if facts.forfeits
     }
     label = "Forfeited games of each bot by the way they ended; the table below has the numbers"
     return failures_chart(failed, label=label) if failed else None
@@ -387,9 +376,7 @@ def _forfeits(report: Report) -> list[tuple[Ending, int]]:
 
 
 def _failures(facts: BotFacts) -> str:
-    disqualified = facts.endings[Ending.DISQUALIFIED]
-    counted = f"{facts.forfeits} of {facts.games} games"
-    return f"{counted}, and {disqualified} disqualified" if disqualified else counted
+    return f"{facts.forfeits} of {facts.figures.games} games"
 
 
 def _signed(number: float) -> str:

@@ -11,19 +11,18 @@ from urllib.parse import quote
 from happycity import RecordError, ReplayError
 from happycity.records.playback import Playback
 from happycity.records.record import loads
-from happycity_tournament.config import SprtTest
-from happycity_tournament.games import FinishedGame, ListedGame
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.checks.model_checks import check_model
 from happycity_tournament.ratings.final import rate_fit
 from happycity_tournament.ratings.fit import fit
 from happycity_tournament.ratings.results import Ranked, ranked
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, TestHistory, render
-from happycity_tournament.schedule import SprtSchedule, schedule_of
+from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
-from happycity_tournament.storage import StoredTournament
-from happycity_tournament.storage.rating_input import Deduplicator, configs_of
-from happycity_tournament.storage.sources import RecordedGame, Source, named_record
+from happycity_tournament.standings.counted import CountingRules, Uncounted
+from happycity_tournament.standings.rating_input import judged_games
+from happycity_tournament.storage.sources import Source, named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
 
@@ -47,7 +46,7 @@ def write_report(
     out: Path,
     *,
     replays: ReplayFolder | None = None,
-    chosen: Sequence[ListedGame] = (),
+    chosen: Sequence[FinishedGame] = (),
     sharing: Sequence[str] = (),
     processes: int = 1,
 ) -> int:
@@ -58,20 +57,15 @@ def write_report(
     those that are known to have played in so many common processes.
     """
     tournaments = source.tournaments()
-    test = _played_test(source, tournaments)
-    last = None if test is None else test.last_round
-    games = (
-        game
-        for game in source.games(with_records=True)
-        if not game[0].practice and (last is None or game[0].round <= last)
-    )
+    rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
-    chosen_games = ErrorRatioCounter((config, config.bots) for config in configs_of(source))
-    facts = count_games(bots, _noted(Deduplicator().unique(games), chosen_games))
-    estimate = fit(facts.columns())
+    chosen_games = ErrorRatioCounter((config, config.bots) for config in rules.configs.values())
+    facts = count_games(bots, _noted(judged_games(source, rules, with_records=True), chosen_games))
+    test = rules.test(tournaments[0].id) if len(tournaments) == 1 else None
+    estimate = fit(facts.figures.games)
     ratings = rate_fit(estimate, error_ratios=chosen_games.ratios)
     order = ranked(ratings)
-    notable = _notable(facts, order)
+    notable = _notable(source, facts, order)
     for game in chosen:
         notable.setdefault(game.match_id, Replay(game)).reasons.append(CHOSEN)
     if replays is not None:
@@ -88,31 +82,22 @@ def write_report(
         processes=processes,
         test=None if test is None else TestHistory.of(test),
     )
-    out.write_text(render(report), encoding="utf-8")
+    with replacing(out) as path:
+        path.write_text(render(report), encoding="utf-8")
     return facts.games + facts.unrated
 
 
-def _played_test(source: Source, tournaments: Sequence[StoredTournament]) -> SprtSchedule | None:
-    """Return the test of a source with all of its games; None if it is none."""
-    configs = configs_of(source) if len(tournaments) == 1 else []
-    schedule = schedule_of(configs[0]) if configs and isinstance(configs[0].format, SprtTest) else None
-    if not isinstance(schedule, SprtSchedule):
-        return None
-    for game, _ in source.games(with_records=False):
-        if not game.practice:
-            schedule.add(game)
-    return schedule
-
-
-def _noted(games: Iterable[RecordedGame], counter: ErrorRatioCounter) -> Iterator[RecordedGame]:
+def _noted(
+    games: Iterable[tuple[FinishedGame, str | None, Uncounted | None]], counter: ErrorRatioCounter
+) -> Iterator[tuple[FinishedGame, str | None, Uncounted | None]]:
     """Yield games, and count those that are rated."""
-    for game, record in games:
-        if not game.unrated:
+    for game, record, reason in games:
+        if reason is None:
             counter.add(game)
-        yield game, record
+        yield game, record, reason
 
 
-def _notable(facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
+def _notable(source: Source, facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
     """Return the notable games, each bot's best and worst and those with forfeits, with the reasons."""
     notable: dict[int, Replay] = {}
 
@@ -121,10 +106,9 @@ def _notable(facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
 
     for entry in order:
         bot = entry.line.bot
-        for what, extreme in (("most", facts.bots[bot].best), ("fewest", facts.bots[bot].worst)):
-            if extreme is not None:
-                points, game = extreme
-                note(game, f"{what} points of {bot}: {points}")
+        extremes = facts.figures.extremes(bot) or ()
+        for what, extreme in zip(("most", "fewest"), extremes, strict=False):
+            note(source.game(extreme.match_id)[0], f"{what} points of {bot}: {extreme.points}")
     for game in facts.forfeited:
         for bot, seat in zip(game.bots, game.seats, strict=True):
             if seat.forfeited:
@@ -135,17 +119,20 @@ def _notable(facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
 
 def _write_replays(source: Source, replays: dict[int, Replay], folder: ReplayFolder, *, out: Path) -> None:
     """Write the replays of games, each a page of its own, and set their addresses relative to the report."""
-    for game, record in source.games(with_records=True):
-        if game.match_id in replays and record is not None:
-            try:
-                page = _replay(game, record, back=_address(out, folder.path))
-            except (RecordError, ReplayError) as error:
-                folder.failures.append(f"game {game.match_id} can't be replayed: {error}")
-                continue
-            folder.path.mkdir(parents=True, exist_ok=True)
-            path = folder.path / replay_name(game.match_id)
-            folder.sizes.append(path.write_bytes(page.encode()))
-            replays[game.match_id].link = _address(path, out.parent)
+    for match_id, replay in replays.items():
+        game, record = source.game(match_id)
+        if record is None:
+            continue
+        try:
+            page = _replay(game, record, back=_address(out, folder.path))
+        except (RecordError, ReplayError) as error:
+            folder.failures.append(f"game {match_id} can't be replayed: {error}")
+            continue
+        folder.path.mkdir(parents=True, exist_ok=True)
+        path = folder.path / replay_name(match_id)
+        with replacing(path) as partial:
+            folder.sizes.append(partial.write_bytes(page.encode()))
+        replay.link = _address(path, out.parent)
 
 
 def _replay(game: FinishedGame, record: str, *, back: str) -> str:

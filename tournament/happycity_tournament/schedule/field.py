@@ -6,10 +6,9 @@ import hashlib
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from happycity import ConfigError
-from happycity_tournament.config import Participation, SeatOrders
+from happycity_tournament.config import SeatOrders
 from happycity_tournament.games import Fixture
 
 _SEED_BITS = 53  # a JSON number is a double in most languages: whole up to 2^53
@@ -24,61 +23,23 @@ class Field:
     """
 
     bots: tuple[str, ...]
-    """The names of all bots that ever take part, those that join later behind the others."""
+    """The names of the bots."""
     seats: int
     """Seats at a table, 2 to 5."""
     seed: int
     """Fixes everything random; 0 to 2^64 - 1."""
     seat_orders: SeatOrders = SeatOrders.ROTATIONS
     """The orders in which each deal is played."""
-    participations: tuple[Participation, ...] = ()
-    """The bots that don't take part in all rounds."""
 
     def __post_init__(self) -> None:
         """Refuse bots that can't fill the tables."""
         if len(self.bots) < self.seats:
             raise ConfigError(f"bots: {len(self.bots)} can't fill a table of {self.seats} seats")
-        by_bot = {entry.bot: entry for entry in self.participations}
-        for entry in self.participations:
-            if entry.bot not in self.bots:
-                raise ConfigError(f"participations: {entry.bot!r} is not one of the bots")
-            if by_bot[entry.bot] is not entry:
-                raise ConfigError(f"participations: {entry.bot!r} is there more than once")
-        joined = [by_bot[bot].first_round if bot in by_bot else 1 for bot in self.bots]
-        if joined != sorted(joined):
-            raise ConfigError("participations: bots that join later have to be listed later")
-        for number in self.changes():
-            present = len(self.present(number))
-            if present < self.seats:
-                raise ConfigError(
-                    f"bots: from round {number} on {present} are left, too few for a table of "
-                    f"{self.seats} seats"
-                )
 
     @property
     def tables(self) -> int:
         """How many tables all bots fill at once."""
         return len(self.bots) // self.seats
-
-    def changes(self) -> list[int]:
-        """Return the rounds from which other bots take part than before, the first round among them."""
-        left = {entry.last_round + 1 for entry in self.participations if entry.last_round is not None}
-        return sorted({1, *(entry.first_round for entry in self.participations), *left})
-
-    def present(self, number: int) -> tuple[str, ...]:
-        """Return the bots that take part in a round, in their order."""
-        absent = {entry.bot for entry in self.participations if not entry.covers(number)}
-        return tuple(bot for bot in self.bots if bot not in absent)
-
-    def stretches(self, rounds: int) -> Iterator[tuple[range, tuple[str, ...]]]:
-        """Yield so many rounds, those together in which the same bots take part, with these bots."""
-        starts = [number for number in self.changes() if number <= rounds]
-        for start, end in pairwise([*starts, rounds + 1]):
-            yield range(start, end), self.present(start)
-
-    def tables_in(self, rounds: int) -> int:
-        """Return how many tables so many rounds have in which everybody present plays."""
-        return sum(len(stretch) * (len(bots) // self.seats) for stretch, bots in self.stretches(rounds))
 
     @property
     def games_per_deal(self) -> int:

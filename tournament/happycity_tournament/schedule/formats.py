@@ -49,7 +49,6 @@ def _schedule(config: TournamentConfig, chosen: Format) -> Schedule:
         seats=config.game.players,
         seed=config.seed,
         seat_orders=chosen.seat_orders,
-        participations=config.participations,
     )
     match chosen:
         case RandomRounds():

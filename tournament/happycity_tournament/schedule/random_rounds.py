@@ -1,8 +1,7 @@
 """Random rounds: everybody plays in every round, and meets and sits out about as often as anybody else.
 
 A round seats every bot at one table. Bots that don't fill a table sit the round out; nobody sits out twice
-more than anybody else. A bot that joins late is taken for one that has played and met as little as anybody,
-so that it doesn't have to make up for rounds that are gone.
+more than anybody else.
 """
 
 from __future__ import annotations
@@ -20,18 +19,15 @@ class RandomRoundsSchedule(FixedSchedule):
 
     def __init__(self, field: Field, *, rounds: int) -> None:
         self._rounds = rounds
-        super().__init__(field, tables=field.tables_in(rounds))
+        super().__init__(field, tables=rounds * field.tables)
 
     def lineups(self) -> Iterator[list[list[str]]]:
         """Yield the lineups of each round's tables."""
         field = self._field
         draw = _Draw(bots=len(field.bots), seats=field.seats)
-        numbers = {bot: number for number, bot in enumerate(field.bots)}
-        for stretch, bots in field.stretches(self._rounds):
-            draw.change([numbers[bot] for bot in bots])
-            for number in stretch:
-                tables = draw.next_round(field.rng("round", number))
-                yield [[field.bots[bot] for bot in lineup] for lineup in tables]
+        for number in range(1, self._rounds + 1):
+            tables = draw.next_round(field.rng("round", number))
+            yield [[field.bots[bot] for bot in lineup] for lineup in tables]
 
 
 class _Draw:
@@ -43,28 +39,8 @@ class _Draw:
 
     def __init__(self, *, bots: int, seats: int) -> None:
         self._seats = seats
-        self._present: list[int] = []
         self._played = [0] * bots
         self._meetings = [[0] * bots for _ in range(bots)]
-
-    def change(self, present: Sequence[int]) -> None:
-        """Let these bots take part from now on; those that have not before begin like those that have."""
-        before = set(self._present)
-        there = [bot for bot in present if bot in before]
-        if there:
-            for newcomer in present:
-                if newcomer not in before:
-                    self._welcome(newcomer, there)
-                    there.append(newcomer)
-        self._present = list(present)
-
-    def _welcome(self, newcomer: int, there: Sequence[int]) -> None:
-        """Let a bot begin as if it had played, and met each of those there, as little as anybody did."""
-        meetings = self._meetings
-        self._played[newcomer] = min(self._played[bot] for bot in there)
-        for bot in there:
-            least = min((meetings[bot][other] for other in there if other != bot), default=0)
-            meetings[bot][newcomer] = meetings[newcomer][bot] = least
 
     def next_round(self, rng: random.Random) -> list[list[int]]:
         """Return the bots of each table, in the order in which they sit down."""
@@ -79,7 +55,7 @@ class _Draw:
 
     def _players(self, rng: random.Random) -> list[int]:
         """Return those who don't sit out, in random order."""
-        order = shuffled(self._present, rng)
+        order = shuffled(range(len(self._played)), rng)
         size = len(order) - len(order) % self._seats
         if size == len(order):
             return order

@@ -187,7 +187,6 @@ def _field(config: TournamentConfig) -> Field:
         bots=config.bots,
         seats=config.game.players,
         seed=config.seed,
-        participations=config.participations,
     )
 
 
@@ -304,8 +303,8 @@ def _replay_swiss(player: _Replays, field: Field, chosen: Swiss, *, rounds: int)
     each = np.arange(player.replays)[:, None]
     numbers = {bot: number for number, bot in enumerate(field.bots)}
     played, weight = _stand_ins(rounds, most=_MOST_ROUNDS)
-    for step in range(played):
-        present = np.array([numbers[bot] for bot in field.present(1 + round(step * weight))])
+    for _ in range(played):
+        present = np.array([numbers[bot] for bot in field.bots])
         order = player.orders()
         order = order[np.isin(order, present)].reshape(player.replays, -1)
         byes = len(present) % field.seats

@@ -75,7 +75,7 @@ class SwissSchedule(Schedule):
     def __init__(self, field: Field, *, rounds: int) -> None:
         self._field = field
         self._rounds = rounds
-        self.total_games = field.tables_in(rounds) * field.games_per_deal
+        self.total_games = rounds * field.tables * field.games_per_deal
         self._scored: defaultdict[int, Counter[str]] = defaultdict(Counter)
         """Half points of each round, by bot."""
         self._possible: defaultdict[int, Counter[str]] = defaultdict(Counter)
@@ -86,7 +86,7 @@ class SwissSchedule(Schedule):
         history: list[PlayedRound] = []
         for number in range(1, self._rounds + 1):
             tables = round_pairings(
-                self._field.present(number),
+                self._field.bots,
                 history,
                 seats=self._field.seats,
                 rng=self._field.rng("swiss", number),

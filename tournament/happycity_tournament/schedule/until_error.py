@@ -69,10 +69,10 @@ class UntilErrorSchedule(Schedule):
                 for game in self._field.round_games(next(lineups), number=number)
             )
             self._rate(range(played + 1, look + 1))
-            error = self._error(self._field.present(look))
+            error = self._error(self._field.bots)
             if error <= self._goal:
                 self._decided = True
-                self.total_games = self._field.tables_in(look) * self._field.games_per_deal
+                self.total_games = look * self._field.tables * self._field.games_per_deal
             played, look = look, min(self._rounds, next_look(look, error / self._goal))
 
     def add(self, result: FinishedGame) -> None:

@@ -63,20 +63,15 @@ def back_up(url: str, path: Path, *, progress: Progress) -> Copied:
     rows = None
     with new_file(path) as partial:
         with Database.existing(url) as source, source.reading() as connection:
-            version = source.schema_version(connection) or 0
+            source.has_tables(connection)  # the first reading fixes the moment of which the copy is
             if connection.dialect.name == "sqlite":
                 _copy_pages(connection, partial, progress)
-            elif version == SCHEMA_VERSION:
+            else:
                 with Database.create(f"sqlite:///{partial}") as target, target.writing() as target_connection:
                     rows = _copy_rows(connection, target_connection, progress)
-            else:
-                problem = (
-                    f"has schema version {version}: start a server on it, which upgrades it, or use pg_dump"
-                )
-                raise StoreError(source.url, problem)
         # Not before: as long as the store is read, its write-ahead log grows.
         found = check_store(partial, rows)
-    return Copied(rows=found, schema_version=version, seconds=time.perf_counter() - started)
+    return Copied(rows=found, schema_version=SCHEMA_VERSION, seconds=time.perf_counter() - started)
 
 
 def restore(path: Path, url: str, *, progress: Progress) -> Copied:
@@ -93,17 +88,9 @@ def restore(path: Path, url: str, *, progress: Progress) -> Copied:
     if target.get_backend_name() == "sqlite":
         return back_up(source, Path(target.database or ""), progress=progress)
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="happycity-restore-") as folder, Database.create(url) as database:
+    with Database.create(url) as database:
         database.claim()
-        with Database.existing(source) as opened, opened.reading() as connection:
-            version = opened.schema_version(connection)
-        if version != SCHEMA_VERSION:
-            upgraded = Path(folder, "upgraded.sqlite")
-            back_up(source, upgraded, progress=progress)
-            source = f"sqlite:///{upgraded.as_posix()}"
-            with Database.create(source) as opened:
-                opened.claim()
-        rows = check_store(Path(make_url(source).database or ""))
+        rows = check_store(path)
         with Database.existing(source) as opened, opened.reading() as connection:
             _check_empty(database)
             with database.writing() as target_connection:
@@ -165,7 +152,7 @@ def _copy_pages(connection: Connection, partial: Path, progress: Progress) -> No
         progress(total - remaining, total)
 
     with closing(sqlite3.connect(partial)) as target:
-        # As the transaction has read something already, SQLite doesn't begin again after others' commits.
+        # As the transaction has read something before, SQLite doesn't begin again after others' commits.
         driver.backup(target, pages=_PAGES_AT_ONCE, progress=note)
 
 
@@ -233,11 +220,9 @@ def check_store(path: Path, expected: Mapping[str, int] | None = None) -> dict[s
     """
     with Database.existing(f"sqlite:///{path.as_posix()}") as database, database.reading() as connection:
         damage = [*connection.execute(text("SELECT * FROM pragma_integrity_check(1)")).scalars()] != ["ok"]
-        tables = [*connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars()]
         rows = {
             table.name: connection.scalar(select(func.count()).select_from(table)) or 0
             for table in metadata.sorted_tables
-            if table.name in tables
         }
         if damage or connection.execute(text("SELECT * FROM pragma_foreign_key_check")).first() is not None:
             raise StoreError(database.url, DAMAGED)

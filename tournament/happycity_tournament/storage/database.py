@@ -32,14 +32,7 @@ from sqlalchemy.schema import CreateTable
 
 from happycity import HappyCityError
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
-from happycity_tournament.storage.migrations import unchecked_references, upgrade
-from happycity_tournament.storage.schema import (
-    OLDEST_VERSION,
-    SCHEMA_VERSION,
-    VERSION_KEY,
-    meta,
-    metadata,
-)
+from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
 
 _FOREIGN = "belongs to another program; choose an empty database"
 _LOST = "has ended the connection; check that it runs, and start again"
@@ -147,7 +140,7 @@ class Database:
             raise StoreError(database.url, "can't be opened: there is no such file")
         try:
             with database.reading() as connection:
-                if database.schema_version(connection) is None:
+                if not database.has_tables(connection):
                     raise StoreError(database.url, _FOREIGN)
         except StoreError:
             database.close()
@@ -197,8 +190,6 @@ class Database:
     def claim(self) -> None:
         """Let no other process claim the database until this one closes it or ends; others may read.
 
-        A store of an earlier version is upgraded: no program of that version can be using it.
-
         Raises:
             StoreError: another process has claimed it.
         """
@@ -207,7 +198,6 @@ class Database:
         if self._claim is None:
             problem = "is in use by another server; stop that one or choose another store"
             raise StoreError(self.url, problem, for_all=True)
-        self._upgrade()
 
     def check_claim(self) -> None:
         """Make sure that the claim holds: nothing that is written from now on is lost.
@@ -248,44 +238,27 @@ class Database:
         """
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRESQL_PREPARING})
-        # Who may only read can open a store that is there. SQLite needs a first statement that writes.
+        # A user without the right to create tables can open a store that is there. SQLite needs a first
+        # statement that writes.
         if connection.dialect.name == "sqlite" or not inspect(connection).has_table(meta.name):
             connection.execute(CreateTable(meta, if_not_exists=True))
-        if self.schema_version(connection) is not None:
+        if self.has_tables(connection):
             return
         if inspect(connection).get_table_names() != [meta.name]:
             raise StoreError(self.url, _FOREIGN)
         metadata.create_all(connection)
         connection.execute(insert(meta).values(key=VERSION_KEY, value=str(SCHEMA_VERSION)))
 
-    def schema_version(self, connection: Connection) -> int | None:
-        """Return the version of this project's tables, None if there are none; refuse unknown versions."""
+    def has_tables(self, connection: Connection) -> bool:
+        """Return whether this project's tables are there; refuse those of another version."""
         if not inspect(connection).has_table(meta.name):
-            return None
+            return False
         version = connection.scalar(select(meta.c.value).where(meta.c.key == VERSION_KEY))
-        known = {str(number): number for number in range(OLDEST_VERSION, SCHEMA_VERSION + 1)}
-        if version is not None and version not in known:
+        if version not in (None, str(SCHEMA_VERSION)):
             text = f"this program knows version {SCHEMA_VERSION}"
             problem = f"has schema version {version}, {text}; open it with the program that made it"
             raise StoreError(self.url, problem)
-        return None if version is None else known[version]
-
-    def _upgrade(self) -> None:
-        """Bring a store of an earlier version to this one; a kill leaves the store as it was."""
-        with self.writing() as connection:
-            version = self.schema_version(connection)
-            if version in (None, SCHEMA_VERSION):
-                return
-            if connection.dialect.name != "sqlite":
-                upgrade(connection, version)
-                return
-        with (
-            translate_errors(self.url),
-            self._engine.connect() as connection,
-            unchecked_references(connection),
-            connection.begin(),
-        ):
-            upgrade(connection, version)
+        return version is not None
 
     def _let_read_while_writing(self, *, patience: float) -> None:
         """Switch a SQLite file to its write-ahead log, for good; it can't be done inside a transaction.

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
+import orjson
 from sqlalchemy import JSON, ColumnElement, Connection, Row, String, Table, cast, insert, select
 
 from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
 from happycity.match import one_line
 from happycity_tournament.config import TournamentState
-from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.games import BotProfile, FinishedGame, Result
 from happycity_tournament.storage.stored import StoredTournament, Troubles
 
 _Json = TypeVar("_Json", dict[str, Any], list[Any])
@@ -52,19 +53,50 @@ def game_row(game: FinishedGame) -> tuple[Any, ...]:
     )
 
 
-RatingRow = tuple[str, ...]
-"""What ratings take of a game: the values of `RATING_COLUMNS` in a store, with lists as JSON.
+RESULT_COLUMNS = (
+    "id",
+    "tournament_id",
+    "round",
+    "table",
+    "rotation",
+    "deal_seed",
+    "bots",
+    "places",
+    "points",
+    "coins",
+    "endings",
+    "reasons",
+)
+"""The columns of `games` that `results_of` takes, with lists as JSON."""
 
-Rows that are equal are copies of one game.
-"""
-RATING_COLUMNS = ("deal_seed", "bots", "points", "coins", "endings", "places")
+
+def results_of(rows: Sequence[Sequence[Any]]) -> list[Result]:
+    """Read the results of some games at once; ValueError or TypeError for what no store holds."""
+    ids, tournament_ids, rounds, tables, rotations, seeds, *lists, endings, reasons = zip(*rows, strict=True)
+    bots, places, points, coins = map(_lists, lists)
+    if not list(map(len, bots)) == list(map(len, places)) == list(map(len, points)):
+        raise ValueError("bots, places and points by seat")
+    positions = [None if place[0] is None else place for place in zip(rounds, tables, rotations, strict=True)]
+    columns = (ids, tournament_ids, positions, map(int, seeds), bots, places, points, coins)
+    return list(map(Result, *columns, map(_forfeits, endings), map(_reasons, reasons)))
 
 
-def rating_row(game: FinishedGame) -> RatingRow:
-    """Return what ratings take of a game from elsewhere."""
-    points, coins, _, _, _, places, endings, _ = zip(*map(_seat_values, game.seats), strict=True)
-    numbers = (_numbers(points), _numbers(coins))
-    return (str(game.deal_seed), _names(game.bots), *numbers, _endings(endings), _numbers(places))
+def _lists(texts: Sequence[str]) -> list[list[Any]]:
+    """Return lists by their JSON."""
+    lists = orjson.loads(f"[{','.join(texts)}]")
+    if len(lists) != len(texts):
+        raise ValueError("lists as JSON")
+    return list(lists)
+
+
+@lru_cache(maxsize=1000)
+def _forfeits(text: str) -> tuple[Ending, ...]:
+    endings = tuple(map(Ending, json.loads(text)))
+    return () if set(endings) == {Ending.FINISHED} else endings
+
+
+def _reasons(text: str) -> tuple[str, ...]:
+    return () if text == "[]" else tuple(json.loads(text))
 
 
 def _seat_values(seat: SeatResult) -> tuple[Any, ...]:
@@ -87,7 +119,8 @@ def _numbers(values: tuple[int, ...]) -> str:
 
 @lru_cache(maxsize=1000)
 def _names(values: tuple[str, ...]) -> str:
-    return json.dumps(values)
+    """Return names as JSON, with all characters as they are: `mentions` looks for them."""
+    return json.dumps(values, ensure_ascii=False)
 
 
 @lru_cache(maxsize=1000)

@@ -19,10 +19,8 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA_VERSION = 3
-"""Goes up with every change of a table."""
-OLDEST_VERSION = 1
-"""Stores from this version on can be read; a server upgrades them when it claims them."""
+SCHEMA_VERSION = 1
+"""Goes up with every change of a table; stores of other versions are refused."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
 NEXT_MATCH_KEY = "next_match_id"
@@ -63,7 +61,6 @@ tournaments = Table(
     sqlite_autoincrement=True,
 )
 
-# Since version 2.
 profiles = Table(
     "profiles",
     metadata,
@@ -115,7 +112,7 @@ records = Table(
     Column("record", LargeBinary, nullable=False),
 )
 
-# Those of the ladder, since version 3. Its games belong to no tournament.
+# Those of the ladder. Its games belong to no tournament.
 
 ladder_seasons = Table(
     "ladder_seasons",

@@ -18,9 +18,8 @@ from happycity import HappyCityError, RecordError
 from happycity.records.record import Json, dumps, loads
 from happycity.records.replay import clock_of, config_of, metrics_of, results_of
 from happycity.rules.deals import MAX_SEED
-from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.storage.database import StoreError, is_file
-from happycity_tournament.storage.rows import RatingRow, rating_row
+from happycity_tournament.games import FinishedGame, Result
+from happycity_tournament.storage.database import DAMAGED, StoreError, is_file
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
 
@@ -59,10 +58,10 @@ class Source(Protocol):
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
 
-    def rating_rows(self) -> Iterator[list[RatingRow]]:
-        """Yield what ratings take of all games, some at once, in any order that is always the same."""
+    def results(self) -> Iterator[list[Result]]:
+        """Yield what ratings take of all games in the order of `games`, some of one tournament at once."""
 
-    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         """Yield all games, or those of a bot, the newest first; a store reads only what is taken."""
 
     def game(self, match_id: int | None = None) -> RecordedGame:
@@ -116,19 +115,21 @@ class StoreSource:
             self._check(game.bots)
             yield game, record
 
-    def rating_rows(self) -> Iterator[list[RatingRow]]:
-        """Yield what ratings take of the games, by their ids, some at once."""
-        rows = self._store.rating_rows(tournament_id=self._tournament)
-        self._opened.enter_context(closing(rows))
-        return rows
+    def results(self) -> Iterator[list[Result]]:
+        """Yield what ratings take of the games, some of one tournament at once."""
+        parts = self._store.result_parts(tournament_id=self._tournament)
+        self._opened.enter_context(closing(parts))
+        for results in parts:
+            self._check({bot for one in results for bot in one.bots})
+            yield results
 
-    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         """Yield the games by their ids, the highest first."""
         before_id: int | None = None
         while page := self._store.games(_GAMES_AT_ONCE, before_id, tournament_id=self._tournament, bot=bot):
             for game in page:
                 self._check(game.bots)
-                yield ListedGame.of(game)
+                yield game
             before_id = page[-1].match_id
 
     def game(self, match_id: int | None = None) -> RecordedGame:
@@ -152,7 +153,7 @@ class StoreSource:
             for bot in bots:
                 check_printable(bot)
         except RecordError as error:
-            raise StoreError(self._store.url, f"holds what no server stores: {error}") from None
+            raise StoreError(self._store.url, f"{DAMAGED}: {error}") from None
 
 
 class RecordSource:
@@ -162,7 +163,9 @@ class RecordSource:
         self.name = str(path)
         self.files: Sequence[Path] = [path]
         if path.is_dir():
-            self.files = sorted(file for file in path.iterdir() if file.suffix in _RECORD_FILES)
+            self.files = sorted(
+                file for file in path.iterdir() if file.suffix in _RECORD_FILES and file.is_file()
+            )
 
     def tournaments(self) -> list[StoredTournament]:
         """Return nothing: a record doesn't name its tournament."""
@@ -180,15 +183,15 @@ class RecordSource:
         if not number:
             raise SourceError(self.name, "no record in it")
 
-    def rating_rows(self) -> Iterator[list[RatingRow]]:
+    def results(self) -> Iterator[list[Result]]:
         """Yield what ratings take of the games as they come, some at once."""
-        rows = (rating_row(game) for game, _ in self.games(with_records=False))
-        while some := list(islice(rows, _GAMES_AT_ONCE)):
+        results = (game.result for game, _ in self.games(with_records=False))
+        while some := list(islice(results, _GAMES_AT_ONCE)):
             yield some
 
-    def newest_games(self, *, bot: str | None = None) -> Iterator[ListedGame]:
+    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         """Yield the games as if the last one in the files were the newest."""
-        listed = [ListedGame.of(game) for game, _ in self.games(with_records=False)]
+        listed = [game for game, _ in self.games(with_records=False)]
         return (game for game in reversed(listed) if bot is None or bot in game.bots)
 
     def game(self, match_id: int | None = None) -> RecordedGame:

@@ -7,10 +7,13 @@ import zlib
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
-from itertools import chain, islice
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import (
+    JSON,
+    Connection,
     Row,
     Select,
     String,
@@ -18,25 +21,23 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    inspect,
     select,
     update,
 )
 
 from happycity import Ending
 from happycity_tournament.config import TournamentState
-from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.games import BotProfile, FinishedGame, Result
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
-from happycity_tournament.storage.ladder_rows import add_ladder_games
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
-    RATING_COLUMNS,
-    RatingRow,
+    RESULT_COLUMNS,
     game_of,
     game_row,
     insert_rows,
     mentions,
     profile_of,
+    results_of,
     state_of,
     tournament_of,
     troubles_columns,
@@ -53,9 +54,14 @@ from happycity_tournament.storage.schema import (
 from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
 
 _ROWS_AT_ONCE = 500
-_RATING_ROWS_AT_ONCE = 200  # with more, the garbage collector looks at their lists again and again
+_RESULTS_AT_ONCE = 200  # with more, the garbage collector looks at their lists again and again
+_SCHEDULED_ORDER = (games.c.tournament_id, games.c.round, games.c.table, games.c.rotation, games.c.id)
+
+DELETED_AT_ONCE = 500
+"""Games that are deleted in one transaction: the finished games of others wait for it."""
 
 _T = TypeVar("_T")
+_Row = TypeVar("_Row")
 
 
 class Store(Database):
@@ -64,6 +70,9 @@ class Store(Database):
     Every method raises StoreError if the database can't do what is asked. Methods that write are called from
     one thread at a time; those that only read may be called from others meanwhile, unless `in_memory`.
     """
+
+    on_ladder_games: Callable[[Connection, Sequence[FinishedGame]], None] | None = None
+    """What a ladder does with its games in the transaction that stores them; set by the ladder."""
 
     def create_tournament(
         self,
@@ -76,7 +85,7 @@ class Store(Database):
         """Store a new tournament, which is waiting, and return its id; no other may have the `request_id`."""
         row: dict[str, Any] = {
             "request_id": request_id,
-            "config": json.dumps(dict(config)),
+            "config": _text(config),
             "games_total": games_total,
             "state": TournamentState.WAITING.value,
             "created_at": created_at,
@@ -89,7 +98,7 @@ class Store(Database):
 
     def set_config(self, tournament_id: int, config: Mapping[str, Any], *, games_total: int) -> None:
         """Change what a tournament consists of; its games must be those of the new configuration too."""
-        self._change(tournament_id, config=json.dumps(dict(config)), games_total=games_total)
+        self._change(tournament_id, config=_text(config), games_total=games_total)
 
     def set_state(self, tournament_id: int, state: TournamentState) -> None:
         """Note where a tournament stands."""
@@ -119,18 +128,32 @@ class Store(Database):
     def delete_tournament(self, tournament_id: int) -> int:
         """Remove a tournament with its games and records; return how many games it had.
 
-        Its id and those of its games are not used again.
+        See `delete_games`, with which it can be done in parts. Ids are not used again.
         """
-        own = select(games.c.id).where(games.c.tournament_id == tournament_id)
-        next_id = self.next_match_id()
+        deleted = 0
+        while some := self.delete_games(tournament_id):
+            deleted += some
         with self.writing() as connection:
-            connection.execute(delete(meta).where(meta.c.key == NEXT_MATCH_KEY))
-            connection.execute(insert(meta).values(key=NEXT_MATCH_KEY, value=str(next_id)))
-            connection.execute(delete(records).where(records.c.game_id.in_(own)))
             connection.execute(delete(profiles).where(profiles.c.tournament_id == tournament_id))
-            deleted = connection.execute(delete(games).where(games.c.tournament_id == tournament_id)).rowcount
             connection.execute(delete(tournaments).where(tournaments.c.id == tournament_id))
         return deleted
+
+    def delete_games(self, tournament_id: int, *, limit: int = DELETED_AT_ONCE) -> int:
+        """Remove up to `limit` games of a tournament, the newest first; return how many there were.
+
+        The newest go first so that what a kill leaves is still the beginning of the schedule.
+        """
+        of_tournament = select(games.c.id).where(games.c.tournament_id == tournament_id)
+        next_id = self.next_match_id()
+        with self.writing() as connection:
+            chosen = of_tournament.order_by(games.c.id.desc()).limit(limit)
+            ids = list(connection.execute(chosen).scalars())
+            if ids:
+                connection.execute(delete(meta).where(meta.c.key == NEXT_MATCH_KEY))
+                connection.execute(insert(meta).values(key=NEXT_MATCH_KEY, value=str(next_id)))
+                connection.execute(delete(records).where(records.c.game_id.in_(ids)))
+                connection.execute(delete(games).where(games.c.id.in_(ids)))
+        return len(ids)
 
     def add_games(self, batch: Sequence[tuple[FinishedGame, Record | None]]) -> None:
         """Store finished games with their records, all of them or, if one can't be stored, none."""
@@ -141,7 +164,10 @@ class Store(Database):
             insert_rows(connection, games, [game_row(game) for game, _ in batch])
             if packed:
                 insert_rows(connection, records, packed)
-            add_ladder_games(connection, [game for game, _ in batch])
+            of_ladder = [game for game, _ in batch if game.ladder is not None]
+            if of_ladder:
+                assert self.on_ladder_games is not None, "nobody keeps a ladder in this store"
+                self.on_ladder_games(connection, of_ladder)
 
     def _change(self, tournament_id: int, **columns: Any) -> None:
         change = update(tournaments).where(tournaments.c.id == tournament_id).values(columns)
@@ -202,12 +228,11 @@ class Store(Database):
         return self._with_profiles(found)
 
     def _with_profiles(self, found: Sequence[StoredTournament]) -> list[StoredTournament]:
-        """Return tournaments with what their bots said; a store of version 1 has nothing of that."""
+        """Return tournaments with what their bots said."""
         said: dict[int, dict[str, BotProfile]] = {entry.id: {} for entry in found}
         query = select(profiles).where(profiles.c.tournament_id.in_(said))
         with self.reading() as connection:
-            known = inspect(connection).has_table(profiles.name)
-            for row in connection.execute(query) if known and said else ():
+            for row in connection.execute(query) if said else ():
                 said[row.tournament_id][row.bot] = profile_of(row)
         return [replace(entry, profiles=said[entry.id]) for entry in found]
 
@@ -272,31 +297,36 @@ class Store(Database):
             query = select(games, records.c.record).outerjoin(records, records.c.game_id == games.c.id)
         if tournament_id is not None:
             query = query.where(games.c.tournament_id == tournament_id)
-        order = (games.c.tournament_id, games.c.round, games.c.table, games.c.rotation, games.c.id)
 
         def read(row: Row[Any]) -> tuple[FinishedGame, str | None]:
             return game_of(row), unpack(row.record) if with_records and row.record else None
 
-        return self._stream(query.order_by(*order), read)
+        return self._stream(query.order_by(*_SCHEDULED_ORDER), read)
 
     def bots(self) -> Iterator[str]:
         """Yield the names of the bots of all games, some more than once."""
         return chain.from_iterable(self._stream(select(games.c.bots), lambda row: row.bots))
 
-    def rating_rows(self, *, tournament_id: int | None = None) -> Generator[list[RatingRow]]:
-        """Yield what ratings take of games by their ids, some at once, in a twentieth of the time of all."""
-        columns = (games.c[name] for name in RATING_COLUMNS)
-        texts: list[Any] = [cast(column, String) for column in columns]
-        options = {"yield_per": _RATING_ROWS_AT_ONCE}
-        query: Select[Any] = select(*texts)
+    def result_parts(self, *, tournament_id: int | None = None) -> Generator[list[Result]]:
+        """Yield what ratings take of games, some of one tournament at once, in the order of `all_games`.
+
+        That takes a twentieth of the time of all that is known of them.
+        """
+        columns: list[Any] = [
+            cast(column, String) if isinstance(column.type, JSON) else column
+            for column in (games.c[name] for name in RESULT_COLUMNS)
+        ]
+        query: Select[Any] = select(*columns)
         if tournament_id is not None:
             query = query.where(games.c.tournament_id == tournament_id)
+        options = {"yield_per": _RESULTS_AT_ONCE}
         with (
             self.reading() as connection,
-            connection.execute(query.order_by(games.c.id), execution_options=options) as rows,
+            connection.execute(query.order_by(*_SCHEDULED_ORDER), execution_options=options) as rows,
         ):
             for some in rows.partitions():
-                yield list(map(tuple, some))
+                for _, of_one in groupby(some, key=itemgetter(1)):
+                    yield self._read(list(of_one), results_of)
 
     def record(self, match_id: int) -> str | None:
         """Return a game's record, None if there is no such game or it was stored without one."""
@@ -335,11 +365,16 @@ class Store(Database):
             for row in rows:
                 yield self._read(row, read)
 
-    def _read(self, row: Row[Any], read: Callable[[Row[Any]], _T]) -> _T:
+    def _read(self, row: _Row, read: Callable[[_Row], _T]) -> _T:
         try:
             return read(row)
-        except (ValueError, TypeError, zlib.error) as error:
+        except (ValueError, TypeError, OverflowError, zlib.error) as error:
             raise StoreError(self.url, DAMAGED) from error
+
+
+def _text(config: Mapping[str, Any]) -> str:
+    """Return a configuration as JSON, with names as they are: a search by name looks for them."""
+    return json.dumps(dict(config), ensure_ascii=False)
 
 
 def _plays(game: FinishedGame, bot: str, ending: Ending | None) -> bool:

@@ -10,13 +10,10 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import GroupedCommand
-from happycity.runtime.settings import flags_of
+from happycity.runtime.commands import GroupedCommand, Server
 from happycity.runtime.transport import DEFAULT_ADDRESS
-from happycity_terminal.server_commands import server_named
-from happycity_tournament.cli.options import AsJson, connection_of, write_example
-from happycity_tournament.cli.settings import ConnectionSettings
-from happycity_tournament.ladder.entries import ChallengeState, DealKind
+from happycity_ladder.entries import ChallengeState, DealKind
+from happycity_tournament.cli.options import AsJson, write_example
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
@@ -56,7 +53,7 @@ def init(
 
     The example explains every key, with its default.
     """
-    from happycity_tournament.ladder.config import example
+    from happycity_ladder.ladder_config import example
 
     write_example(file, example())
     typer.echo(
@@ -65,7 +62,6 @@ def init(
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
 def show(
     *,
     board: OnBoard = "",
@@ -73,7 +69,7 @@ def show(
     ranked: Annotated[bool, typer.Option("--ranked", help="Only bots that have a rank.")] = False,
     limit: Limit = 50,
     as_json: AsJson = False,
-    **flags: object,
+    server: Server = None,
 ) -> None:
     """Show the leaderboard of a board.
 
@@ -81,24 +77,21 @@ def show(
     """
     from happycity_terminal.ladder import run
 
-    server = server_named(connection_of(flags))
     run.show(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
-def bot(name: Bot, *, board: OnBoard = "", as_json: AsJson = False, **flags: object) -> None:
+def bot(name: Bot, *, board: OnBoard = "", as_json: AsJson = False, server: Server = None) -> None:
     """Show a bot: its versions and their ratings.
 
     The JSON has its rating over time on the board, too.
     """
     from happycity_terminal.ladder import run
 
-    run.show_bot(server_named(connection_of(flags)), name, board=board, as_json=as_json)
+    run.show_bot(server, name, board=board, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
 def deals(
     *,
     bot: OnlyBot = "",
@@ -115,7 +108,7 @@ def deals(
     ] = None,
     limit: Limit = LISTED,
     as_json: AsJson = False,
-    **flags: object,
+    server: Server = None,
 ) -> None:
     """List deals, newest first.
 
@@ -124,7 +117,7 @@ def deals(
     from happycity_terminal.ladder import run
 
     run.list_deals(
-        server_named(connection_of(flags)),
+        server,
         bot=bot,
         version=version,
         board=board,
@@ -137,23 +130,21 @@ def deals(
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
-def seasons(*, limit: Limit = LISTED, as_json: AsJson = False, **flags: object) -> None:
+def seasons(*, limit: Limit = LISTED, as_json: AsJson = False, server: Server = None) -> None:
     """List the seasons, newest first."""
     from happycity_terminal.ladder import run
 
-    run.list_seasons(server_named(connection_of(flags)), limit=limit, as_json=as_json)
+    run.list_seasons(server, limit=limit, as_json=as_json)
 
 
 @ladder.command("close-season", cls=GroupedCommand)
-@flags_of(ConnectionSettings)
 def close_season(
     season: Annotated[
         int, typer.Argument(min=1, max=MAX_ID, metavar="SEASON", help="The season that is to end.")
     ],
     *,
     as_json: AsJson = False,
-    **flags: object,
+    server: Server = None,
 ) -> None:
     """End the present season and begin the next one.
 
@@ -161,7 +152,7 @@ def close_season(
     """
     from happycity_terminal.ladder import run
 
-    run.close_season(server_named(connection_of(flags)), season, as_json=as_json)
+    run.close_season(server, season, as_json=as_json)
 
 
 @ladder.command()
@@ -189,7 +180,6 @@ def archive(
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
 def challenge(
     name: Bot,
     *,
@@ -212,7 +202,7 @@ def challenge(
     ] = None,
     deals: Annotated[int, typer.Option(min=1, metavar="N", help="How many deals.")] = 10,
     as_json: AsJson = False,
-    **flags: object,
+    server: Server = None,
 ) -> None:
     """Ask for deals of a bot.
 
@@ -225,7 +215,7 @@ def challenge(
     if opponents and replay is not None:
         raise ConfigError("--against, --replay: the house plays in a replay; give one of them")
     run.create_challenge(
-        server_named(connection_of(flags)),
+        server,
         name,
         board=board,
         opponents=opponents,
@@ -236,62 +226,55 @@ def challenge(
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
 def challenges(
     *,
     bot: Annotated[str, typer.Option(metavar="NAME", help="Only those of this bot or to it.")] = "",
     state: Annotated[ChallengeState | None, typer.Option(help="Only those in this state.")] = None,
     limit: Limit = LISTED,
     as_json: AsJson = False,
-    **flags: object,
+    server: Server = None,
 ) -> None:
     """List challenges, newest first."""
     from happycity_terminal.ladder import run
 
     chosen = None if state is None else state.value
-    run.list_challenges(
-        server_named(connection_of(flags)), bot=bot, state=chosen, limit=limit, as_json=as_json
-    )
+    run.list_challenges(server, bot=bot, state=chosen, limit=limit, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
-def accept(number: ChallengeId, name: Bot, *, as_json: AsJson = False, **flags: object) -> None:
+def accept(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server: Server = None) -> None:
     """Accept a challenge for a bot that is named in it.
 
     The token is the bot's.
     """
     from happycity_terminal.ladder import run
 
-    run.accept_challenge(server_named(connection_of(flags)), number, name, as_json=as_json)
+    run.accept_challenge(server, number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
-def decline(number: ChallengeId, name: Bot, *, as_json: AsJson = False, **flags: object) -> None:
+def decline(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server: Server = None) -> None:
     """Decline a challenge for a bot that is named in it.
 
     The token is the bot's.
     """
     from happycity_terminal.ladder import run
 
-    run.decline_challenge(server_named(connection_of(flags)), number, name, as_json=as_json)
+    run.decline_challenge(server, number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
-def withdraw(number: ChallengeId, name: Bot, *, as_json: AsJson = False, **flags: object) -> None:
+def withdraw(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server: Server = None) -> None:
     """Withdraw a challenge for the bot that made it.
 
     The token is the bot's.
     """
     from happycity_terminal.ladder import run
 
-    run.withdraw_challenge(server_named(connection_of(flags)), number, name, as_json=as_json)
+    run.withdraw_challenge(server, number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
 def compare(
     old: Annotated[
         int, typer.Argument(min=1, max=MAX_ID, metavar="OLD", help="The older version's id; see `bot`.")
@@ -299,7 +282,7 @@ def compare(
     new: Annotated[int, typer.Argument(min=1, max=MAX_ID, metavar="NEW", help="The newer version's id.")],
     *,
     as_json: AsJson = False,
-    **flags: object,
+    server: Server = None,
 ) -> None:
     """Compare two versions of a bot by deals that both of them played against the house.
 
@@ -307,16 +290,15 @@ def compare(
     """
     from happycity_terminal.ladder import run
 
-    run.compare(server_named(connection_of(flags)), old, new, as_json=as_json)
+    run.compare(server, old, new, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
-@flags_of(ConnectionSettings)
-def flags(*, season: InSeason = None, as_json: AsJson = False, **options: object) -> None:
+def flags(*, season: InSeason = None, as_json: AsJson = False, server: Server = None) -> None:
     """List odd results for a person to judge, oddest first.
 
     Chance makes some, too. The token is an organiser's.
     """
     from happycity_terminal.ladder import run
 
-    run.list_flags(server_named(connection_of(options)), season=season, as_json=as_json)
+    run.list_flags(server, season=season, as_json=as_json)

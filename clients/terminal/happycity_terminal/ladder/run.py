@@ -11,6 +11,7 @@ from rich.table import Table
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.records.record import Json
+from happycity_ladder.archives import SeasonArchive
 from happycity_terminal.ladder import tables
 from happycity_terminal.ladder.calls import leaderboard, pages
 from happycity_terminal.ladder.content import (
@@ -23,20 +24,19 @@ from happycity_terminal.ladder.content import (
     line_json,
     season_json,
 )
-from happycity_tournament.arena.locations import call_server
-from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.places import server_at
+from happycity_tournament.client.connection import call_server
 from happycity_tournament.storage import Store
-from happycity_tournament.storage.archives import SeasonArchive
 
 
 def show(
-    server: RemoteServer, *, board: str, season: int | None, ranked_only: bool, limit: int, as_json: bool
+    server: str | None, *, board: str, season: int | None, ranked_only: bool, limit: int, as_json: bool
 ) -> None:
     """Show the ladder and the leaderboard of a board."""
     ladder, lines = call_server(
-        server,
+        server_at(server),
         lambda connection: leaderboard(
             connection, board=board, season=season, ranked_only=ranked_only, limit=limit
         ),
@@ -55,10 +55,12 @@ def show(
         show_lines(console, "no bot has played on this board")
 
 
-def show_bot(server: RemoteServer, name: str, *, board: str, as_json: bool) -> None:
+def show_bot(server: str | None, name: str, *, board: str, as_json: bool) -> None:
     """Show a bot."""
     request = pb.GetLadderBotRequest(bot=name, board=board or None)
-    bot = call_server(server, lambda connection: connection.call(connection.ladder.GetLadderBot, request))
+    bot = call_server(
+        server_at(server), lambda connection: connection.call(connection.ladder.GetLadderBot, request)
+    )
     if as_json:
         write_json(bot_json(bot))
         return
@@ -68,7 +70,7 @@ def show_bot(server: RemoteServer, name: str, *, board: str, as_json: bool) -> N
 
 
 def list_deals(
-    server: RemoteServer,
+    server: str | None,
     *,
     bot: str,
     version: int | None,
@@ -89,25 +91,28 @@ def list_deals(
         challenge_id=challenge,
     )
     found = call_server(
-        server,
+        server_at(server),
         lambda connection: pages(connection, connection.ladder.ListLadderDeals, request, "deals", limit),
     )
     _print_list(found, deal_json, tables.deals_table, as_json=as_json, nothing="no deals")
 
 
-def list_seasons(server: RemoteServer, *, limit: int, as_json: bool) -> None:
+def list_seasons(server: str | None, *, limit: int, as_json: bool) -> None:
     """List seasons."""
     request = pb.ListSeasonsRequest()
     found = call_server(
-        server, lambda connection: pages(connection, connection.ladder.ListSeasons, request, "seasons", limit)
+        server_at(server),
+        lambda connection: pages(connection, connection.ladder.ListSeasons, request, "seasons", limit),
     )
     _print_list(found, season_json, tables.seasons_table, as_json=as_json, nothing="no seasons")
 
 
-def close_season(server: RemoteServer, season: int, *, as_json: bool) -> None:
+def close_season(server: str | None, season: int, *, as_json: bool) -> None:
     """End a season."""
     request = pb.CloseSeasonRequest(season_id=season)
-    response = call_server(server, lambda connection: connection.call(connection.ladder.CloseSeason, request))
+    response = call_server(
+        server_at(server), lambda connection: connection.call(connection.ladder.CloseSeason, request)
+    )
     if as_json:
         write_json(season_json(response))
     else:
@@ -115,7 +120,7 @@ def close_season(server: RemoteServer, season: int, *, as_json: bool) -> None:
 
 
 def create_challenge(
-    server: RemoteServer,
+    server: str | None,
     name: str,
     *,
     board: str,
@@ -140,49 +145,49 @@ def create_challenge(
     _print_challenge(_called(server, "CreateChallenge", request), server, as_json=as_json)
 
 
-def list_challenges(server: RemoteServer, *, bot: str, state: str | None, limit: int, as_json: bool) -> None:
+def list_challenges(server: str | None, *, bot: str, state: str | None, limit: int, as_json: bool) -> None:
     """List challenges."""
     request = pb.ListChallengesRequest(
         bot=bot or None,
         state=None if state is None else pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.upper()}"),
     )
     found = call_server(
-        server,
+        server_at(server),
         lambda connection: pages(connection, connection.ladder.ListChallenges, request, "challenges", limit),
     )
     _print_list(found, challenge_json, tables.challenges_table, as_json=as_json, nothing="no challenges")
 
 
-def accept_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
+def accept_challenge(server: str | None, number: int, name: str, *, as_json: bool) -> None:
     """Accept a challenge."""
     request = pb.AcceptChallengeRequest(challenge_id=number, bot=name)
     _print_challenge(_called(server, "AcceptChallenge", request), server, as_json=as_json)
 
 
-def decline_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
+def decline_challenge(server: str | None, number: int, name: str, *, as_json: bool) -> None:
     """Decline a challenge."""
     request = pb.DeclineChallengeRequest(challenge_id=number, bot=name)
     _print_challenge(_called(server, "DeclineChallenge", request), server, as_json=as_json)
 
 
-def withdraw_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
+def withdraw_challenge(server: str | None, number: int, name: str, *, as_json: bool) -> None:
     """Withdraw a challenge."""
     request = pb.WithdrawChallengeRequest(challenge_id=number, bot=name)
     _print_challenge(_called(server, "WithdrawChallenge", request), server, as_json=as_json)
 
 
-def _called(server: RemoteServer, method: str, request: object) -> pb.Challenge:
+def _called(server: str | None, method: str, request: object) -> pb.Challenge:
     challenge: pb.Challenge = call_server(
-        server, lambda opened: opened.call(getattr(opened.ladder, method), request)
+        server_at(server), lambda opened: opened.call(getattr(opened.ladder, method), request)
     )
     return challenge
 
 
-def compare(server: RemoteServer, old: int, new: int, *, as_json: bool) -> None:
+def compare(server: str | None, old: int, new: int, *, as_json: bool) -> None:
     """Compare two versions of a bot."""
     request = pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
     response = call_server(
-        server, lambda connection: connection.call(connection.ladder.CompareVersions, request)
+        server_at(server), lambda connection: connection.call(connection.ladder.CompareVersions, request)
     )
     if as_json:
         write_json(comparison_json(response))
@@ -190,18 +195,20 @@ def compare(server: RemoteServer, old: int, new: int, *, as_json: bool) -> None:
         show_lines(Console(), *tables.comparison_lines(response, old, new))
 
 
-def list_flags(server: RemoteServer, *, season: int | None, as_json: bool) -> None:
+def list_flags(server: str | None, *, season: int | None, as_json: bool) -> None:
     """List odd results."""
     request = pb.ListFlagsRequest(season_id=season)
-    response = call_server(server, lambda connection: connection.call(connection.ladder.ListFlags, request))
+    response = call_server(
+        server_at(server), lambda connection: connection.call(connection.ladder.ListFlags, request)
+    )
     _print_list(response.flags, flag_json, tables.flags_table, as_json=as_json, nothing="nothing is odd")
 
 
-def _print_challenge(challenge: pb.Challenge, server: RemoteServer, *, as_json: bool) -> None:
+def _print_challenge(challenge: pb.Challenge, server: str | None, *, as_json: bool) -> None:
     if as_json:
         write_json(challenge_json(challenge))
     else:
-        show_lines(Console(), *tables.challenge_lines(challenge, server.address))
+        show_lines(Console(), *tables.challenge_lines(challenge, server_at(server).address))
 
 
 def _print_list(

@@ -193,8 +193,8 @@ class TournamentConfig(_message.Message):
     """
     @_builtins.property
     def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The bots' names, each once, at most 500; those that join late come last. In a sequential test they are the
-        candidate and the base, and may be left out.
+        """The bots' names, each once, at most 500. In a sequential test they are the candidate and the base, and may be
+        left out.
         """
 
     @_builtins.property
@@ -530,43 +530,6 @@ class Sprt(_message.Message):
 Global___Sprt: _TypeAlias = Sprt  # noqa: Y015
 
 @_typing.final
-class Participation(_message.Message):
-    """The rounds in which a bot takes part."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    BOT_FIELD_NUMBER: _builtins.int
-    FIRST_ROUND_FIELD_NUMBER: _builtins.int
-    LAST_ROUND_FIELD_NUMBER: _builtins.int
-    bot: _builtins.str
-    """The bot."""
-    first_round: _builtins.int
-    """Its first round, from 1; default 1."""
-    last_round: _builtins.int
-    """Its last round; absent if it stays to the end. A bot that played none has the round before its first one."""
-    def __init__(
-        self,
-        *,
-        bot: _builtins.str = ...,
-        first_round: _builtins.int | None = ...,
-        last_round: _builtins.int | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_first_round", b"_first_round", "_last_round", b"_last_round", "first_round", b"first_round", "last_round", b"last_round"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_first_round", b"_first_round", "_last_round", b"_last_round", "bot", b"bot", "first_round", b"first_round", "last_round", b"last_round"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__first_round: _TypeAlias = _typing.Literal["first_round"]  # noqa: Y015
-    _WhichOneofArgType__first_round: _TypeAlias = _typing.Literal["_first_round", b"_first_round"]  # noqa: Y015
-    _WhichOneofReturnType__last_round: _TypeAlias = _typing.Literal["last_round"]  # noqa: Y015
-    _WhichOneofArgType__last_round: _TypeAlias = _typing.Literal["_last_round", b"_last_round"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__first_round) -> _WhichOneofReturnType__first_round | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__last_round) -> _WhichOneofReturnType__last_round | None: ...
-
-Global___Participation: _TypeAlias = Participation  # noqa: Y015
-
-@_typing.final
 class Tournament(_message.Message):
     """A tournament."""
 
@@ -576,7 +539,6 @@ class Tournament(_message.Message):
     CONFIG_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
-    PARTICIPATIONS_FIELD_NUMBER: _builtins.int
     PROGRESS_FIELD_NUMBER: _builtins.int
     BOTS_FIELD_NUMBER: _builtins.int
     tournament_id: _builtins.int
@@ -594,10 +556,6 @@ class Tournament(_message.Message):
         """When its first game began; absent until then."""
 
     @_builtins.property
-    def participations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Participation]:
-        """The bots that joined late or were withdrawn, with their rounds; all others play from first to last."""
-
-    @_builtins.property
     def progress(self) -> Global___TournamentProgress:
         """How far it is."""
 
@@ -612,13 +570,12 @@ class Tournament(_message.Message):
         config: Global___TournamentConfig | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
-        participations: _abc.Iterable[Global___Participation] | None = ...,
         progress: Global___TournamentProgress | None = ...,
         bots: _abc.Iterable[Global___TournamentBot] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "create_time", b"create_time", "progress", b"progress", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "config", b"config", "create_time", b"create_time", "participations", b"participations", "progress", b"progress", "start_time", b"start_time", "tournament_id", b"tournament_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "config", b"config", "create_time", b"create_time", "progress", b"progress", "start_time", b"start_time", "tournament_id", b"tournament_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -692,11 +649,13 @@ class TournamentProgress(_message.Message):
 
     @_builtins.property
     def missing_bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Bots that are not connected at present; those that were withdrawn are left out."""
+        """Bots that are not connected at present."""
 
     @_builtins.property
     def disqualified_bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Bots that play no more games of this tournament, because they failed in too many."""
+        """Bots that play no more games of this tournament, because they failed in too many, or by the organiser's
+        decision.
+        """
 
     @_builtins.property
     def remarks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -735,10 +694,13 @@ class Standing(_message.Message):
     RATING_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
     POINTS_MEAN_FIELD_NUMBER: _builtins.int
-    FIRSTS_FIELD_NUMBER: _builtins.int
+    WINS_FIELD_NUMBER: _builtins.int
     FORFEITS_FIELD_NUMBER: _builtins.int
     FORFEIT_COUNTS_FIELD_NUMBER: _builtins.int
     GAMES_UNRATED_FIELD_NUMBER: _builtins.int
+    SHARED_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    PLACE_MEAN_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is best; equal ratings share a rank."""
     bot: _builtins.str
@@ -747,12 +709,20 @@ class Standing(_message.Message):
     """Games counted; a bot that fills several seats of a game counts it once for each."""
     points_mean: _builtins.float
     """Points a game."""
-    firsts: _builtins.int
-    """Games won, shared first places included."""
+    wins: _builtins.int
+    """Games won alone."""
     forfeits: _builtins.int
     """Games that the bot forfeited."""
     games_unrated: _builtins.int
     """Games with a disqualified bot at the table, whichever it is. They are counted in no other field."""
+    shared: _builtins.int
+    """Games with a shared first place; the others were lost."""
+    score: _builtins.float
+    """The share of the opponents at the table that it beat, a shared place counted as half: the mean over its games.
+    Absent without a game.
+    """
+    place_mean: _builtins.float
+    """The mean of its places; 0 without a game."""
     @_builtins.property
     def rating(self) -> _rating_pb2.Rating:
         """The rating; the mean over the tournament's bots is 1500, without those that have only a bound."""
@@ -771,16 +741,21 @@ class Standing(_message.Message):
         rating: _rating_pb2.Rating | None = ...,
         games: _builtins.int = ...,
         points_mean: _builtins.float = ...,
-        firsts: _builtins.int = ...,
+        wins: _builtins.int = ...,
         forfeits: _builtins.int = ...,
         forfeit_counts: _abc.Iterable[Global___ForfeitCount] | None = ...,
         games_unrated: _builtins.int = ...,
+        shared: _builtins.int = ...,
+        score: _builtins.float | None = ...,
+        place_mean: _builtins.float = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_score", b"_score", "rating", b"rating", "score", b"score"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "firsts", b"firsts", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "points_mean", b"points_mean", "rank", b"rank", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_score", b"_score", "bot", b"bot", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "place_mean", b"place_mean", "points_mean", b"points_mean", "rank", b"rank", "rating", b"rating", "score", b"score", "shared", b"shared", "wins", b"wins"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__score: _TypeAlias = _typing.Literal["score"]  # noqa: Y015
+    _WhichOneofArgType__score: _TypeAlias = _typing.Literal["_score", b"_score"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__score) -> _WhichOneofReturnType__score | None: ...
 
 Global___Standing: _TypeAlias = Standing  # noqa: Y015
 
@@ -888,7 +863,6 @@ class CreateTournamentRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CONFIG_FIELD_NUMBER: _builtins.int
-    PARTICIPATIONS_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
     """Chosen by the caller, at most 64 characters, a UUID for example. A request that repeats the id of one that was
@@ -898,20 +872,15 @@ class CreateTournamentRequest(_message.Message):
     def config(self) -> Global___TournamentConfig:
         """What it consists of."""
 
-    @_builtins.property
-    def participations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Participation]:
-        """Bots that take part in some rounds only, to play a tournament once more that had late bots."""
-
     def __init__(
         self,
         *,
         config: Global___TournamentConfig | None = ...,
-        participations: _abc.Iterable[Global___Participation] | None = ...,
         request_id: _builtins.str | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "config", b"config", "request_id", b"request_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "config", b"config", "participations", b"participations", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "config", b"config", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
     _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
@@ -1099,36 +1068,8 @@ class DeleteTournamentResponse(_message.Message):
 Global___DeleteTournamentResponse: _TypeAlias = DeleteTournamentResponse  # noqa: Y015
 
 @_typing.final
-class AddBotsRequest(_message.Message):
-    """Asks to let bots join a tournament."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOURNAMENT_ID_FIELD_NUMBER: _builtins.int
-    BOTS_FIELD_NUMBER: _builtins.int
-    tournament_id: _builtins.int
-    """The tournament."""
-    @_builtins.property
-    def bots(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The names of the bots, each once and none of them in it already."""
-
-    def __init__(
-        self,
-        *,
-        tournament_id: _builtins.int = ...,
-        bots: _abc.Iterable[_builtins.str] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "tournament_id", b"tournament_id"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___AddBotsRequest: _TypeAlias = AddBotsRequest  # noqa: Y015
-
-@_typing.final
-class WithdrawBotRequest(_message.Message):
-    """Asks to let a bot leave a tournament."""
+class DisqualifyBotRequest(_message.Message):
+    """Asks to take a bot out of a tournament."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1150,7 +1091,7 @@ class WithdrawBotRequest(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___WithdrawBotRequest: _TypeAlias = WithdrawBotRequest  # noqa: Y015
+Global___DisqualifyBotRequest: _TypeAlias = DisqualifyBotRequest  # noqa: Y015
 
 @_typing.final
 class WatchTournamentRequest(_message.Message):

@@ -65,14 +65,9 @@ class TournamentServiceStub:
                 request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentRequest.SerializeToString,
                 response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentResponse.FromString,
                 _registered_method=True)
-        self.AddBots = channel.unary_unary(
-                '/happycity.tournament.v1beta1.TournamentService/AddBots',
-                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
-                response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
-                _registered_method=True)
-        self.WithdrawBot = channel.unary_unary(
-                '/happycity.tournament.v1beta1.TournamentService/WithdrawBot',
-                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WithdrawBotRequest.SerializeToString,
+        self.DisqualifyBot = channel.unary_unary(
+                '/happycity.tournament.v1beta1.TournamentService/DisqualifyBot',
+                request_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DisqualifyBotRequest.SerializeToString,
                 response_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
                 _registered_method=True)
         self.WatchTournament = channel.unary_stream(
@@ -135,16 +130,9 @@ class TournamentServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
-    def AddBots(self, request, context):
-        """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
-        run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
-        """
-        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
-        context.set_details('Method not implemented!')
-        raise NotImplementedError('Method not implemented!')
-
-    def WithdrawBot(self, request, context):
-        """Lets a bot leave a tournament in the same way. Its games so far count.
+    def DisqualifyBot(self, request, context):
+        """Takes a bot out of a tournament that isn't finished: its seats in games that run or are still to come are forfeited,
+        and these games are not rated, as if the bot had failed in too many.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -198,14 +186,9 @@ def add_TournamentServiceServicer_to_server(servicer, server):
                     request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentRequest.FromString,
                     response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DeleteTournamentResponse.SerializeToString,
             ),
-            'AddBots': grpc.unary_unary_rpc_method_handler(
-                    servicer.AddBots,
-                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.AddBotsRequest.FromString,
-                    response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.SerializeToString,
-            ),
-            'WithdrawBot': grpc.unary_unary_rpc_method_handler(
-                    servicer.WithdrawBot,
-                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WithdrawBotRequest.FromString,
+            'DisqualifyBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.DisqualifyBot,
+                    request_deserializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DisqualifyBotRequest.FromString,
                     response_serializer=happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.SerializeToString,
             ),
             'WatchTournament': grpc.unary_stream_rpc_method_handler(
@@ -393,7 +376,7 @@ class TournamentService:
             _registered_method=True)
 
     @staticmethod
-    def AddBots(request,
+    def DisqualifyBot(request,
             target,
             options=(),
             channel_credentials=None,
@@ -406,35 +389,8 @@ class TournamentService:
         return grpc.experimental.unary_unary(
             request,
             target,
-            '/happycity.tournament.v1beta1.TournamentService/AddBots',
-            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.AddBotsRequest.SerializeToString,
-            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
-            options,
-            channel_credentials,
-            insecure,
-            call_credentials,
-            compression,
-            wait_for_ready,
-            timeout,
-            metadata,
-            _registered_method=True)
-
-    @staticmethod
-    def WithdrawBot(request,
-            target,
-            options=(),
-            channel_credentials=None,
-            call_credentials=None,
-            insecure=False,
-            compression=None,
-            wait_for_ready=None,
-            timeout=None,
-            metadata=None):
-        return grpc.experimental.unary_unary(
-            request,
-            target,
-            '/happycity.tournament.v1beta1.TournamentService/WithdrawBot',
-            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.WithdrawBotRequest.SerializeToString,
+            '/happycity.tournament.v1beta1.TournamentService/DisqualifyBot',
+            happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.DisqualifyBotRequest.SerializeToString,
             happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2.Tournament.FromString,
             options,
             channel_credentials,

@@ -49,12 +49,10 @@ class TournamentServiceStub:
     """
     DeleteTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.DeleteTournamentRequest, _tournament_service_pb2.DeleteTournamentResponse]
     """Removes a tournament that is not being played, with all its games and records."""
-    AddBots: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.AddBotsRequest, _tournament_service_pb2.Tournament]
-    """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
-    run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+    DisqualifyBot: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.DisqualifyBotRequest, _tournament_service_pb2.Tournament]
+    """Takes a bot out of a tournament that isn't finished: its seats in games that run or are still to come are forfeited,
+    and these games are not rated, as if the bot had failed in too many.
     """
-    WithdrawBot: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.WithdrawBotRequest, _tournament_service_pb2.Tournament]
-    """Lets a bot leave a tournament in the same way. Its games so far count."""
     WatchTournament: _grpc.UnaryStreamMultiCallable[_tournament_service_pb2.WatchTournamentRequest, _tournament_service_pb2.WatchTournamentResponse]
     """Sends the tournament and its standings at once, then what has changed, at most once in an interval, and a last
     message at the end.
@@ -83,12 +81,10 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     """
     DeleteTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.DeleteTournamentRequest, _tournament_service_pb2.DeleteTournamentResponse]  # type: ignore[assignment]
     """Removes a tournament that is not being played, with all its games and records."""
-    AddBots: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.AddBotsRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
-    """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
-    run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+    DisqualifyBot: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.DisqualifyBotRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
+    """Takes a bot out of a tournament that isn't finished: its seats in games that run or are still to come are forfeited,
+    and these games are not rated, as if the bot had failed in too many.
     """
-    WithdrawBot: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.WithdrawBotRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
-    """Lets a bot leave a tournament in the same way. Its games so far count."""
     WatchTournament: _aio.UnaryStreamMultiCallable[_tournament_service_pb2.WatchTournamentRequest, _tournament_service_pb2.WatchTournamentResponse]  # type: ignore[assignment]
     """Sends the tournament and its standings at once, then what has changed, at most once in an interval, and a last
     message at the end.
@@ -152,22 +148,14 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         """Removes a tournament that is not being played, with all its games and records."""
 
     @_abc_1.abstractmethod
-    def AddBots(
+    def DisqualifyBot(
         self,
-        request: _tournament_service_pb2.AddBotsRequest,
+        request: _tournament_service_pb2.DisqualifyBotRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
-        """Lets bots join a tournament that isn't finished, from the first round of which no game has begun. Games that
-        run are waited for, and so are bots that aren't connected, as long as at the start; watchers go on watching.
+        """Takes a bot out of a tournament that isn't finished: its seats in games that run or are still to come are forfeited,
+        and these games are not rated, as if the bot had failed in too many.
         """
-
-    @_abc_1.abstractmethod
-    def WithdrawBot(
-        self,
-        request: _tournament_service_pb2.WithdrawBotRequest,
-        context: _ServicerContext,
-    ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
-        """Lets a bot leave a tournament in the same way. Its games so far count."""
 
     @_abc_1.abstractmethod
     def WatchTournament(

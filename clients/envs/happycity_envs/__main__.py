@@ -1,0 +1,13 @@
+"""`python -m happycity_envs BOT`: play with a bot or policy of OpenSpiel."""
+
+from __future__ import annotations
+
+import typer
+
+from happycity.runtime.commands import run_cli
+from happycity_envs.cli import openspiel_bot
+
+if __name__ == "__main__":
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(openspiel_bot)
+    run_cli(app)

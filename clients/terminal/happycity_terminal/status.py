@@ -1,0 +1,114 @@
+"""What `happycity status` does: say whether a server serves, and list its bots."""
+
+# ruff: noqa: PLC0415 - a probe that only asks for the health waits for nothing else
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import grpc
+import typer
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from happycity.match import one_line
+from happycity.records.record import Json
+from happycity.runtime import event_loop
+from happycity.runtime.transport import Access
+from happycity.v1.bot_service_pb2 import ConnectedBot
+from happycity.wire.match import bot_info_of, seconds_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_HEALTH_SECONDS = 10.0  # a server on a busy machine may well take one or two
+SERVING = "serving"
+NOT_SERVING = 1
+"""The exit status if the server doesn't serve."""
+
+
+def show_status(address: str, *, health: bool, service: str, server_name: str, as_json: bool) -> None:
+    """Print whether a server serves, and its bots unless only its health is asked for; exit with 1 if not."""
+    target = [("grpc.ssl_target_name_override", server_name)] if server_name else []
+    answer = event_loop.run(_health(address, service, target))
+    if not as_json:
+        typer.echo(f"{address}: {answer}", err=answer.startswith("no "))
+    bots = [] if health or service or answer != SERVING else _bots(address)
+    if as_json:
+        from happycity_tournament.cli.json import write_json
+
+        write_json({"server": address, "health": answer, "bots": list(map(_bot_json, bots))})
+    elif bots:
+        from rich.console import Console
+
+        Console().print(_table(bots))
+    elif answer == SERVING and not (health or service):
+        typer.echo("no bot is connected")
+    if answer != SERVING:
+        raise typer.Exit(NOT_SERVING)
+
+
+async def _health(address: str, service: str, target: Sequence[tuple[str, str]]) -> str:
+    access = Access.from_env()
+    async with access.channel(address, target) as channel:
+        request = health_pb2.HealthCheckRequest(service=service)
+        try:
+            stub = health_pb2_grpc.HealthStub(channel)
+            response = await stub.Check(request, timeout=_HEALTH_SECONDS, metadata=access.metadata)
+        except grpc.aio.AioRpcError as error:
+            return "no such service" if error.code() is grpc.StatusCode.NOT_FOUND else "no answer"
+    return str(health_pb2.HealthCheckResponse.ServingStatus.Name(response.status)).lower()
+
+
+def _bots(address: str) -> list[ConnectedBot]:
+    from happycity_tournament.cli.places import server_at
+    from happycity_tournament.client.connection import call_server
+
+    return call_server(server_at(address, setting="ADDRESS"), lambda connection: connection.bots())
+
+
+def _bot_json(bot: ConnectedBot) -> Json:
+    info = bot_info_of(bot.info)
+    return {
+        "bot": bot.name,
+        "house": bot.house,
+        "connected": bot.connected,
+        "since": bot.since.ToJsonString(),
+        "games": bot.games,
+        "max_games": bot.max_games if bot.HasField("max_games") else None,
+        "answers": bot.answers,
+        "strikes": bot.strikes,
+        "decisions_waiting": bot.decisions_waiting,
+        "waiting_seconds": seconds_of(bot.waiting_for) if bot.HasField("waiting_for") else None,
+        "round_trip_seconds": seconds_of(bot.round_trip) if bot.HasField("round_trip") else None,
+        "software": bot.software,
+        "author": info.author,
+        "version": info.version,
+        "language": info.language,
+        "description": info.description,
+    }
+
+
+def _table(listed: Sequence[ConnectedBot]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("bot", "state", "since (UTC)", "games", "strikes", "about"):
+        numbers = heading in ("games", "strikes")
+        table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
+    for bot in listed:
+        state = ("house" if bot.house else "connected") if bot.connected else "away"
+        since = bot.since.ToDatetime().strftime("%m-%d %H:%M:%S")
+        cells = (bot.name, state, since, str(bot.games), str(bot.strikes), _about(bot))
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def _about(bot: ConnectedBot) -> str:
+    """Return in one line who made a bot, and what it is."""
+    from happycity_tournament.games import BotProfile
+
+    said = BotProfile(bot_info_of(bot.info), one_line(bot.software))
+    return "; ".join(filter(None, (said.about, said.software)))

@@ -1,0 +1,304 @@
+"""Ratings that follow time: what is known of the strengths on one board after each deal.
+
+Strengths are hidden and move: a guest's by a random walk, those of the house not at all. What is known of all
+of them together is a normal distribution. A deal changes it by the mode and the curvature of its likelihood
+times what was known before (the posterior mode filter of Fahrmeir 1992; Glickman 1999 does the same without
+covariances). Whole-history rating (Coulom 2008) also corrects the past by what comes later, but has to count
+all deals again after each one.
+
+The games of a deal share its cards and are not independent: the likelihood of a deal has an exponent, the
+inverse of the dispersion that earlier deals have shown (quasi-likelihood: Wedderburn 1974; McCullagh 1983).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from happycity_ladder.deal_likelihood import DealLikelihood, Derivatives
+from happycity_ladder.entries import RatedDeal, Rating
+from happycity_ladder.gaussian_state import GaussianState
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_tournament.ratings.columns import Floats
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+
+NEW_ERROR = 300.0
+"""Standard deviation, in Elo, of the strengths of new bots, and of what is known at first of their mean."""
+SEASON_ERROR = 30.0
+"""Standard deviation, in Elo, of what the end of a season adds to each guest's strength."""
+PRESENT_DAYS = 7.0
+"""After so long without a deal only the rating of a version is kept, without its covariances."""
+MAX_PRESENT = 512
+"""Versions with covariances at most: time and memory grow with the square."""
+DISPERSION_DEALS = 10_000
+"""The dispersion is a mean over about so many deals."""
+
+_FORMAT = 1
+_NEW_BOTS = 0  # the key of their mean; those of versions are positive, those of log deltas negative
+_TIES, _TIES_ERROR = -3.0, 2.0  # of log deltas: from hardly any ties to ties in half of all games
+_EVEN = 500.0  # the information of deals without dispersion with which its mean begins
+_DISPERSIONS = (0.25, 10.0)
+_MAX_KNOWN = 1.0  # the dispersion is measured where the ratings were known better than the deal can show
+
+
+@dataclass(slots=True)
+class _Version:
+    before: int | None
+    house: bool
+    anchor: bool
+    deals: int = 0
+    last_at: float = 0.0
+    """When its last deal finished."""
+    mean: float = 0.0
+    """In logits from the anchor; this and what follows hold while the version has no covariances."""
+    variance: float = 0.0
+    at: float = 0.0
+    """When the variance was that."""
+
+
+_NEW_BOT = _Version(before=None, house=False, anchor=False)
+
+
+class Joint(NamedTuple):
+    """What is known of some versions together, in Elo."""
+
+    elos: Floats
+    """[version]."""
+    covariance: Floats
+    """[version, version], in Elo squared."""
+
+
+class Beliefs:
+    """What is known of the strengths of all versions on one board.
+
+    It is a function of the deals that were added, in their order, of what `enter` said of their versions, and
+    of the configuration. Seats have no effects: each bot has each seat once in a deal, so what a seat is
+    worth is the same for all. How likely ties are is learnt like a strength that doesn't move.
+
+    Args:
+        players: seats at a table.
+        config: the ladder's.
+    """
+
+    def __init__(self, players: int, config: LadderConfig) -> None:
+        self._players = players
+        self._config = config
+        self._versions: dict[int, _Version] = {}
+        ties = range(2, players + 1)
+        self._state = GaussianState(
+            [*(-order for order in ties), _NEW_BOTS],
+            np.array([*(_TIES for _ in ties), 0.0]),
+            np.diag([*(_TIES_ERROR**2 for _ in ties), (NEW_ERROR / ELO_PER_LOGIT) ** 2]),
+            [*(False for _ in ties), True],
+        )
+        self._at = 0.0
+        self._squares = self._information = _EVEN
+        self.finished = 0
+        """The number of the last deal that was added."""
+
+    @property
+    def dispersion(self) -> float:
+        """How many times as much the sums over a deal's games scatter as those of independent games would."""
+        return min(max(self._squares / self._information, _DISPERSIONS[0]), _DISPERSIONS[1])
+
+    def enter(
+        self, version: int, at: float, *, before: int | None = None, house: bool = False, anchor: bool = False
+    ) -> None:
+        """Say what a version is, before its first deal; what was said first holds.
+
+        Args:
+            version: identifies it; positive.
+            at: when it came.
+            before: the version from whose rating it starts; None for a new bot.
+            house: whether its strength doesn't change.
+            anchor: whether its rating is given.
+        """
+        self._versions.setdefault(version, _Version(before, house or anchor, anchor, last_at=at))
+
+    def add(self, deal: RatedDeal) -> None:
+        """Count a deal.
+
+        Raises:
+            KeyError: one of its versions was not entered.
+            ValueError: it isn't later than the last one, or not of this size.
+        """
+        if deal.finished <= self.finished:
+            raise ValueError(f"deal {deal.finished} is added after deal {self.finished}")
+        if len(set(deal.versions)) != self._players:
+            raise ValueError(f"deal {deal.finished}: {len(set(deal.versions))} versions, not {self._players}")
+        self._advance(deal.finished_at)
+        for version in deal.versions:
+            self._join(version, deal.versions)
+        rows = [*map(self._state.row, deal.versions), *range(self._players - 1)]
+        prior = self._state.covariance[np.ix_(rows, rows)]
+        expected = self._state.observe(rows, DealLikelihood(deal.places).derivatives, 1 / self.dispersion)
+        self._learn_dispersion(prior, expected)
+        for version in deal.versions:
+            entry = self._versions[version]
+            entry.deals += 1
+            entry.last_at = self._at
+        self.finished = deal.finished
+
+    def end_season(self, at: float) -> None:
+        """Make the ratings of all guests less certain."""
+        self._advance(at)
+        variance = (SEASON_ERROR / ELO_PER_LOGIT) ** 2
+        self._state.grow(variance)
+        for entry in self._versions.values():
+            entry.variance += 0.0 if entry.house else variance
+
+    def rating(self, version: int, at: float) -> Rating:
+        """Return what is known of a version; one that was never entered is a new bot."""
+        entry = self._versions.get(version)
+        mean, variance = self._known(version, at)
+        return Rating(
+            elo=self._config.anchor_elo + ELO_PER_LOGIT * mean,
+            error=ELO_PER_LOGIT * math.sqrt(max(0.0, variance)),
+            deals=0 if entry is None else entry.deals,
+        )
+
+    def ratings(self, at: float) -> dict[int, Rating]:
+        """Return what is known of each version that was entered."""
+        return {version: self.rating(version, at) for version in self._versions}
+
+    def joint(self, versions: Sequence[int], at: float) -> Joint:
+        """Return what is known of some versions together, [version] in the order given."""
+        ratings = [self.rating(version, at) for version in versions]
+        present = [index for index, version in enumerate(versions) if version in self._state]
+        chosen = [self._state.row(versions[index]) for index in present]
+        covariance = np.zeros((len(versions),) * 2)
+        covariance[np.ix_(present, present)] = self._state.covariance[np.ix_(chosen, chosen)]
+        covariance *= ELO_PER_LOGIT**2
+        np.fill_diagonal(covariance, [rating.error**2 for rating in ratings])
+        return Joint(np.array([rating.elo for rating in ratings]), covariance)
+
+    def dump(self) -> bytes:
+        """Return the state: a line of JSON, then mean and covariance as doubles."""
+        head = {
+            "format": _FORMAT,
+            "players": self._players,
+            "finished": self.finished,
+            "at": self._at,
+            "dispersion": [self._squares, self._information],
+            "present": self._state.keys,
+            "versions": [[version, *astuple(entry)] for version, entry in self._versions.items()],
+        }
+        lower = self._state.covariance[np.tril_indices(len(self._state.keys))]
+        numbers = np.concatenate([self._state.mean, lower]).astype("<f8")
+        return json.dumps(head, separators=(",", ":")).encode() + b"\n" + numbers.tobytes()
+
+    @classmethod
+    def load(cls, players: int, config: LadderConfig, state: bytes) -> Self:
+        """Return the beliefs that were dumped. A configuration that has changed holds from now on.
+
+        Raises:
+            ValueError: the state can't be read; all deals have to be added again.
+        """
+        beliefs = cls(players, config)
+        try:
+            line, _, rest = state.partition(b"\n")
+            head = json.loads(line)
+            if (head["format"], head["players"]) != (_FORMAT, players):
+                raise ValueError(f"format {head['format']} with {head['players']} players")
+            beliefs.finished, beliefs._at = head["finished"], head["at"]
+            beliefs._squares, beliefs._information = head["dispersion"]
+            beliefs._versions = {version: _Version(*fields) for version, *fields in head["versions"]}
+            keys, numbers = head["present"], np.frombuffer(rest, "<f8").astype(np.float64)
+            lower = np.tril_indices(len(keys))
+            covariance = np.zeros((len(keys),) * 2)
+            covariance[lower] = numbers[len(keys) :]
+            covariance.T[lower] = numbers[len(keys) :]
+            guests = [key > 0 and not beliefs._versions[key].house for key in keys]
+            beliefs._state = GaussianState(keys, numbers[: len(keys)], covariance, guests)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"beliefs: this state can't be read: {error}") from None
+        return beliefs
+
+    @property
+    def _drift(self) -> float:
+        """The variance that a guest's strength gains in a second, in logits squared."""
+        return self._config.drift_variance / ELO_PER_LOGIT**2
+
+    def _advance(self, at: float) -> None:
+        """Let time pass; if the clock was set back, none has passed."""
+        if self._at:
+            self._state.grow(self._drift * max(0.0, at - self._at))
+        self._at = max(self._at, at)
+
+    def _join(self, version: int, needed: Sequence[int]) -> None:
+        """Make a version part of the state if it isn't: it begins, or comes back."""
+        if version not in self._state:
+            self._forget_absent(needed)
+            mean, variance = self._known(version, self._at)
+            drifting, like = not self._versions[version].house, self._origin(version)
+            self._state.append(version, mean=mean, variance=variance, drifting=drifting, like=like)
+
+    def _forget_absent(self, needed: Sequence[int]) -> None:
+        """Give up the covariances of versions that have been away, and of more if there is no room."""
+        versions = [key for key in self._state.keys if key > 0 and key not in needed]
+        versions.sort(key=lambda version: (self._versions[version].last_at, version))
+        since = self._at - PRESENT_DAYS * 86400
+        absent = [version for version in versions if self._versions[version].last_at < since]
+        surplus = len(versions) + len(needed) - MAX_PRESENT
+        leaving = versions[: max(len(absent), surplus)]
+        for version in leaving:
+            entry = self._versions[version]
+            entry.mean, entry.variance = self._known(version, self._at)
+            entry.at = self._at
+        if leaving:
+            self._state.remove(leaving)
+
+    def _known(self, version: int, at: float) -> tuple[float, float]:
+        """Return mean and variance, in logits from the anchor."""
+        entry = self._versions.get(version, _NEW_BOT)
+        drift = 0.0 if entry.house else self._drift
+        if entry.anchor:
+            return 0.0, 0.0
+        if version in self._state:
+            mean, variance = self._state.marginal(version)
+            return mean, variance + drift * max(0.0, at - self._at)
+        if entry.deals:
+            return entry.mean, entry.variance + drift * max(0.0, at - entry.at)
+        before = self._before(entry)
+        if before is not None:
+            mean, variance = self._known(before, at)
+            return mean, variance + (self._config.version_change / ELO_PER_LOGIT) ** 2
+        mean, variance = self._state.marginal(_NEW_BOTS)
+        return mean, variance + (NEW_ERROR / ELO_PER_LOGIT) ** 2
+
+    def _before(self, entry: _Version) -> int | None:
+        """Return the version from whose rating one starts that has no deals yet."""
+        before = None if entry.before is None else self._versions.get(entry.before)
+        return entry.before if before is not None and before.deals else None
+
+    def _origin(self, version: int) -> int | None:
+        """Return the number whose covariances a version has when it begins or returns."""
+        entry = self._versions[version]
+        if entry.anchor or entry.deals:
+            return None
+        return _NEW_BOTS if self._before(entry) is None else self._before(entry)
+
+    def _learn_dispersion(self, prior: Floats, expected: Derivatives) -> None:
+        """Compare the squared scores of a deal with what the model and the doubt about its bots explain.
+
+        Args:
+            prior: the covariance of its parameters before it.
+            expected: the derivatives at their mean.
+        """
+        bots = slice(0, self._players)
+        gradient, information, prior = (
+            expected.gradient[bots],
+            expected.information[bots, bots],
+            prior[bots, bots],
+        )
+        if float((information * prior).sum()) > _MAX_KNOWN:
+            return
+        kept = 1 - 1 / DISPERSION_DEALS
+        doubt = float((information @ prior * information.T).sum())
+        self._squares = kept * self._squares + float(gradient @ gradient) - doubt
+        self._information = kept * self._information + float(np.trace(information))

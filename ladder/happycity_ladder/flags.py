@@ -1,0 +1,326 @@
+"""Odd results, for a person to judge: helping another bot, throwing games, forfeiting many.
+
+What is expected of two bots at a table are the odds of their strengths in the deals that are looked at, a
+shared place as half a win (Bradley & Terry 1952). Deals are independent, the games of a deal are not, so
+results are added up by deal. P-values are corrected for all bots or pairs that were looked at (Holm 1979).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from happycity_ladder.entries import RatedDeal, Version
+from happycity_tournament.ratings.checks.model_checks import holm
+from happycity_tournament.ratings.columns import Floats, Ints
+
+SIGNIFICANCE = 0.01
+"""Results with a greater p-value, corrected, are not flagged."""
+MIN_DEALS = 20
+"""Deals of a pair or a bot below which nothing is said of it."""
+MIN_DIFFERENCE = 0.08
+"""Smaller mean deviations, of the 0 to 1 points against an opponent, aren't flagged: no model is exact."""
+MIN_RUN = 8
+"""Deals in a row that are taken as thrown, at least."""
+USUAL_FORFEITS = 0.02
+"""The share of forfeited games that is taken as usual, at least."""
+MAX_DEALS_SHOWN = 10
+"""Deals that a flag names."""
+
+_PRIOR_GAMES = 1.0  # a drawn game of each bot against the mean
+
+
+class FlagKind(Enum):
+    """Kinds of odd results."""
+
+    HELPING = "helping"
+    """At tables of three and more it does worse against third bots if one bot is there that does better."""
+    THROWING = "throwing"
+    """Its results fall far below its rating in a row of deals."""
+    FORFEITING = "forfeiting"
+    """It forfeits many games."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """An odd result."""
+
+    kind: FlagKind
+    bot: str
+    beneficiary: str = ""
+    """The bot that gained by it; "" if none did."""
+    board: str
+    deals: int
+    """Deals that were looked at; of forfeits games."""
+    deviation: float
+    """How far from what is expected, in standard errors."""
+    p_value: float
+    """The probability by chance, corrected for the number of bots or pairs that were looked at."""
+    text: str
+    """One line for a person."""
+    finished: tuple[int, ...] = ()
+    """The oddest deals, by their numbers among the finished ones, at most `MAX_DEALS_SHOWN`."""
+
+
+def find_flags(
+    board: str,
+    deals: Sequence[RatedDeal],
+    versions: Mapping[int, Version],
+    forfeits: Mapping[int, tuple[int, int]],
+) -> list[Flag]:
+    """Return odd results on one board, oddest first.
+
+    Args:
+        board: its name.
+        deals: rated deals in their order; some weeks, as strengths are taken as constant.
+        versions: all versions in these deals, by their ids.
+        forfeits: games and forfeited games of the same time, by version.
+    """
+    found = list(_forfeiting(board, versions, forfeits))
+    if deals:
+        residuals = _Residuals(deals)
+        found += _helping(board, residuals, versions)
+        found += _throwing(board, residuals, versions)
+    return sorted(found, key=lambda flag: (flag.p_value, -abs(flag.deviation), flag.bot, flag.beneficiary))
+
+
+class _Residuals:
+    """What each bot of a deal scored against each other one, less what is expected."""
+
+    def __init__(self, deals: Sequence[RatedDeal]) -> None:
+        self.finished = [deal.finished for deal in deals]
+        names = sorted({version for deal in deals for version in deal.versions})
+        numbers = {version: number for number, version in enumerate(names)}
+        self.names = names
+        self.bots: Ints = np.array([[numbers[version] for version in deal.versions] for deal in deals])
+        """[deal, member]."""
+        places = np.array([deal.places for deal in deals])
+        self.rotations = places.shape[1]
+        scores = 0.5 + 0.5 * np.sign(places[:, :, None, :] - places[:, :, :, None]).mean(axis=1)
+        expected = self._expected(scores)
+        self.pairs: Floats = scores - expected
+        """[deal, member, other]: the mean over the rotations; 0 with oneself."""
+        self.information: Floats = expected * (1 - expected)
+        members = np.arange(self.bots.shape[1])
+        self.information[:, members, members] = 0.0
+
+    def _expected(self, scores: Floats) -> Floats:
+        """Fit strengths to all pairs by Newton's method and return what they expect."""
+        count, size = len(self.names), self.bots.shape[1]
+        rows = np.repeat(self.bots[:, :, None], size, axis=2)
+        cells = (rows * count + self.bots[:, None, :]).ravel()
+        games = np.bincount(cells, minlength=count * count).reshape(count, count) * float(self.rotations)
+        points = np.bincount(cells, scores.ravel() * self.rotations, count * count).reshape(count, count)
+        np.fill_diagonal(games, 0.0)
+        np.fill_diagonal(points, 0.0)
+        strengths = np.zeros(count)
+        for _ in range(50):
+            chances = _chances(strengths[:, None] - strengths)
+            slope = (points - games * chances).sum(axis=1)
+            slope += _PRIOR_GAMES * (0.5 - _chances(strengths))
+            weights = games * chances * (1 - chances)
+            own = _chances(strengths) * (1 - _chances(strengths))
+            step = np.linalg.solve(np.diag(weights.sum(axis=1) + _PRIOR_GAMES * own) - weights, slope)
+            strengths += step / max(1.0, float(np.abs(step).max()))  # a logit at a time: it can't run off
+            if np.abs(step).max() < 1e-9:
+                break
+        by_deal = strengths[self.bots]
+        return _chances(by_deal[:, :, None] - by_deal[:, None, :])
+
+
+def _chances(differences: Floats) -> Floats:
+    chances: Floats = 0.5 + 0.5 * np.tanh(differences / 2)
+    return chances
+
+
+def _helping(board: str, residuals: _Residuals, versions: Mapping[int, Version]) -> Iterator[Flag]:
+    """Look at all ordered pairs: what one loses and the other gains, both against third bots only.
+
+    Results between the two don't count, so a bot that simply loses to another one isn't suspected.
+    """
+    size = residuals.bots.shape[1]
+    if size < 3:
+        return
+    totals = residuals.pairs.sum(axis=2)
+    names = [versions[version] for version in residuals.names]
+    bot_numbers = {name: number for number, name in enumerate(sorted({version.bot for version in names}))}
+    bots = np.array([bot_numbers[version.bot] for version in names])[residuals.bots]
+    house = np.array([version.house for version in names])[residuals.bots]
+    keys, lost, gained, deals = [], [], [], []
+    for one in range(size):
+        for other in range(size):
+            if one != other:
+                kept = np.flatnonzero(~house[:, one])
+                keys.append(bots[kept, one] * len(bot_numbers) + bots[kept, other])
+                lost.append((residuals.pairs[:, one, other] - totals[:, one])[kept] / (size - 2))
+                gained.append((totals[:, other] - residuals.pairs[:, other, one])[kept] / (size - 2))
+                deals.append(kept)
+    key, loss, gain, deal = map(np.concatenate, (keys, lost, gained, deals))
+    counts = np.bincount(key, minlength=len(bot_numbers) ** 2)
+    tested = np.flatnonzero(counts >= MIN_DEALS)
+    if not len(tested):
+        return
+    both = (loss + gain) / 2
+    means, errors = _means(key, both, counts)
+    sides = [np.divide(*_means(key, side, counts)) for side in (loss, gain)]
+    scores = means[tested] / errors[tested]
+    p_values = holm([_tail(score, int(counts[index])) for score, index in zip(scores, tested, strict=True)])
+    bot_names = sorted(bot_numbers)
+    for index, score, p_value in zip(tested.tolist(), scores.tolist(), p_values, strict=True):
+        both_sides = min(side[index] for side in sides) > 2
+        if p_value < SIGNIFICANCE and means[index] >= MIN_DIFFERENCE and both_sides:
+            helper, beneficiary = divmod(index, len(bot_names))
+            rows = np.flatnonzero(key == index)
+            oddest = deal[rows[np.argsort(-both[rows], kind="stable")][:MAX_DEALS_SHOWN]]
+            gained_mean, lost_mean = float(gain[rows].mean()), float(loss[rows].mean())
+            yield Flag(
+                kind=FlagKind.HELPING,
+                bot=bot_names[helper],
+                beneficiary=bot_names[beneficiary],
+                board=board,
+                deals=int(counts[index]),
+                deviation=score,
+                p_value=p_value,
+                text=f"against third bots, with both at the table: {bot_names[helper]} scores "
+                f"{100 * lost_mean:.0f} points in 100 less than expected, {bot_names[beneficiary]} "
+                f"{100 * gained_mean:.0f} more",
+                finished=tuple(residuals.finished[row] for row in oddest.tolist()),
+            )
+
+
+def _means(keys: Ints, values: Floats, counts: Ints) -> tuple[Floats, Floats]:
+    """Return mean and standard error of the values of each key; the mean is expected to be 0."""
+    least = np.maximum(1, counts)
+    sums = np.bincount(keys, values, len(counts))
+    squares = np.bincount(keys, values**2, len(counts))
+    return sums / least, np.maximum(np.sqrt(squares), 1e-9) / least
+
+
+def _throwing(board: str, residuals: _Residuals, versions: Mapping[int, Version]) -> Iterator[Flag]:
+    """Look for runs of deals in which a version falls below what its other deals say of it.
+
+    Runs of lengths 8, 16, 32... are looked at that begin at multiples of a quarter of their length. The
+    probability of each is bounded by Bennett's inequality (1962), which holds for skewed results too: a
+    strong bot's are.
+    """
+    size = residuals.bots.shape[1]
+    values = residuals.pairs.sum(axis=2) / (size - 1)
+    information = residuals.information.sum(axis=2)
+    by_version: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for deal, members in enumerate(residuals.bots.tolist()):
+        for member, number in enumerate(members):
+            by_version[number].append((deal, member))
+    found = []
+    for number, places in sorted(by_version.items()):
+        if len(places) >= MIN_DEALS and not versions[residuals.names[number]].house:
+            rows = tuple(np.array(places).T)
+            run = _worst_run(values[rows], information[rows])
+            found.append((versions[residuals.names[number]].bot, rows[0], run))
+    adjusted = holm([run.p_value for _, _, run in found])
+    for (bot, rows, run), p_value in zip(found, adjusted, strict=True):
+        if p_value < SIGNIFICANCE and -run.mean >= MIN_DIFFERENCE:
+            chosen = rows[run.start : run.stop]
+            oddest = chosen[np.argsort(values[chosen].min(axis=1), kind="stable")][:MAX_DEALS_SHOWN]
+            yield Flag(
+                kind=FlagKind.THROWING,
+                bot=bot,
+                board=board,
+                deals=len(rows),
+                deviation=run.deviation,
+                p_value=p_value,
+                text=f"in {run.stop - run.start} deals in a row {bot} scores {-100 * run.mean:.0f} points in "
+                "100 less than its other deals let expect",
+                finished=tuple(residuals.finished[row] for row in oddest.tolist()),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    start: int
+    stop: int
+    mean: float
+    deviation: float
+    p_value: float
+
+
+def _worst_run(values: Floats, information: Floats) -> _Run:
+    """Return the least likely run of deals, with a p-value for the choice among all runs."""
+    variances = information * float((values**2).sum() / max(float(information.sum()), 1e-9))
+    sums, spreads = np.append(0.0, np.cumsum(values)), np.append(0.0, np.cumsum(variances))
+    worst, looked_at = _Run(0, len(values), 0.0, 0.0, 1.0), 0
+    length = MIN_RUN
+    while length <= len(values) // 2:
+        starts = np.arange(0, len(values) - length + 1, length // 4)
+        looked_at += len(starts)
+        deficits = sums[starts] - sums[starts + length]
+        spread = np.maximum(spreads[starts + length] - spreads[starts], 1e-9)
+        logs = -spread * _bennett(np.maximum(0.0, deficits) / spread)
+        best = int(np.argmin(logs))
+        chance = math.exp(float(logs[best]))
+        if chance < worst.p_value:
+            start = int(starts[best])
+            mean = -float(deficits[best]) / length
+            worst = _Run(
+                start, start + length, mean, -float(deficits[best] / math.sqrt(spread[best])), chance
+            )
+        length *= 2
+    return _Run(
+        worst.start, worst.stop, worst.mean, worst.deviation, min(1.0, worst.p_value * max(1, looked_at))
+    )
+
+
+def _bennett(ratio: Floats) -> Floats:
+    """Return h(u) = (1 + u) log(1 + u) - u: P(S >= s) <= exp(-v h(s / v)) for terms of at most 1."""
+    result: Floats = (1 + ratio) * np.log1p(ratio) - ratio
+    return result
+
+
+def _forfeiting(
+    board: str, versions: Mapping[int, Version], forfeits: Mapping[int, tuple[int, int]]
+) -> Iterator[Flag]:
+    """Compare each bot's share of forfeited games with that of all others together."""
+    played: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for version, (games, lost) in forfeits.items():
+        if not versions[version].house:
+            played[versions[version].bot][0] += games
+            played[versions[version].bot][1] += lost
+    all_games, all_lost = (sum(column) for column in zip(*played.values(), strict=True)) if played else (0, 0)
+    bots = sorted(bot for bot, (games, _) in played.items() if games >= MIN_DEALS)
+    rows = []
+    for bot in bots:
+        games, lost = played[bot]
+        usual = max(USUAL_FORFEITS, (all_lost - lost) / max(1, all_games - games))
+        share = lost / games
+        # A crash takes all games of a deal with it, about four: so games count as a quarter.
+        log_bound = -(games / 4) * _divergence(share, usual) if share > usual else 0.0
+        error = math.sqrt(usual * (1 - usual) / (games / 4)) if usual < 1 else 1.0
+        rows.append((bot, games, lost, (share - usual) / error, math.exp(log_bound)))
+    for (bot, games, lost, deviation, _), p_value in zip(rows, holm([row[-1] for row in rows]), strict=True):
+        if p_value < SIGNIFICANCE:
+            yield Flag(
+                kind=FlagKind.FORFEITING,
+                bot=bot,
+                board=board,
+                deals=games,
+                deviation=deviation,
+                p_value=p_value,
+                text=f"{bot} forfeited {lost} of {games} games",
+            )
+
+
+def _divergence(share: float, usual: float) -> float:
+    """Return the relative entropy by which Chernoff (1952) bounds a binomial tail."""
+    rest = 0.0 if share >= 1 else (1 - share) * math.log((1 - share) / (1 - usual))
+    return share * math.log(share / usual) + rest
+
+
+def _tail(score: float, deals: int) -> float:
+    """Return how likely a score above this is by chance: Student's distribution, roughly (Wallace 1959)."""
+    degrees = deals - 1
+    normal = (8 * degrees + 1) / (8 * degrees + 3) * math.sqrt(degrees * math.log1p(score**2 / degrees))
+    return math.erfc(math.copysign(normal, score) / math.sqrt(2)) / 2

@@ -1,0 +1,395 @@
+"""The ladder in the store: versions, seasons and deals. Its games get there by `Store.add_games`."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Row, Select, delete, exists, func, insert, select, update
+
+from happycity_ladder.entries import (
+    Deal,
+    DealKind,
+    NewDeal,
+    Season,
+    Version,
+)
+from happycity_ladder.ladder_config import deal_seed
+from happycity_ladder.ladder_rows import (
+    add_ladder_games,
+    deal_of,
+    last_finished,
+    leaderboards_of,
+    season_of,
+    version_of,
+)
+from happycity_ladder.leaderboard import Score
+from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.storage.database import DAMAGED, StoreError
+from happycity_tournament.storage.rows import game_of
+from happycity_tournament.storage.schema import (
+    LADDER_SECRET_KEY,
+    LARGEST_ID,
+    games,
+    ladder_challenges,
+    ladder_deals,
+    ladder_games,
+    ladder_scores,
+    ladder_seasons,
+    ladder_seats,
+    ladder_versions,
+    meta,
+)
+from happycity_tournament.storage.store import Store
+
+VERSIONS_LISTED = 100
+"""Versions of a bot that are listed, the newest ones."""
+VERSIONS_PER_DAY = 50
+"""New versions of a bot in 24 hours: each of them stays in the store and in the ratings for good."""
+_DAY = 86400.0
+_IDS_AT_ONCE = 500
+"""Ids in a query: databases bound their number."""
+
+_T = TypeVar("_T")
+
+
+class LadderStore:
+    """The ladder of a store; each method is one transaction and raises StoreError."""
+
+    def __init__(self, store: Store) -> None:
+        """Keep a ladder in a store, which finishes deals with their last games from now on."""
+        self.store = store
+        store.on_ladder_games = add_ladder_games
+
+    # Seasons
+
+    def season(self, season_id: int | None = None) -> Season | None:
+        """Return a season, without an id the present one; None if there is none."""
+        if season_id is None:
+            seasons = self.seasons(1)
+        else:
+            query = select(ladder_seasons).where(ladder_seasons.c.id == season_id)
+            seasons = self._all(query, season_of)
+        return seasons[0] if seasons else None
+
+    def seasons(self, limit: int, before_id: int | None = None) -> list[Season]:
+        """Return up to `limit` seasons with ids below `before_id`, newest first."""
+        query = select(ladder_seasons).order_by(ladder_seasons.c.id.desc()).limit(limit)
+        if before_id is not None:
+            query = query.where(ladder_seasons.c.id < before_id)
+        return self._all(query, season_of)
+
+    def closed_seasons(self) -> list[Season]:
+        """Return all seasons that have ended, oldest first."""
+        query = select(ladder_seasons).where(ladder_seasons.c.ended_at.is_not(None))
+        return self._all(query.order_by(ladder_seasons.c.id), season_of)
+
+    def open_season(self, at: float) -> Season:
+        """Return the present season; begin the first one if there is none."""
+        with self.store.writing() as connection:
+            row = _present_season(connection)
+            if row is None:
+                _begin_season(connection, at)
+                row = _present_season(connection)
+        assert row is not None
+        return season_of(row)
+
+    def close_season(self, season_id: int, leaderboards: Mapping[str, Any], at: float) -> Season:
+        """End a season with its leaderboards, JSON by board, and begin the next; return the present one.
+
+        One that has ended already stays as it is.
+        """
+        with self.store.writing() as connection:
+            own = update(ladder_seasons).where(
+                ladder_seasons.c.id == season_id, ladder_seasons.c.ended_at.is_(None)
+            )
+            closed = own.values(
+                ended_at=at,
+                leaderboards=json.dumps(dict(leaderboards)),
+                closed_after=last_finished(connection)[0],
+            )
+            if connection.execute(closed).rowcount:
+                _begin_season(connection, at)
+            row = _present_season(connection)
+        assert row is not None
+        return season_of(row)
+
+    def leaderboards(self, season_id: int) -> dict[str, Any]:
+        """Return the leaderboards of a season that has ended, by board; none of any other."""
+        query = select(ladder_seasons.c.leaderboards).where(ladder_seasons.c.id == season_id)
+        found = self._all(query, lambda row: leaderboards_of(row.leaderboards))
+        return found[0] if found else {}
+
+    def scores(self, season_id: int, board: str) -> dict[int, Score]:
+        """Return the rated games of finished deals on a board in a season, by version."""
+        own = ladder_scores.c.season_id == season_id, ladder_scores.c.board == board
+        rows = self._all(select(ladder_scores).where(*own), lambda row: row)
+        return {
+            row.version_id: Score(games=row.games, firsts=row.firsts, forfeits=row.forfeits) for row in rows
+        }
+
+    # Versions
+
+    def enter_version(
+        self, bot: str, profile: BotProfile, at: float, *, owner: str, house: bool = False
+    ) -> Version:
+        """Note that a bot has connected; return its version, a new one for another version text or owner.
+
+        A version that hasn't played takes the new text instead, and so does the newest one when a bot has had
+        `VERSIONS_PER_DAY`: a bot that connects again and again doesn't fill the store.
+        """
+        info = asdict(profile.info)
+        said = {**info, "software": profile.software, "owner": owner, "house": int(house), "last_at": at}
+        own = select(ladder_versions).where(ladder_versions.c.bot == bot)
+        with self.store.writing() as connection:
+            last = connection.execute(own.order_by(ladder_versions.c.id.desc()).limit(1)).first()
+            same = last is not None and (last.version, last.owner) == (info["version"], owner)
+            if last is not None and (
+                same
+                or not _has_played(connection, last.id)
+                or (last.owner == owner and _newer_versions(connection, bot, at - _DAY) >= VERSIONS_PER_DAY)
+            ):
+                version_id = last.id
+                connection.execute(update(ladder_versions).where(_is(version_id)).values(said))
+            else:
+                new = insert(ladder_versions).values(bot=bot, first_at=at, **said)
+                version_id = _new_id(connection, new)
+            row = connection.execute(select(ladder_versions).where(_is(version_id))).one()
+        return version_of(row)
+
+    def note_present(self, version_ids: Collection[int], at: float) -> None:
+        """Note that versions are, or were until now, connected."""
+        present = update(ladder_versions).where(ladder_versions.c.id.in_(version_ids))
+        with self.store.writing() as connection:
+            connection.execute(present.values(last_at=at))
+
+    def note_gone(self, version_ids: Collection[int], at: float) -> None:
+        """Note that versions are connected no longer, and forget those that `forget_names` would."""
+        with self.store.writing() as connection:
+            gone = ladder_versions.c.id.in_(version_ids)
+            connection.execute(update(ladder_versions).where(gone).values(last_at=at))
+            connection.execute(delete(ladder_versions).where(gone, *_is_mere_name()))
+
+    def forget_names(self) -> None:
+        """Forget the guests that never played and for which nobody asked: anybody may send any name."""
+        with self.store.writing() as connection:
+            connection.execute(delete(ladder_versions).where(*_is_mere_name()))
+
+    def versions(self, version_ids: Collection[int] | None = None) -> dict[int, Version]:
+        """Return versions by id: these, or all."""
+        query = select(ladder_versions).order_by(ladder_versions.c.id)
+        if version_ids is None:
+            return {version.id: version for version in self._all(query, version_of)}
+        ids, found = sorted(version_ids), dict[int, Version]()
+        for first in range(0, len(ids), _IDS_AT_ONCE):
+            some = query.where(ladder_versions.c.id.in_(ids[first : first + _IDS_AT_ONCE]))
+            found.update((version.id, version) for version in self._all(some, version_of))
+        return found
+
+    def versions_of(self, bot: str) -> list[Version]:
+        """Return the newest versions of a bot, newest first."""
+        query = select(ladder_versions).where(ladder_versions.c.bot == bot)
+        return self._all(query.order_by(ladder_versions.c.id.desc()).limit(VERSIONS_LISTED), version_of)
+
+    def bots_of(self, owner: str) -> list[str]:
+        """Return the bots that belong to an owner, or did."""
+        query = select(ladder_versions.c.bot).where(ladder_versions.c.owner == owner).distinct()
+        return self._all(query.order_by(ladder_versions.c.bot), lambda row: str(row.bot))
+
+    def bots(self) -> int:
+        """Return how many bots have played or are connected, those of the house not counted."""
+        query = select(func.count(func.distinct(ladder_versions.c.bot))).where(ladder_versions.c.house == 0)
+        return self._all(query, lambda row: int(row[0]))[0]
+
+    # Deals
+
+    def begin_deals(self, season_id: int, deals: Sequence[NewDeal], at: float) -> list[Deal]:
+        """Store deals that are about to begin, each with cards of its own, unless it names some."""
+        with self.store.writing() as connection:
+            secret = _secret(connection)
+            return [_begin_deal(connection, season_id, deal, at, secret) for deal in deals]
+
+    def drop_deal(self, deal_id: int, at: float) -> None:
+        """Give up a deal that isn't finished."""
+        own = update(ladder_deals).where(ladder_deals.c.id == deal_id, ladder_deals.c.finished.is_(None))
+        with self.store.writing() as connection:
+            connection.execute(own.values(finished=0, finished_at=at))
+
+    def deal(self, deal_id: int) -> Deal | None:
+        """Return a deal, None if there is none with this id."""
+        found = self._all(select(ladder_deals).where(ladder_deals.c.id == min(deal_id, LARGEST_ID)), deal_of)
+        return found[0] if found else None
+
+    def deals(
+        self,
+        limit: int,
+        before_id: int | None = None,
+        *,
+        deal_id: int | None = None,
+        bot: str | None = None,
+        version_id: int | None = None,
+        board: str | None = None,
+        season_id: int | None = None,
+        kind: DealKind | None = None,
+        challenge_id: int | None = None,
+    ) -> list[Deal]:
+        """Return up to `limit` deals, newest first; each argument but None leaves others out."""
+        query = select(ladder_deals)
+        key: Any = ladder_deals.c.id
+        if bot is not None or version_id is not None:
+            # The seats' indexes have the deals of a bot in their order.
+            key = ladder_seats.c.deal_id
+            query = query.join_from(ladder_seats, ladder_deals, ladder_deals.c.id == key)
+        filters = (
+            (ladder_deals.c.id, deal_id),
+            (ladder_seats.c.bot, bot),
+            (ladder_seats.c.version_id, version_id),
+            (ladder_deals.c.board, board),
+            (ladder_deals.c.season_id, season_id),
+            (ladder_deals.c.kind, None if kind is None else kind.value),
+            (ladder_deals.c.challenge_id, challenge_id),
+        )
+        query = query.where(*(column == value for column, value in filters if value is not None))
+        if before_id is not None:
+            query = query.where(key < before_id)
+        return self._all(query.order_by(key.desc()).limit(limit), deal_of)
+
+    def finished_ids(self, numbers: Collection[int]) -> dict[int, int]:
+        """Return the ids of deals by their numbers among the finished ones."""
+        query = select(ladder_deals.c.finished, ladder_deals.c.id).where(ladder_deals.c.finished.in_(numbers))
+        return dict(self._all(query, lambda row: (int(row.finished), int(row.id))))
+
+    def open_deals(self) -> dict[int, tuple[Deal, frozenset[int]]]:
+        """Return the deals that are neither finished nor dropped, each with the rotations that are played."""
+        is_open = ladder_deals.c.finished.is_(None)
+        with self.store.reading() as connection:
+            found = [deal_of(row) for row in connection.execute(select(ladder_deals).where(is_open))]
+            own = select(ladder_games.c.deal_id, ladder_games.c.rotation).join(
+                ladder_deals, ladder_deals.c.id == ladder_games.c.deal_id
+            )
+            played = defaultdict(set)
+            for deal_id, rotation in connection.execute(own.where(is_open)):
+                played[deal_id].add(rotation)
+        found.sort(key=lambda deal: deal.id)
+        return {deal.id: (deal, frozenset(played[deal.id])) for deal in found}
+
+    def games_of(self, deal_ids: Collection[int]) -> dict[int, list[FinishedGame]]:
+        """Return the stored games of deals, in the order of the rotations."""
+        query = (
+            select(games, ladder_games.c.deal_id, ladder_games.c.rotation.label("of_deal"))
+            .join(ladder_games, ladder_games.c.game_id == games.c.id)
+            .where(ladder_games.c.deal_id.in_(deal_ids))
+            .order_by(ladder_games.c.deal_id, ladder_games.c.rotation)
+        )
+        found: dict[int, list[FinishedGame]] = {deal_id: [] for deal_id in deal_ids}
+        for game in self._all(query, lambda row: replace(game_of(row), ladder=(row.deal_id, row.of_deal))):
+            assert game.ladder is not None
+            found[game.ladder[0]].append(game)
+        return found
+
+    def deals_of_games(self, match_ids: Collection[int]) -> dict[int, int]:
+        """Return the deals of those games that belong to the ladder, by match id."""
+        query = select(ladder_games).where(ladder_games.c.game_id.in_(match_ids))
+        return dict(self._all(query, lambda row: (row.game_id, row.deal_id)))
+
+    def deal_of_game(self, match_id: int) -> Deal | None:
+        """Return the deal of a game, None if it belongs to no ladder."""
+        own = ladder_games.c.deal_id == ladder_deals.c.id
+        query = select(ladder_deals).join(ladder_games, own).where(ladder_games.c.game_id == match_id)
+        found = self._all(query, deal_of)
+        return found[0] if found else None
+
+    def _all(self, query: Select[Any], read: Callable[[Row[Any]], _T]) -> list[_T]:
+        with self.store.reading() as connection:
+            return [self._read(row, read) for row in connection.execute(query)]
+
+    def _read(self, row: Any, read: Callable[[Any], _T]) -> _T:
+        try:
+            return read(row)
+        except (ValueError, TypeError) as error:
+            raise StoreError(self.store.url, DAMAGED) from error
+
+
+def _present_season(connection: Connection) -> Row[Any] | None:
+    return connection.execute(select(ladder_seasons).order_by(ladder_seasons.c.id.desc()).limit(1)).first()
+
+
+def _begin_season(connection: Connection, at: float) -> None:
+    season = {"started_at": at, "leaderboards": "", "archive": "", "deals": 0, "games": 0}
+    connection.execute(insert(ladder_seasons).values(season))
+
+
+def _is(version_id: int) -> Any:
+    return ladder_versions.c.id == version_id
+
+
+def _is_mere_name() -> Sequence[Any]:
+    """Return the conditions that a version's bot is a guest without a deal and without a challenge."""
+    bot = ladder_versions.c.bot
+    return (
+        ladder_versions.c.house == 0,
+        ~exists().where(ladder_seats.c.bot == bot),
+        ~exists().where(ladder_challenges.c.bot == bot),
+    )
+
+
+def _has_played(connection: Connection, version_id: int) -> bool:
+    own = select(ladder_seats.c.deal_id).where(ladder_seats.c.version_id == version_id)
+    return connection.execute(own.limit(1)).first() is not None
+
+
+def _newer_versions(connection: Connection, bot: str, since: float) -> int:
+    """Return how many versions a bot has had since a time."""
+    own = ladder_versions.c.bot == bot, ladder_versions.c.first_at > since
+    return int(connection.scalar(select(func.count()).select_from(ladder_versions).where(*own)) or 0)
+
+
+def _secret(connection: Connection) -> int:
+    """Return the ladder's secret, which is made once."""
+    query = select(meta.c.value).where(meta.c.key == LADDER_SECRET_KEY)
+    known = connection.scalar(query)
+    if known is None:
+        known = str(secrets.randbits(128))
+        connection.execute(insert(meta).values(key=LADDER_SECRET_KEY, value=known))
+    return int(known)
+
+
+def _begin_deal(connection: Connection, season_id: int, deal: NewDeal, at: float, secret: int) -> Deal:
+    row = {
+        "season_id": season_id,
+        "board": deal.board,
+        "kind": deal.kind.value,
+        "versions": list(deal.versions),
+        "deal_seed": "",  # it follows from the id
+        "challenge_id": deal.challenge_id,
+        "started_at": at,
+    }
+    deal_id = _new_id(connection, insert(ladder_deals).values(row))
+    seed = deal_seed(secret, deal_id) if deal.deal_seed is None else deal.deal_seed
+    own = update(ladder_deals).where(ladder_deals.c.id == deal_id)
+    connection.execute(own.values(deal_seed=str(seed)))
+    seats = zip(deal.versions, deal.bots, strict=True)
+    connection.execute(
+        insert(ladder_seats),
+        [{"version_id": version, "deal_id": deal_id, "bot": bot} for version, bot in seats],
+    )
+    return Deal(
+        id=deal_id,
+        season_id=season_id,
+        board=deal.board,
+        kind=deal.kind,
+        versions=deal.versions,
+        deal_seed=seed,
+        challenge_id=deal.challenge_id,
+        started_at=at,
+    )
+
+
+def _new_id(connection: Connection, new: Any) -> int:
+    key = connection.execute(new).inserted_primary_key
+    assert key is not None
+    return int(key[0])

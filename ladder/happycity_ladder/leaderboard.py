@@ -1,0 +1,139 @@
+"""Who stands where on a board: each bot by its newest version that has played there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+
+from happycity.records.record import Json
+from happycity_ladder.entries import Rating, Version
+from happycity_ladder.ladder_config import LadderConfig
+
+Z = 1.959963984540054
+"""Standard errors to each side of a 95% interval."""
+_DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """Rated games on a board in a season, of a version or of all versions of a bot."""
+
+    games: int = 0
+    firsts: int = 0
+    """Games won, shared first places included."""
+    forfeits: int = 0
+
+    def __add__(self, other: Score) -> Score:
+        """Return the score of both together."""
+        return Score(
+            games=self.games + other.games,
+            firsts=self.firsts + other.firsts,
+            forfeits=self.forfeits + other.forfeits,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One bot on a leaderboard."""
+
+    rank: int
+    """1 is best; 0 while it is provisional or inactive."""
+    version: Version
+    """Its newest version that has played on the board."""
+    rating: Rating
+    """That version's rating."""
+    provisional: bool
+    inactive: bool
+    score: Score
+    """Of all its versions in the season."""
+
+
+def is_provisional(rating: Rating, config: LadderConfig) -> bool:
+    """Return whether a rating is too uncertain for a rank."""
+    return rating.error > config.provisional_error
+
+
+def leaderboard(
+    versions: Iterable[Version],
+    ratings: Mapping[int, Rating],
+    scores: Mapping[int, Score],
+    config: LadderConfig,
+    *,
+    present: Container[str],
+    at: float,
+) -> list[Line]:
+    """Return the leaderboard of a board: ranked bots, then provisional, then inactive ones, each best first.
+
+    `versions` are those of all bots, `ratings` and `scores` are by version, and `present` has the names of
+    the bots that are connected at the time `at`. A bot that never played on the board has no line.
+    """
+    by_bot: dict[str, list[Version]] = {}
+    for version in sorted(versions, key=lambda version: version.id):
+        if version.id in ratings and ratings[version.id].deals:
+            by_bot.setdefault(version.bot, []).append(version)
+    lines = [
+        _unranked(own, ratings, scores, config, is_present=bot in present, at=at)
+        for bot, own in by_bot.items()
+    ]
+    lines.sort(key=lambda line: (-line.rating.elo, line.version.bot))
+    ranked = [line for line in lines if not (line.provisional or line.inactive)]
+    provisional = [line for line in lines if line.provisional and not line.inactive]
+    inactive = [line for line in lines if line.inactive]
+    numbered = [replace(line, rank=rank) for rank, line in enumerate(ranked, start=1)]
+    return [*numbered, *provisional, *inactive]
+
+
+def _unranked(
+    own: list[Version],
+    ratings: Mapping[int, Rating],
+    scores: Mapping[int, Score],
+    config: LadderConfig,
+    *,
+    is_present: bool,
+    at: float,
+) -> Line:
+    """Return the line of a bot by its versions that have played, oldest first."""
+    newest, last_at = own[-1], max(version.last_at for version in own)
+    rating = ratings[newest.id]
+    return Line(
+        rank=0,
+        version=newest,
+        rating=rating,
+        provisional=is_provisional(rating, config),
+        inactive=not is_present and at - last_at > config.inactive_days * _DAY,
+        score=sum((scores[version.id] for version in own if version.id in scores), Score()),
+    )
+
+
+def stored_lines(lines: Iterable[Line]) -> list[Json]:
+    """Return the lines of a season that ends as they are stored; see `lines_of`."""
+    return [
+        {
+            "rank": line.rank,
+            "version": line.version.id,
+            **asdict(line.rating),
+            "provisional": line.provisional,
+            "inactive": line.inactive,
+            "score": asdict(line.score),
+        }
+        for line in lines
+    ]
+
+
+def lines_of(stored: Iterable[Json], versions: Mapping[int, Version]) -> list[Line]:
+    """Read what `stored_lines` wrote; `versions` are by id.
+
+    Raises:
+        KeyError: a key or a version is missing.
+    """
+    return [
+        Line(
+            rank=entry["rank"],
+            version=versions[entry["version"]],
+            rating=Rating(**{name: entry[name] for name in ("elo", "error", "deals")}),
+            provisional=entry["provisional"],
+            inactive=entry["inactive"],
+            score=Score(**entry["score"]),
+        )
+        for entry in stored
+    ]

@@ -1,0 +1,279 @@
+"""Ratings that follow time."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from benchmarks.ladder_year import draw_deals
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from happycity_ladder import beliefs as beliefs_module
+from happycity_ladder.beliefs import PRESENT_DAYS, SEASON_ERROR, Beliefs
+from happycity_ladder.deal_likelihood import DealLikelihood
+from happycity_ladder.entries import RatedDeal, Rating
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_tournament.ratings.choices import choices_of
+from happycity_tournament.ratings.columns import Floats, Games, TableColumns
+from happycity_tournament.ratings.model import Layout, derivatives
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+
+DAY = 86400.0
+CONFIG = LadderConfig()
+
+
+def deal(number: int, versions: Sequence[int], places: Sequence[Sequence[int]], at: float = 1.0) -> RatedDeal:
+    """Make a deal."""
+    rankings = tuple(map(tuple, places))
+    return RatedDeal(finished=number, finished_at=at, versions=tuple(versions), places=rankings)
+
+
+def entered(players: int, guests: int, config: LadderConfig = CONFIG) -> Beliefs:
+    """Return beliefs with the anchor, version 1, and guests from 2 on."""
+    beliefs = Beliefs(players, config)
+    beliefs.enter(1, 0.0, house=True, anchor=True)
+    for version in range(2, guests + 2):
+        beliefs.enter(version, 0.0)
+    return beliefs
+
+
+def played(
+    beliefs: Beliefs,
+    strengths: Floats,
+    *,
+    deals: int,
+    players: int,
+    seed: int,
+    days: float = 0.0,
+    residual: float = 1.0,
+) -> None:
+    """Add deals by lot of versions 1, 2, ... with these strengths, in logits."""
+    rng = np.random.default_rng(seed)
+    lineups = np.array([rng.permutation(len(strengths))[:players] for _ in range(deals)])
+    rankings = draw_deals(strengths[lineups], residual, rng).tolist()
+    for number, (lineup, places) in enumerate(zip(lineups.tolist(), rankings, strict=True), start=1):
+        at = 1.0 + days * DAY * number / deals
+        beliefs.add(deal(beliefs.finished + 1, [bot + 1 for bot in lineup], places, at))
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_a_deal_has_the_likelihood_of_the_model_of_all_ratings(players: int) -> None:
+    """Gradient and information are those of `ratings.model` for the same games, ties included."""
+    rng = np.random.default_rng(players)
+    places = draw_deals(rng.normal(size=(1, players)), 0.75, rng)[0]
+    places[0] = np.array([1, 1, 3, 4, 5][:players])
+    parameters = rng.normal(size=2 * players - 1)
+    own = DealLikelihood(places.tolist()).derivatives(parameters)
+    bots = np.tile(np.arange(players), (players, 1))
+    games = Games(tuple("abcde"[:players]), {players: TableColumns(bots, places, np.arange(players))})
+    layout = Layout(players, (players,), tuple(range(2, players + 1)))
+    all_parameters = np.concatenate([parameters[:players], np.zeros(players), parameters[players:]])
+    expected = derivatives(choices_of(games), layout, all_parameters)
+    kept = [*range(players), *range(2 * players, 3 * players - 1)]
+    assert np.allclose(own.gradient, expected.gradient[kept])
+    assert np.allclose(own.information, expected.information[np.ix_(kept, kept)])
+
+
+def test_value_and_gradient_agree() -> None:
+    """The gradient is the slope of the value."""
+    likelihood = DealLikelihood([(1, 2, 2), (3, 1, 2), (1, 1, 1)])
+    at, step = np.array([0.3, -0.2, 1.0, -1.0, 0.5]), 1e-6
+    for index in range(5):
+        shift = step * np.eye(5)[index]
+        slope = (likelihood.derivatives(at + shift).value - likelihood.derivatives(at - shift).value) / (
+            2 * step
+        )
+        assert slope == pytest.approx(likelihood.derivatives(at).gradient[index], abs=1e-6)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("players", [2, 4])
+def test_errors_are_as_large_as_stated(players: int) -> None:
+    """Over thirty fields of bots, errors are hardly larger than stated, and intervals hold."""
+    ratios = []
+    for seed in range(30):
+        strengths = np.random.default_rng([9, seed]).normal(0, 1, 10)
+        strengths[0] = 0.0
+        beliefs = entered(players, 9)
+        played(beliefs, strengths, deals=100, players=players, seed=seed)
+        for version in range(2, 11):
+            rating = beliefs.rating(version, 1.0)
+            truth = 1500 + ELO_PER_LOGIT * strengths[version - 1]
+            ratios.append((rating.elo - truth) / rating.error)
+    assert 0.8 < math.sqrt(np.mean(np.square(ratios))) < 1.2
+    assert np.mean(np.abs(ratios) < 1.96) > 0.92
+
+
+def test_the_dispersion_of_deals_is_learnt() -> None:
+    """Luck that rotated games share makes their sums scatter less; the same result again and again, more."""
+    shared = entered(4, 7)
+    strengths = np.zeros(8)
+    played(shared, strengths, deals=200, players=4, seed=1, residual=0.5)
+    copied, rng = entered(4, 7), np.random.default_rng(1)
+    for number in range(1, 201):
+        lineup = rng.permutation(8)[:4]
+        order = (rng.permutation(4) + 1).tolist()
+        copied.add(deal(number, (lineup + 1).tolist(), [order] * 4))
+    assert shared.dispersion < 0.85
+    assert copied.dispersion > 2
+
+
+def test_a_state_continues_as_if_it_had_not_been_stored() -> None:
+    """Dump and load keep every bit, and later deals give the same state."""
+    one, strengths = entered(3, 6), np.linspace(-1, 1, 7)
+    played(one, strengths, deals=40, players=3, seed=1, days=20)
+    other = Beliefs.load(3, CONFIG, one.dump())
+    assert other.dump() == one.dump()
+    for beliefs in (one, other):
+        played(beliefs, strengths, deals=10, players=3, seed=2)
+    assert other.dump() == one.dump()
+    assert other.ratings(DAY) == one.ratings(DAY)
+
+
+def test_a_changed_rating_of_the_anchor_moves_all() -> None:
+    """The configuration may change between dump and load."""
+    beliefs = entered(2, 3)
+    played(beliefs, np.zeros(4), deals=20, players=2, seed=1)
+    moved = Beliefs.load(2, LadderConfig(anchor_elo=1000), beliefs.dump())
+    for version, rating in beliefs.ratings(1.0).items():
+        assert moved.rating(version, 1.0).elo == pytest.approx(rating.elo - 500)
+
+
+@pytest.mark.parametrize("state", [b"", b"{}", b"[]\n", b'"a"\n', b'{"format":1,"players":2}\nx', b"\xff\n"])
+def test_a_state_that_cannot_be_read_is_refused(state: bytes) -> None:
+    """A damaged state is one error, so that its owner can add the deals again."""
+    with pytest.raises(ValueError, match="can't be read"):
+        Beliefs.load(2, CONFIG, state)
+
+
+def test_a_state_of_another_table_is_refused() -> None:
+    """The number of players is part of the state."""
+    with pytest.raises(ValueError, match="can't be read"):
+        Beliefs.load(4, CONFIG, entered(2, 3).dump())
+
+
+def test_a_new_version_starts_from_the_old_one() -> None:
+    """Its rating is that of the version before it, with the variance of a change added."""
+    beliefs = entered(2, 3)
+    played(beliefs, np.array([0.0, 1.0, 0.0, -1.0]), deals=60, players=2, seed=1)
+    beliefs.enter(9, 1.0, before=2)
+    old, new = beliefs.rating(2, 1.0), beliefs.rating(9, 1.0)
+    assert new.elo == old.elo
+    assert new.error**2 == pytest.approx(old.error**2 + CONFIG.version_change**2)
+    assert new.deals == 0
+    beliefs.add(deal(61, (9, 3), [(1, 2), (1, 2)]))
+    assert beliefs.rating(9, 1.0).elo > beliefs.rating(2, 1.0).elo
+
+
+def test_only_guests_drift() -> None:
+    """A week adds the drift's variance to a guest, and nothing to the house."""
+    beliefs = entered(2, 2)
+    beliefs.enter(7, 0.0, house=True)
+    for number, lineup in enumerate([(1, 2), (1, 7), (2, 7)], start=1):
+        beliefs.add(deal(number, lineup, [(1, 2), (2, 1)]))
+    now, later = 1.0, 1.0 + 7 * DAY
+    growth = {
+        each: beliefs.rating(each, later).error ** 2 - beliefs.rating(each, now).error ** 2
+        for each in (1, 2, 7)
+    }
+    assert growth == pytest.approx({1: 0.0, 2: CONFIG.drift**2, 7: 0.0})
+    beliefs.add(deal(4, (1, 7), [(1, 2), (2, 1)], at=later))
+    assert beliefs.rating(1, later) == Rating(elo=1500.0, error=0.0, deals=3)
+
+
+def test_a_version_that_was_away_keeps_its_rating() -> None:
+    """After a week it has no covariances any more; its rating is the same, less certain by its drift only."""
+    beliefs = entered(2, 3)
+    played(beliefs, np.zeros(4), deals=30, players=2, seed=1)
+    before = beliefs.rating(4, 1.0)
+    later = (PRESENT_DAYS + 1) * DAY
+    beliefs.enter(9, later)
+    beliefs.add(deal(31, (1, 9), [(1, 2), (2, 1)], at=later))
+    after = beliefs.rating(4, later)
+    assert len(beliefs.dump()) < 3000
+    assert after.elo == pytest.approx(before.elo)
+    assert after.deals == before.deals
+    assert after.error**2 == pytest.approx(before.error**2 + CONFIG.drift_variance * (later - 1.0))
+    beliefs.add(deal(32, (4, 9), [(1, 2), (1, 2)], at=later))
+    assert beliefs.rating(4, later).elo > after.elo
+
+
+def test_many_versions_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many versions come in a week, only so many have covariances."""
+    monkeypatch.setattr(beliefs_module, "MAX_PRESENT", 8)
+    beliefs = entered(2, 60)
+    for number in range(1, 60):
+        beliefs.add(deal(number, (number + 1, number + 2), [(1, 2), (2, 1)]))
+    head, _, rest = beliefs.dump().partition(b"\n")
+    assert head
+    assert len(rest) <= 8 * (10 + 10 * 11 // 2)
+    assert all(rating.deals for version, rating in beliefs.ratings(1.0).items() if version > 1)
+
+
+def test_the_end_of_a_season_makes_guests_less_certain() -> None:
+    """Guests, also those that are away, gain variance; the house and the anchor don't."""
+    beliefs = entered(2, 3)
+    played(beliefs, np.zeros(4), deals=20, players=2, seed=1)
+    before = beliefs.ratings(1.0)
+    beliefs.end_season(1.0)
+    for version, rating in beliefs.ratings(1.0).items():
+        added = SEASON_ERROR**2 if version > 1 else 0.0
+        assert rating.error**2 == pytest.approx(before[version].error ** 2 + added)
+        assert rating.elo == before[version].elo
+
+
+def test_what_cannot_be_added_is_refused() -> None:
+    """Deals come in their order, at tables of this size, of versions that were entered."""
+    beliefs = entered(2, 2)
+    beliefs.add(deal(5, (1, 2), [(1, 2), (2, 1)]))
+    with pytest.raises(ValueError, match="deal 5 is added after deal 5"):
+        beliefs.add(deal(5, (1, 2), [(1, 2), (2, 1)]))
+    with pytest.raises(ValueError, match="deal 6: 1 versions, not 2"):
+        beliefs.add(deal(6, (2, 2), [(1, 2), (2, 1)]))
+    with pytest.raises(KeyError):
+        beliefs.add(deal(6, (1, 77), [(1, 2), (2, 1)]))
+
+
+def test_an_unknown_version_is_a_new_bot() -> None:
+    """The pairing asks before a bot's first deal has finished."""
+    beliefs = entered(2, 2)
+    assert beliefs.rating(77, 0.0) == beliefs.rating(2, 0.0)
+    assert beliefs.joint([77, 1], 0.0).covariance[0, 0] == pytest.approx(beliefs.rating(77, 0.0).error ** 2)
+
+
+@settings(max_examples=40)
+@given(
+    results=st.lists(
+        st.tuples(
+            st.permutations(range(1, 7)),
+            st.lists(
+                st.sampled_from([(1, 2, 3), (3, 2, 1), (1, 1, 1), (1, 2, 2), (1, 1, 3)]),
+                min_size=3,
+                max_size=3,
+            ),
+            st.floats(-1e9, 1e9),
+        ),
+        max_size=8,
+    )
+)
+def test_whatever_the_results_numbers_are_finite(
+    results: list[tuple[list[int], list[tuple[int, ...]], float]],
+) -> None:
+    """No order of results, of whatever times, makes a rating infinite or an error negative."""
+    beliefs = entered(3, 5)
+    for number, (order, places, at) in enumerate(results, start=1):
+        beliefs.add(deal(number, order[:3], places, at))
+    for rating in beliefs.ratings(1e9).values():
+        assert math.isfinite(rating.elo)
+        assert 0 <= rating.error < 1e5
+
+
+def test_wins_in_a_row_stay_finite() -> None:
+    """A bot that always wins rises slowly and without end; nothing overflows."""
+    beliefs = entered(2, 1)
+    for number in range(1, 301):
+        beliefs.add(deal(number, (2, 1), [(1, 2), (1, 2)], at=float(number)))
+    rating = beliefs.rating(2, 300.0)
+    assert 2000 < rating.elo < 3500
+    assert 30 < rating.error < 300

@@ -1,0 +1,376 @@
+"""What a store keeps of a ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from tests.tournament.games import finished
+from tests.tournament.storage.postgres import Cluster
+
+from happycity import BotInfo, Ending
+from happycity_ladder import ladder_store as ladder_module
+from happycity_ladder.challenge_store import ChallengeStore
+from happycity_ladder.entries import (
+    Challenge,
+    ChallengeState,
+    Deal,
+    DealKind,
+    NewDeal,
+    Rating,
+    RatingPoint,
+    Season,
+)
+from happycity_ladder.ladder_store import VERSIONS_PER_DAY, LadderStore
+from happycity_ladder.leaderboard import Score
+from happycity_ladder.rating_store import RatingStore
+from happycity_tournament.games import BotProfile, FinishedGame, Fixture
+from happycity_tournament.storage import Store, StoreError
+
+BOTS = ("ann", "bob", "cem")
+
+
+def profile(version: str = "1") -> BotProfile:
+    """Return what a bot of a version says of itself."""
+    return BotProfile(BotInfo(author="zoë", version=version), "sdk/1")
+
+
+def ladder_with_bots(store: Store) -> LadderStore:
+    """Begin a ladder in which version n is the only one of the bot n - 1."""
+    ladder = LadderStore(store)
+    ladder.open_season(10.0)
+    for number, bot in enumerate(BOTS, start=1):
+        version = ladder.enter_version(bot, profile(), 11.0, owner=bot, house=bot == "cem")
+        assert version.id == number
+    return ladder
+
+
+def begun(ladder: LadderStore, *versions: int, **options: Any) -> Deal:
+    """Begin a deal."""
+    season = ladder.season()
+    assert season is not None
+    new = NewDeal(
+        **{"board": "2-family", "kind": DealKind.RATED, **options},
+        versions=versions,
+        bots=tuple(ladder.versions()[version].bot for version in versions),
+    )
+    (deal,) = ladder.begin_deals(season.id, [new], 20.0)
+    return deal
+
+
+def game(deal: Deal, rotation: int, match_id: int, *, winner: int, **options: Any) -> FinishedGame:
+    """Return a finished game of a deal that a version wins; the bots' versions are numbered by turns."""
+    order = deal.seated(rotation)
+    fixture = Fixture(
+        1,
+        0,
+        rotation,
+        deal_seed=deal.deal_seed,
+        bots=tuple(BOTS[(version - 1) % len(BOTS)] for version in order),
+        bot_seeds=tuple(range(len(order))),
+    )
+    points = [int(version == winner) for version in order]
+    made = finished(fixture, points=points, match_id=match_id, **options)
+    return replace(made, tournament_id=None, position=None, ladder=(deal.id, rotation))
+
+
+def play(ladder: LadderStore, deal: Deal, match_id: int, *, winner: int = 1) -> None:
+    """Store all games of a deal."""
+    rotations = range(len(deal.versions))
+    games = [game(deal, rotation, match_id + rotation, winner=winner) for rotation in rotations]
+    ladder.store.add_games([(entry, None) for entry in games])
+
+
+def observations(store: Store) -> list[object]:
+    """Do with an empty store what a ladder does, and return all that can be seen of it."""
+    ladder, challenges, ratings = ladder_with_bots(store), ChallengeStore(store), RatingStore(store)
+    rated = challenges.add(challenge(), request_id="r")
+    first, second = begun(ladder, 1, 2), begun(ladder, 3, 1, challenge_id=rated.id, deal_seed=5)
+    dropped = begun(ladder, 2, 3)
+    ladder.drop_deal(dropped.id, 30.0)
+    play(ladder, replace(second, deal_seed=5), 100)
+    store.add_games([(game(first, 1, 200, winner=2), None)])
+    seen = everything(store)
+    ladder.close_season(1, {"2-family": [{"rank": 1}]}, 40.0)
+    store.add_games([(game(first, 0, 201, winner=1), None)])
+    points = [
+        RatingPoint(board="2-family", version_id=1, at=at, rating=Rating(elo=1500.5, error=0.1, deals=3))
+        for at in (50.0, 51.0)
+    ]
+    ratings.save_ratings(points)
+    ratings.save_ratings([replace(points[1], at=52.0)], replaced=points[1:])
+    for state in (b"\0", b"\xff"):
+        ratings.keep_beliefs("2-family", 2, state)
+    ladder.note_present([1], 60.0)
+    return [*seen, *everything(store)]
+
+
+def challenge(**options: Any) -> Challenge:
+    """Return a challenge of ann's for a deal, which is being played."""
+    return Challenge(
+        **{
+            "id": 0,
+            "bot": "ann",
+            "board": "2-family",
+            "kind": DealKind.RATED,
+            "opponents": (),
+            "accepted": (),
+            "deals": 1,
+            "old_version_id": None,
+            "state": ChallengeState.PLAYING,
+            "created_at": 12.0,
+            "expires_at": 99.0,
+            **options,
+        }
+    )
+
+
+def everything(store: Store) -> list[object]:
+    """Return what every method that reads finds; seeds that follow from the ladder's secret are left out."""
+    ladder, challenges, ratings = LadderStore(store), ChallengeStore(store), RatingStore(store)
+    filters: Sequence[dict[str, Any]] = (
+        {},
+        {"bot": "ann"},
+        {"bot": "cem", "board": "2-family"},
+        {"version_id": 2},
+        {"board": "3-family"},
+        {"season_id": 1, "kind": DealKind.RATED},
+        {"challenge_id": 1},
+    )
+    return [
+        ladder.season(),
+        ladder.seasons(5),
+        ladder.closed_seasons(),
+        [ladder.leaderboards(number) for number in range(4)],
+        ladder.scores(1, "2-family"),
+        ladder.versions(),
+        ladder.versions([2]),
+        ladder.versions_of("ann"),
+        ladder.bots(),
+        ladder.bots_of("ann"),
+        [[seedless(deal) for deal in ladder.deals(2, 4, **chosen)] for chosen in filters],
+        [(seedless(deal), played) for deal, played in ladder.open_deals().values()],
+        [seedless(deal) for number in (1, 2**63) if (deal := ladder.deal(number)) is not None],
+        [[entry.ladder for entry in games] for games in ladder.games_of([1, 2, 9]).values()],
+        ladder.deals_of_games([100, 101, 200, 7]),
+        [deal.id for number in (100, 200, 7) if (deal := ladder.deal_of_game(number)) is not None],
+        list(ratings.rated_deals(0)),
+        list(ratings.rated_deals(1)),
+        ratings.last_finished(),
+        ratings.history("2-family", [1, 2]),
+        ratings.beliefs("2-family"),
+        [challenges.get(number) for number in (1, 2, 2**63)],
+        challenges.of_request("r"),
+        challenges.newest(3, states=[ChallengeState.FINISHED], bots=["ann"], created_after=11.0),
+        challenges.newest(3, of_or_to="bob"),
+        challenges.count([ChallengeState.FINISHED]),
+        challenges.deals([1, 2]),
+    ]
+
+
+def seedless(deal: Deal) -> Deal:
+    return replace(deal, deal_seed=0)
+
+
+def test_the_last_game_of_a_deal_finishes_it(store: Store) -> None:
+    """It gets the next number, and its games count for the scores of its season; no game counts before."""
+    ladder, ratings = ladder_with_bots(store), RatingStore(store)
+    first, second = begun(ladder, 1, 2), begun(ladder, 2, 3)
+    store.add_games([(game(first, 1, 1, winner=1), None)])
+    assert ladder.open_deals() == {1: (first, frozenset({1})), 2: (second, frozenset())}
+    assert not ladder.scores(1, "2-family")
+    play(ladder, second, 10, winner=3)
+    forfeited = [Ending.TIMEOUT, Ending.FINISHED]
+    store.add_games([(game(first, 0, 2, winner=2, endings=forfeited), None)])
+    assert not ladder.open_deals()
+    assert ladder.scores(1, "2-family") == {
+        1: Score(games=2, firsts=1, forfeits=1),
+        2: Score(games=4, firsts=1),
+        3: Score(games=2, firsts=2),
+    }
+    season = ladder.season()
+    assert season is not None
+    assert (season.deals, season.games) == (2, 4)
+    rated = [deal for _, deal in ratings.rated_deals(0)]
+    assert [deal.versions for deal in rated] == [(2, 3), (1, 2)]
+    assert [deal.finished for deal in rated] == [1, 2]
+    assert rated[0].finished_at <= rated[1].finished_at  # though its last game was over before
+    assert rated[1].places == ((2, 1), (1, 2))
+
+
+def test_deals_that_are_not_rated_count_for_nobody(store: Store) -> None:
+    """They are finished all the same, and so is their challenge with the last of them."""
+    ladder, challenges = ladder_with_bots(store), ChallengeStore(store)
+    made = challenges.add(challenge(kind=DealKind.CHALLENGE, opponents=("bob",), deals=2))
+    for match_id in (10, 20):
+        assert challenges.get(made.id) == made
+        deal = begun(ladder, 1, 2, kind=DealKind.CHALLENGE, challenge_id=made.id)
+        assert challenges.deals([made.id]) == {made.id: (match_id // 20, 1)}
+        play(ladder, deal, match_id)
+    assert challenges.get(made.id) == replace(made, state=ChallengeState.FINISHED)
+    assert challenges.change(made.id, ChallengeState.EXPIRED).state is ChallengeState.FINISHED
+    assert not ladder.scores(1, "2-family")
+    assert not list(RatingStore(store).rated_deals(0))
+    season = ladder.season()
+    assert season is not None
+    assert (season.deals, season.games) == (0, 4)
+
+
+def test_challenges_are_found_by_bot_owner_and_state(store: Store) -> None:
+    """A list has those of a bot and those to it, and no bot whose name is only alike."""
+    ladder, challenges = ladder_with_bots(store), ChallengeStore(store)
+    ladder.enter_version("a_n", profile(), 12.0, owner="ann")
+    assert ladder.bots_of("ann") == ["a_n", "ann"]
+    to_bob = challenges.add(challenge(kind=DealKind.CHALLENGE, opponents=("bob", "a_n")))
+    of_bob = challenges.add(replace(challenge(), bot="bob"))
+    other = challenges.add(replace(challenge(kind=DealKind.CHALLENGE, opponents=("bobby",)), bot="cem"))
+    assert [found.id for found in challenges.newest(5, of_or_to="bob")] == [of_bob.id, to_bob.id]
+    assert [found.id for found in challenges.newest(5, of_or_to="a_n")] == [to_bob.id]
+    assert [found.id for found in challenges.newest(5, of_or_to="bobby")] == [other.id]
+    assert [found.id for found in challenges.newest(1, of_or_to="bob")] == [of_bob.id]
+    assert not challenges.newest(5, of_or_to="BOB")
+    assert challenges.count(list(ChallengeState)) == 3
+    challenges.change(other.id, ChallengeState.DECLINED)
+    assert challenges.count([ChallengeState.DECLINED]) == 1
+
+
+def test_no_rotation_is_stored_twice(store: Store) -> None:
+    """A game of a deal that is there already is refused."""
+    ladder = ladder_with_bots(store)
+    deal = begun(ladder, 1, 2)
+    store.add_games([(game(deal, 0, 1, winner=1), None)])
+    with pytest.raises(StoreError, match="holds already"):
+        store.add_games([(game(deal, 0, 2, winner=1), None)])
+
+
+def test_seeds_follow_from_a_secret(store: Store) -> None:
+    """Each deal has cards of its own, which nobody finds out by the id of the deal alone."""
+    ladder = ladder_with_bots(store)
+    seeds = [begun(ladder, 1, 2).deal_seed for _ in range(3)]
+    assert len({*seeds, begun(ladder_with_bots(Store.create("sqlite://")), 1, 2).deal_seed}) == 4
+    assert all(0 < seed < 2**53 for seed in seeds)
+    assert begun(ladder, 1, 2, deal_seed=seeds[0]).deal_seed == seeds[0]
+
+
+def test_versions_that_never_played_are_written_over(store: Store) -> None:
+    """A bot that reconnects with other texts again and again makes no more than one version."""
+    ladder = ladder_with_bots(store)
+    for text_of_version in ("2", "3"):
+        assert ladder.enter_version("ann", profile(text_of_version), 30.0, owner="ann").id == 1
+    begun(ladder, 1, 2)
+    new = ladder.enter_version("ann", profile("4"), 40.0, owner="ann")
+    assert (new.id, new.first_at, new.profile.info.version) == (4, 40.0, "4")
+    begun(ladder, 4, 2)
+    assert ladder.enter_version("ann", profile("4"), 50.0, owner="zoe").id == 5
+    assert [version.id for version in ladder.versions_of("ann")] == [5, 4, 1]
+
+
+def test_names_that_never_played_are_forgotten(store: Store) -> None:
+    """Anybody may send any number of names; those with a deal or a challenge, and the house, stay."""
+    ladder = ladder_with_bots(store)
+    begun(ladder, 1, 3)
+    ChallengeStore(store).add(replace(challenge(), bot="bob"))
+    again = ladder.enter_version("ann", profile("2"), 20.0, owner="ann").id
+    names = [ladder.enter_version(bot, profile(), 20.0, owner=bot).id for bot in ("dan", "eva", "fay")]
+    ladder.note_gone([1, 2, 3, again, *names[:2]], 30.0)
+    assert ladder.versions().keys() == {1, 2, 3, again, names[2]}
+    assert {ladder.versions()[version].last_at for version in (1, 2, 3, again)} == {30.0}
+    ladder.forget_names()
+    assert ladder.versions().keys() == {1, 2, 3, again}
+    assert ladder.bots() == 2
+    assert ladder.enter_version("dan", profile(), 40.0, owner="dan").id > max(names)
+
+
+def test_a_bot_gets_so_many_versions_in_a_day(store: Store) -> None:
+    """Then its newest version takes each new text, until a day later; another owner makes a new one."""
+    ladder = ladder_with_bots(store)
+
+    def enter(number: int, at: float, owner: str = "ann") -> int:
+        version = ladder.enter_version("ann", profile(str(number)), at, owner=owner)
+        begun(ladder, version.id, 2)
+        return version.id
+
+    ids = [enter(number, 12.0 + number) for number in range(VERSIONS_PER_DAY + 5)]
+    assert len(set(ids)) == VERSIONS_PER_DAY
+    assert len(set(ids[-6:])) == 1
+    assert ladder.versions_of("ann")[0].profile.info.version == str(VERSIONS_PER_DAY + 4)
+    zoe = enter(0, 100.0, owner="zoe")
+    assert zoe > ids[-1]
+    assert enter(1, 100.0 + 86400.0, owner="zoe") > zoe
+
+
+def test_any_number_of_versions_is_read(store: Store) -> None:
+    """However few values a query may have."""
+    ladder = ladder_with_bots(store)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ladder_module, "_IDS_AT_ONCE", 2)
+        assert ladder.versions([3, 99, 1, 2]) == ladder.versions()
+    assert ladder.versions([]) == {}
+
+
+def test_a_ladder_in_postgresql_is_the_same(cluster: Cluster, store: Store) -> None:
+    """All that a store does for a ladder is seen alike in both databases."""
+    with Store.create(cluster.new_database()) as other:
+        assert observations(other) == observations(store)
+
+
+def test_a_season_ends_once(store: Store) -> None:
+    """Deals that are still played belong to the season in which they end, whose leaderboard counts them."""
+    ladder = ladder_with_bots(store)
+    assert ladder.open_season(11.0) == Season(id=1, started_at=10.0)
+    deal = begun(ladder, 1, 2)
+    store.add_games([(game(deal, 0, 10, winner=1), None)])
+    second = ladder.close_season(1, {"2-family": [7]}, 40.0)
+    assert second == Season(id=2, started_at=40.0)
+    assert ladder.close_season(1, {}, 50.0) == second
+    store.add_games([(game(deal, 1, 11, winner=1), None)])
+    present, first = ladder.seasons(5)
+    assert first == Season(id=1, started_at=10.0, ended_at=40.0, closed_after=0)
+    assert present == replace(second, deals=1, games=2)
+    assert [each.season_id for each in ladder.deals(5)] == [2]
+    assert not ladder.scores(1, "2-family")
+    assert ladder.scores(2, "2-family")[1] == Score(games=2, firsts=2)
+    assert ladder.closed_seasons() == [first]
+    assert ladder.leaderboards(1) == {"2-family": [7]}
+    assert ladder.leaderboards(2) == {}
+
+
+LISTS: Sequence[dict[str, Any]] = (
+    {},
+    {"bot": "ann"},
+    {"version_id": 1},
+    {"bot": "ann", "board": "2-family", "kind": DealKind.RATED},
+    {"board": "2-family"},
+    {"season_id": 1},
+    {"kind": DealKind.CHALLENGE},
+    {"challenge_id": 1},
+)
+
+
+@pytest.mark.parametrize("filters", LISTS, ids=lambda filters: "-".join(filters) or "all")
+def test_lists_of_deals_take_the_newest_from_an_index(store: Store, filters: dict[str, Any]) -> None:
+    """However many deals there are, a page neither sorts nor goes through all of them."""
+    ladder = ladder_with_bots(store)
+    with store.writing() as connection:
+        deals = "INSERT INTO ladder_deals (season_id, board, kind, versions, deal_seed, started_at) "
+        numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+        connection.execute(text(f"{deals}{numbers}SELECT 1, '2-family', 'rated', '[1, 2]', '7', 1.0 FROM n"))
+        seats = "INSERT INTO ladder_seats SELECT v.id, d.id, v.bot FROM ladder_deals d, ladder_versions v"
+        connection.execute(text(seats))
+        connection.execute(text("ANALYZE"))
+    plan: list[str] = []
+
+    def explain(query: Any, read: Any) -> list[Any]:
+        compiled = query.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
+        with store.reading() as reading:
+            plan.extend(row.detail for row in reading.execute(text(f"EXPLAIN QUERY PLAN {compiled}")))
+        return []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ladder, "_all", explain)
+        ladder.deals(50, 2000, **filters)
+    assert plan
+    assert all(step.startswith("SEARCH") for step in plan), plan

@@ -1,0 +1,114 @@
+"""The figures of bots: every one of them follows from the same columns of the games that count."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.tournament.games import finished, fixtures_of, with_endings
+
+from happycity import Config, Ending
+from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.standings.figures import MAX_LOSSES, Figures, GameColumns
+
+BOTS = ("ann", "bob", "cem", "dee")
+
+
+def league(*, seats: int, rounds: int) -> list[FinishedGame]:
+    """Make games with random points; the last bot's are forfeited in each fifth game."""
+    config = TournamentConfig(
+        bots=BOTS, game=Config(players=seats), format=RandomRounds(rounds=rounds), seed=seats
+    )
+    rng, games = random.Random(seats), []
+    for number, fixture in enumerate(fixtures_of(config), start=1):
+        game = finished(fixture, points=[rng.randrange(6) for _ in fixture.bots], match_id=number)
+        lost = number % 5 == 0
+        late = [Ending.TIMEOUT if lost and bot == "dee" else Ending.FINISHED for bot in fixture.bots]
+        games.append(with_endings(game, *late))
+    return games
+
+
+def figures_of(games: list[FinishedGame]) -> Figures:
+    """Return the figures after these games, of which some come together."""
+    columns, rng = GameColumns(BOTS), random.Random(1)
+    results = [game.result for game in games]
+    while results:
+        number = rng.randrange(1, 9)
+        columns.add(results[:number])
+        results = results[number:]
+    return columns.figures()
+
+
+GAMES = [*league(seats=4, rounds=20), *league(seats=2, rounds=20)]
+"""Games at tables of two sizes; the match ids of the second half begin at 1 again."""
+
+
+@pytest.mark.parametrize("bot", BOTS)
+def test_figures_are_those_of_the_games(bot: str) -> None:
+    """They are what a loop over the games counts."""
+    figures = figures_of(GAMES)
+    own, seats, scores = figures.bots[bot], [], []
+    for game in GAMES:
+        for name, seat in zip(game.bots, game.seats, strict=True):
+            if name == bot:
+                seats.append((game, seat))
+                others = [other.place for other in game.seats if other is not seat]
+                beaten = [1.0 if seat.place < other else 0.5 * (seat.place == other) for other in others]
+                scores.append(sum(beaten) / len(others))
+    firsts = [game for game, seat in seats if seat.place == 1]
+    alone = [game for game in firsts if game.places.count(1) == 1]
+    assert (own.games, own.wins, own.shared) == (len(seats), len(alone), len(firsts) - len(alone))
+    assert own.losses == len(seats) - len(firsts)
+    assert own.score == pytest.approx(sum(scores) / len(scores))
+    assert own.place_mean == pytest.approx(sum(seat.place for _, seat in seats) / len(seats))
+    assert own.points_mean == pytest.approx(sum(seat.points for _, seat in seats) / len(seats))
+    points = sorted(seat.points for _, seat in seats)
+    assert sorted(figures.points(bot).elements()) == points
+    finished_ones = [(game, seat) for game, seat in seats if not seat.forfeited]
+    most, fewest = figures.extremes(bot) or pytest.fail("no game")
+    assert most.points == max(seat.points for _, seat in finished_ones)
+    assert fewest.points == min(seat.points for _, seat in finished_ones)
+    behind = sorted(
+        ((max(game.points) - seat.points, game.match_id) for game, seat in finished_ones if seat.place > 1),
+        reverse=True,
+    )
+    assert figures.losses(bot) == behind[:MAX_LOSSES]
+
+
+def test_meetings_are_counted_by_pairs() -> None:
+    """Each pair has the games in which both sat, and scores that add up to 1."""
+    figures = figures_of(GAMES)
+    for bot in BOTS:
+        for meeting in figures.meetings(bot):
+            both = [game for game in GAMES if {bot, meeting.opponent} <= set(game.bots)]
+            back = next(other for other in figures.meetings(meeting.opponent) if other.opponent == bot)
+            assert meeting.games == back.games == len(both)
+            assert meeting.score + back.score == pytest.approx(1)
+
+
+def test_seats_are_counted_by_table_size() -> None:
+    """The seats of a table size share its games."""
+    seats = figures_of(GAMES).seats
+    assert {size: {seat.games for seat in of_size} for size, of_size in seats.items()} == {2: {80}, 4: {80}}
+    assert [seat.firsts for seat in seats[4]] == [
+        sum(game.places[seat] == 1 for game in GAMES[:80]) for seat in range(4)
+    ]
+
+
+def test_numbers_of_games_follow_their_order() -> None:
+    """They say how many games there were of each table size, and when a bot played."""
+    figures = figures_of(GAMES[70:90])
+    assert figures.lengths(12) == {4: 10, 2: 2}
+    first = next(number for number, game in enumerate(GAMES[70:90], start=1) if "ann" in game.bots)
+    assert figures.span("ann")[0] == first
+    assert len(figures) == 20
+
+
+def test_without_games_there_is_nothing() -> None:
+    """Every figure is empty or 0, and none is an error."""
+    figures = GameColumns(BOTS).figures()
+    own = figures.bots["ann"]
+    assert (own.games, own.score, own.place_mean, own.points_mean) == (0, None, 0.0, 0.0)
+    assert (figures.points("ann").total(), figures.losses("ann"), figures.extremes("ann")) == (0, [], None)
+    assert (list(figures.meetings("ann")), figures.seats, figures.span("ann")) == ([], {}, (0, 0))

@@ -1,0 +1,305 @@
+"""Standings: the same after the same games, whatever the order in which they end."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import few_examples
+from tests.tournament.games import finished, fixtures_of, with_endings
+
+from happycity import Config, Ending, FailurePolicy
+from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
+from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.ratings.statistics import MIN_DEALS
+from happycity_tournament.standings.standings import MAX_REASONS, ForfeitCount, Standing, Standings
+
+BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")
+SEATS = 3
+SCHEDULE = fixtures_of(
+    TournamentConfig(bots=BOTS, game=Config(players=SEATS), format=RandomRounds(rounds=20), seed=1)
+)
+
+
+def played(fixture: Fixture, match_id: int) -> FinishedGame:
+    """Make a game in which chance favours the bots late in the alphabet; the weakest results are forfeits."""
+    rng = random.Random(repr(fixture))
+    points = [10 * BOTS.index(bot) + rng.randrange(60) for bot in fixture.bots]
+    endings = [Ending.TIMEOUT if own < 10 else Ending.FINISHED for own in points]
+    return finished(fixture, points=points, endings=endings, match_id=match_id)
+
+
+GAMES = [played(fixture, number) for number, fixture in enumerate(SCHEDULE, start=1)]
+
+
+def standings(games: list[FinishedGame], policy: FailurePolicy | None = None) -> Standings:
+    """Return standings that expect the whole schedule and have got these games."""
+    table = Standings(bots=BOTS, policy=policy)
+    for fixture in SCHEDULE:
+        table.expect(fixture)
+    for game in games:
+        table.add(game.result)
+    return table
+
+
+def by_bot(table: Standings) -> dict[str, Standing]:
+    return {line.bot: line for line in table.lines()}
+
+
+def test_before_the_first_game_all_are_equal() -> None:
+    """Without games every bot is first with 1500 and no interval."""
+    lines = standings([]).lines()
+    assert [line.bot for line in lines] == list(BOTS)
+    values = {(line.rank, line.elo, line.elo_low, line.games, line.points_mean) for line in lines}
+    assert values == {(1, 1500.0, None, 0, 0.0)}
+
+
+def test_columns_count_what_happened() -> None:
+    """Games, mean points, first places and forfeits are those of the bot's games."""
+    lines = by_bot(standings(GAMES))
+    for bot in BOTS:
+        seats = [
+            seat for game in GAMES for name, seat in zip(game.bots, game.seats, strict=True) if name == bot
+        ]
+        line = lines[bot]
+        assert line.games == len(seats)
+        assert line.points_mean == pytest.approx(sum(seat.points for seat in seats) / len(seats))
+        assert line.firsts == sum(seat.place == 1 for seat in seats)
+        assert line.forfeits == sum(seat.forfeited for seat in seats)
+    assert sum(line.forfeits for line in lines.values()) > 0
+
+
+def test_lines_come_best_first() -> None:
+    """Lines come by falling rating, ranked from 1, each rating within its interval."""
+    lines = standings(GAMES).lines()
+    assert [line.rank for line in lines] == list(range(1, len(BOTS) + 1))
+    assert [line.elo for line in lines] == sorted((line.elo for line in lines), reverse=True)
+    assert {line.bot for line in lines[:2]} <= set(BOTS[3:])
+    for line in lines:
+        assert line.elo_low is not None
+        assert line.elo_high is not None
+        assert line.elo_low < line.elo < line.elo_high
+
+
+def test_equal_ratings_share_a_rank() -> None:
+    """Bots with the same scores are equal, and the ranks after them stay empty."""
+    bots = BOTS[:4]
+    table = Standings(bots=bots)
+    places = {"ann": 4, "bob": 2, "cem": 2, "dee": 1}
+    config = TournamentConfig(bots=bots, game=Config(players=4), format=RandomRounds(rounds=3), seed=1)
+    for fixture in fixtures_of(config):
+        table.expect(fixture)
+        table.add(finished(fixture, places=[places[bot] for bot in fixture.bots]).result)
+    assert [(line.rank, line.bot) for line in table.lines()] == [
+        (1, "dee"),
+        (2, "bob"),
+        (2, "cem"),
+        (4, "ann"),
+    ]
+
+
+def test_a_bot_in_several_seats_counts_each_of_them() -> None:
+    """Games, points, firsts and forfeits of a sequential test are those of all seats of a bot."""
+    test = SprtTest(candidate="new", base="old", max_blocks=MIN_DEALS)
+    config = TournamentConfig(bots=("new", "old"), game=Config(players=4), format=test, seed=1)
+    table = Standings(bots=config.bots)
+    for fixture in fixtures_of(config):
+        table.expect(fixture)
+        points = [(10 if bot == "new" else 0) + seat for seat, bot in enumerate(fixture.bots)]
+        game = finished(fixture, points=points)
+        table.add(with_endings(game, *[Ending.FINISHED] * 3, Ending.TIMEOUT).result)
+    new, old = table.lines()
+    assert (new.bot, old.bot) == ("new", "old")
+    assert new.games == old.games == 2 * 2 * MIN_DEALS
+    assert new.points_mean == old.points_mean + 10 == 11.5
+    assert (new.firsts, old.firsts) == (2 * MIN_DEALS, 0)
+    assert new.forfeits == old.forfeits == MIN_DEALS
+    assert new.elo > 1600
+    assert new.elo + old.elo == pytest.approx(3000)
+    assert new.elo_low is not None
+    assert new.elo_low > 1500
+
+
+# Order ---------------------------------------------------------------------------------------------------
+
+
+@few_examples
+@given(st.randoms(use_true_random=False), st.integers(0, len(GAMES)))
+def test_the_order_of_arrival_does_not_matter(rng: random.Random, count: int) -> None:
+    """The first games of the schedule give the same standings in whatever order they end."""
+    arrived = GAMES[:count]
+    rng.shuffle(arrived)
+    table = standings(arrived)
+    assert table.games == count
+    assert table.lines() == standings(GAMES[:count]).lines()
+
+
+def test_a_result_is_held_back_until_those_before_it_are_there() -> None:
+    """It counts in no column before the games that the schedule has before it."""
+    table = standings([*GAMES[:5], *GAMES[6:9]])
+    assert table.games == 5
+    assert table.lines() == standings(GAMES[:5]).lines()
+    table.add(GAMES[5].result)
+    assert table.games == 9
+    assert table.lines() == standings(GAMES[:9]).lines()
+
+
+def test_a_result_is_held_back_until_it_is_expected() -> None:
+    """Stored results may be added before the schedule is known."""
+    table = Standings(bots=BOTS)
+    for game in GAMES[:4]:
+        table.add(game.result)
+    assert table.games == 0
+    for fixture in SCHEDULE[:3]:
+        table.expect(fixture)
+    assert table.games == 3
+    assert table.lines() == standings(GAMES[:3]).lines()
+
+
+def test_flush_counts_what_is_held_back() -> None:
+    """A tournament that is stopped with gaps counts all that was played, and later fills count once."""
+    table = standings([*GAMES[:5], *GAMES[6:9], *GAMES[30:33]][::-1])
+    table.flush()
+    table.flush()
+    assert table.games == 11
+    assert sum(line.games for line in table.lines()) == 11 * SEATS
+    for game in [*GAMES[33:], GAMES[5], *GAMES[9:30]]:
+        table.add(game.result)
+    assert table.games == len(GAMES)
+    complete = standings(GAMES)
+    for bot, line in by_bot(table).items():
+        expected = by_bot(complete)[bot]
+        assert (line.elo, line.games, line.forfeits) == (expected.elo, expected.games, expected.forfeits)
+
+
+def test_skipped_games_hold_nothing_back() -> None:
+    """A game that never has a result isn't waited for."""
+    table = standings([*GAMES[:5], GAMES[6]])
+    table.skip(GAMES[5].fixture)
+    assert table.games == 6
+
+
+def test_no_game_counts_twice() -> None:
+    """A second result of a game is refused, whether the first one counts already or waits."""
+    table = standings([GAMES[0], GAMES[2]])
+    for game in (GAMES[0], GAMES[2]):
+        with pytest.raises(ValueError, match="is settled already"):
+            table.add(game.result)
+    table.flush()
+    with pytest.raises(ValueError, match="round 1, table 0, rotation 2"):
+        table.add(GAMES[2].result)
+    assert table.games == 2
+
+
+# Forfeits ------------------------------------------------------------------------------------------------
+
+
+def test_forfeits_are_counted_by_ending_and_reason() -> None:
+    """The most frequent comes first, each with the first match in which it occurred."""
+    outcomes = [
+        (Ending.TIMEOUT, "too late"),
+        (Ending.CRASHED, "KeyError"),
+        (Ending.FINISHED, ""),
+        (Ending.CRASHED, "KeyError"),
+        (Ending.CRASHED, "IndexError"),
+        (Ending.ABSENT, ""),
+        (Ending.CRASHED, "KeyError"),
+    ]
+    own = [number for number, game in enumerate(GAMES) if "ann" in game.bots][: len(outcomes)]
+    games = []
+    for number, game in enumerate(GAMES):
+        ending, reason = outcomes[own.index(number)] if number in own else (Ending.FINISHED, "")
+        endings = [ending if bot == "ann" else Ending.FINISHED for bot in game.bots]
+        games.append(with_endings(game, *endings, reason=reason))
+    line = by_bot(standings(games))["ann"]
+    assert line.forfeit_counts == (
+        ForfeitCount(Ending.CRASHED, "KeyError", 3, GAMES[own[1]].match_id),
+        ForfeitCount(Ending.TIMEOUT, "too late", 1, GAMES[own[0]].match_id),
+        ForfeitCount(Ending.CRASHED, "IndexError", 1, GAMES[own[4]].match_id),
+        ForfeitCount(Ending.ABSENT, "", 1, GAMES[own[5]].match_id),
+    )
+    assert line.forfeits == 6
+
+
+def test_many_different_reasons_are_counted_together() -> None:
+    """A bot that gives another reason in each game doesn't fill the memory: beyond ten they have none."""
+    games = [with_endings(game, *[Ending.CRASHED] * SEATS, reason="error" * game.match_id) for game in GAMES]
+    for line in standings(games).lines():
+        assert len(line.forfeit_counts) == MAX_REASONS + 1
+        rest = line.forfeit_counts[0]
+        assert (rest.ending, rest.reason, rest.games) == (Ending.CRASHED, "", line.games - MAX_REASONS)
+        assert line.forfeits == line.games
+
+
+@pytest.mark.parametrize(
+    ("reasons", "counted"),
+    [
+        (("KeyError: 17 (mine.py:5)", "KeyError: 18 (mine.py:5)"), 1),
+        (("KeyError: 'bank' (mine.py:5)", "KeyError: 'igloo' (mine.py:5)"), 1),
+        (("KeyError: 17 (mine.py:5)", "KeyError: 17 (mine.py:6)"), 2),
+        (("answers that are no legal moves, such as 7", "answers that are no legal moves, such as -1"), 1),
+        (("away for 10 s", "the bot said goodbye"), 2),
+    ],
+)
+def test_reasons_that_differ_in_values_are_counted_together(reasons: tuple[str, str], counted: int) -> None:
+    """Numbers and quoted words don't matter, except the place in the bot's code; the first reason is kept."""
+    own = [game for game in GAMES if "ann" in game.bots][: len(reasons)]
+    games = []
+    for game, reason in zip(own, reasons, strict=True):
+        endings = [Ending.CRASHED if bot == "ann" else Ending.FINISHED for bot in game.bots]
+        games.append(with_endings(game, *endings, reason=reason))
+    table = standings(games)
+    table.flush()
+    counts = by_bot(table)["ann"].forfeit_counts
+    assert [count.reason for count in counts] == list(reasons[:counted])
+    assert sum(count.games for count in counts) == 2
+
+
+# Disqualification ----------------------------------------------------------------------------------------
+
+
+def failing(policy: FailurePolicy, *, until: int, ending: Ending = Ending.RESIGNED) -> tuple[str, ...]:
+    """Return who is disqualified if ann forfeits every game before round `until`."""
+    games = []
+    for game in GAMES:
+        fails = game.round < until
+        endings = [ending if bot == "ann" and fails else Ending.FINISHED for bot in game.bots]
+        games.append(with_endings(game, *endings))
+    return standings(games, policy).disqualified
+
+
+def test_a_bot_that_fails_in_all_its_first_games_is_disqualified_by_default() -> None:
+    """Twenty failures out of twenty are enough; one game less, or one that it plays, isn't."""
+    own = [game for game in GAMES if "ann" in game.bots]
+    assert FailurePolicy() == FailurePolicy(disqualify_share=1.0, disqualify_games=20)
+    assert failing(FailurePolicy(), until=100) == ("ann",)
+    assert failing(FailurePolicy(), until=own[19].round) == ()
+    assert failing(FailurePolicy(disqualify_games=len(own) + 1), until=100) == ()
+
+
+def test_a_share_of_0_spares_all_bots() -> None:
+    """Neither a bot that fails in every game nor a silent one is disqualified."""
+    for ending in (Ending.RESIGNED, Ending.SILENT):
+        assert failing(FailurePolicy(disqualify_share=0), until=100, ending=ending) == ()
+
+
+def test_a_bot_that_forfeits_too_often_is_disqualified() -> None:
+    """The share itself is enough, after enough games, and not before."""
+    games = sum("ann" in game.bots for game in GAMES)
+    first = sum("ann" in game.bots for game in GAMES if game.round < 11)
+    exactly = FailurePolicy(disqualify_share=first / games, disqualify_games=games)
+    assert failing(exactly, until=11) == ("ann",)
+    assert failing(replace(exactly, disqualify_share=(first + 1) / games), until=11) == ()
+    assert failing(replace(exactly, disqualify_games=games + 1), until=11) == ()
+
+
+def test_a_silent_bot_is_disqualified_at_once() -> None:
+    """One game in which a bot never answered is enough."""
+    silent = failing(FailurePolicy(disqualify_games=10**9), until=2, ending=Ending.SILENT)
+    assert silent == ("ann",)
+
+
+def test_a_disqualified_bot_stays_so() -> None:
+    """No later game changes it."""
+    assert failing(FailurePolicy(disqualify_share=0.5, disqualify_games=3), until=3) == ("ann",)

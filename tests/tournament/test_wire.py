@@ -1,0 +1,106 @@
+"""Tournaments as messages: what is written is what is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.leagues import League
+
+from happycity import Config, Ending
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.rating_pb2 import Rating
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.play.snapshot import FinalRatings
+from happycity_tournament.ratings.columns import Games
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.standings.standings import ForfeitCount, Standing
+from happycity_tournament.wire import (
+    ratings_message,
+    ratings_of,
+    snapshot_of,
+    standing_message,
+    tournament_config_message,
+)
+
+LEAGUE = League([-60, 0, 0, 60])
+RNG = np.random.default_rng(1)
+CONFIG = TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=5)
+
+
+@pytest.mark.parametrize(
+    "games",
+    [
+        LEAGUE.games({2: 40, 4: 40}, RNG),
+        LEAGUE.games({4: 5}, RNG),
+        replace(LEAGUE, seating="single").games({3: 40}, RNG),
+        Games(LEAGUE.bots, {}),
+    ],
+    ids=["everything is known", "too few deals", "no rotated deal", "no game"],
+)
+def test_final_ratings_survive_the_wire(games: Games) -> None:
+    """Every number arrives, and what is unknown stays unknown."""
+    ratings = rate(games)
+    sent = ratings_message(ratings, anchor_elo=1500)
+    received = ratings_of(type(sent).FromString(sent.SerializeToString()))
+    assert received == FinalRatings.of(ratings, anchor_elo=1500)
+
+
+STANDING = Standing(
+    rank=2,
+    bot="ann",
+    elo=1510.5,
+    elo_low=1490.0,
+    elo_high=1531.0,
+    games=9,
+    points_mean=31.5,
+    wins=3,
+    shared=1,
+    score=0.55,
+    place_mean=2.1,
+    forfeits=3,
+    forfeit_counts=(
+        ForfeitCount(Ending.CRASHED, "ValueError: 7", 2, 5),
+        ForfeitCount(Ending.ABSENT, "", 1, 8),
+    ),
+    games_unrated=1,
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        STANDING,
+        replace(STANDING, elo_low=None, elo_high=None),
+        replace(STANDING, elo=0.0, elo_low=None, elo_high=0.0),
+    ],
+)
+def test_standings_survive_the_wire(line: Standing) -> None:
+    """The ends of an interval that are not known are absent, and 0 is not taken for absent."""
+    sent = pb.Standing.FromString(standing_message(line).SerializeToString())
+    tournament = pb.Tournament(tournament_id=1, config=tournament_config_message(CONFIG))
+    progress = pb.TournamentProgress(state=pb.TOURNAMENT_STATE_RUNNING)
+    assert snapshot_of(tournament, progress, standings=[sent]).standings == (line,)
+
+
+def test_what_a_line_does_not_have_is_absent() -> None:
+    """No text is empty, and no number stands for one that is not known."""
+    sent = standing_message(replace(STANDING, elo_low=None))
+    assert sent.rating == Rating(elo=1510.5, high=1531.0)
+    assert not sent.rating.HasField("deals")
+    assert [count.HasField("reason") for count in sent.forfeit_counts] == [True, False]
+    config = tournament_config_message(CONFIG)
+    assert not config.HasField("anchor")
+    assert not config.HasField("title")
+    mean = ratings_message(rate(LEAGUE.games({4: 5}, RNG)), anchor_elo=1500)
+    assert not mean.HasField("anchor")
+    assert {line.rating.HasField("deals") for line in mean.ratings} == {True}
+
+
+def test_a_line_without_a_rating_is_read() -> None:
+    """What another server leaves out is 0, and costs no error."""
+    tournament = pb.Tournament(tournament_id=1, config=tournament_config_message(CONFIG))
+    progress = pb.TournamentProgress(state=pb.TOURNAMENT_STATE_RUNNING)
+    (line,) = snapshot_of(tournament, progress, standings=[pb.Standing(rank=1, bot="ann")]).standings
+    assert (line.elo, line.elo_low, line.elo_high) == (0.0, None, None)

@@ -1,0 +1,327 @@
+"""Where a tournament or its games are, as every command takes it.
+
+| address | what is meant |
+|---|---|
+| `runs/x` | the folder of a run: its tournament, on its server or in its store |
+| `games.sqlite#3`, `postgresql://host/db#3` | tournament 3 of a store |
+| `grpc://host:port#3`, `grpcs://host:port#3` | tournament 3 of a server |
+| `games.jsonl`, a folder of records | games of no tournament |
+
+Without `#3`, a tournament is the latest one of its store or server. Without an address, the place is the
+server of HAPPYCITY_SERVER, else the latest run. A HappyCityError says why an address can't be used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rich.console import Console
+
+from happycity import ConfigError
+from happycity.errors import suggestion
+from happycity.match import one_line
+from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target, is_unix
+from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.run_folder import (
+    RUN_FILE,
+    OwnServer,
+    RemoteServer,
+    Run,
+    latest_run,
+    run_folders,
+    without_password,
+)
+from happycity_tournament.client.server_source import ServerSource
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.storage import Store
+from happycity_tournament.storage.schema import LARGEST_ID
+from happycity_tournament.storage.sources import (
+    LIST_GAMES,
+    RecordedGame,
+    Source,
+    StoreSource,
+    is_sqlite,
+    open_source,
+)
+
+_HOST_AND_PORT = re.compile(r"[\w.-]+:\d{1,5}")
+_SHOWN = 80
+"""Characters of a wrong address that are repeated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A server, or a store by its URL, and which of its tournaments is meant."""
+
+    at: RemoteServer | str
+    tournament_id: int | None = None
+    """None: not said."""
+    run: Run | None = None
+    """The run whose folder was named, if one was."""
+
+    @property
+    def name(self) -> str:
+        """The server or store, for people: without a password."""
+        return self.at.url if isinstance(self.at, RemoteServer) else without_password(self.at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tournament(Place):
+    """A tournament on a server, or in a store that no server uses or that is only read."""
+
+    id: int
+
+    @property
+    def address(self) -> str:
+        """The tournament as commands take it."""
+        return f"{self.name}#{self.id}" if self.run is None else str(self.run.folder)
+
+
+def server_at(address: str | None, *, setting: str = "--server") -> RemoteServer:
+    """Return the server with an address, by default that of HAPPYCITY_SERVER, else the usual one here."""
+    text = address
+    if not text:
+        text, setting = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
+    Target.parse(text, setting=setting)
+    return RemoteServer(address=text, access=Access.from_env())
+
+
+def place_at(address: str | None) -> Place:
+    """Return the server or store that an address names."""
+    text, number = _split(address or "")
+    if not text:
+        return _default_place(number)
+    if is_unix(text) or text.startswith(("grpc://", "grpcs://")):
+        return Place(at=server_at(text, setting="ADDRESS"), tournament_id=number)
+    if "://" in text:
+        return Place(at=text, tournament_id=number)
+    path = Path(text)
+    if is_run(path):
+        return _place_of_run(path, number)
+    if is_sqlite(path):
+        return Place(at=url_of(text), tournament_id=number)
+    raise ConfigError(_not_a_place(text))
+
+
+def find_tournament(address: str | None, *, only: bool = False) -> Tournament:
+    """Return the tournament that an address names, by default the latest one of its server or store.
+
+    With `only`, one of several has to be named by its number. If a run is being played, its tournament is on
+    the run's own server.
+    """
+    place = place_at(address)
+    number = place.tournament_id
+    if number is None:
+        ids = _ids(place)
+        if not ids:
+            raise ConfigError(f"{place.name} has no tournament")
+        if only and len(ids) > 1:
+            raise ConfigError(
+                f"{place.name} has {len(ids)} tournaments; name one by its number: {place.name}#{ids[0]}"
+            )
+        number = ids[0]
+    if place.run is None or isinstance(place.at, RemoteServer):
+        return Tournament(at=place.at, id=number, run=place.run)
+    with Store.existing(place.at) as store:
+        if not store.is_claimed():
+            return Tournament(at=place.at, id=number, run=place.run)
+    return Tournament(at=_own_server(place.run), id=number, run=place.run)
+
+
+def with_tournament(address: str | None) -> str:
+    """Return the address with the number of its latest tournament."""
+    return f"{address or ''}#{find_tournament(address).id}"
+
+
+@contextmanager
+def open_sources(addresses: Sequence[str | None]) -> Iterator[list[Source]]:
+    """Open the games at some addresses: those of a tournament, of a whole store, or of records."""
+    with ExitStack() as opened:
+        yield [opened.enter_context(closing(_source(address))) for address in addresses]
+
+
+def keep_apart(source: Source, out: Path) -> None:
+    """Refuse to overwrite a source."""
+    if out.exists() and any(file.samefile(out) for file in source.files):
+        raise ConfigError(f"--out: {out} is the source itself")
+
+
+@contextmanager
+def reading_games() -> Iterator[None]:
+    """Show on a terminal that games are read, which may take minutes."""
+    with Console(stderr=True).status("reading games; Ctrl-C stops it"):
+        yield
+
+
+def find_game(source: str | None, game: str | None) -> tuple[FinishedGame, str]:
+    """Return the game that `[SOURCE] [GAME]` names, with its record.
+
+    GAME is a match id, or a game's number in a file of records. A single number is a GAME of the default
+    place. A game that has no record is refused.
+    """
+    found, record = _named_game(*game_arguments(source, game))
+    if record is None:
+        raise ConfigError(
+            f"game {found.match_id} was stored without a record, so nothing is known of its moves"
+        )
+    return found, record
+
+
+def game_arguments(source: str | None, game: str | None) -> tuple[str | None, int | None]:
+    """Return the source and the match id of `[SOURCE] [GAME]`; a single number that is no file is a GAME."""
+    if game is None and source is not None and source.isdecimal() and not Path(source).exists():
+        source, game = None, source
+    if game is None:
+        return source, None
+    number = _number(game)
+    if not number:
+        raise ConfigError(f"GAME: {game[:40]!r} is not the id of a game; this lists games: {LIST_GAMES}")
+    return source, number
+
+
+def find_run(address: str | None) -> Run | None:
+    """Return the run that an address names, by default the latest one; None for any other place."""
+    text, _ = _split(address or "")
+    if text:
+        return _load_run(Path(text)) if is_run(Path(text)) else None
+    return None if os.environ.get(SERVER_VARIABLE) else _load_run(latest_run())
+
+
+def server_playing(address: str | None) -> RemoteServer:
+    """Return the server that an address names, or the one on which its run is being played."""
+    place = place_at(address)
+    if isinstance(place.at, RemoteServer):
+        return place.at
+    server = RemoteServer.of_run(place.run.folder) if place.run is not None else None
+    if server is None:
+        name = place.name if place.run is None else place.run.folder
+        raise ConfigError(f"{name} is not being played now; look at its finished games without --follow")
+    return server
+
+
+def url_of(store: str) -> str:
+    """Return the URL of a store that is named by its URL or its SQLite file."""
+    return store if "://" in store else f"sqlite:///{Path(store).as_posix()}"
+
+
+def is_run(path: Path) -> bool:
+    """Return whether a path is the folder of a run."""
+    return (path / RUN_FILE).is_file()
+
+
+def _split(text: str) -> tuple[str, int | None]:
+    """Split an address at its last `#`, unless it is the path of a file."""
+    place, mark, number = text.rpartition("#")
+    if not mark or _exists(text):
+        return text, None
+    value = _number(number)
+    if not value:
+        raise ConfigError(f"{text[:_SHOWN]}: {number[:40]!r} is not the number of a tournament")
+    return place, value
+
+
+def _number(text: str) -> int:
+    """Return a number from 1 to the largest id; 0 if the text is something else."""
+    # Its length first: Python refuses to read a number of thousands of digits.
+    if not text.isdecimal() or len(text) > len(str(LARGEST_ID)) or int(text) > LARGEST_ID:
+        return 0
+    return int(text)
+
+
+def _default_place(number: int | None) -> Place:
+    if os.environ.get(SERVER_VARIABLE):
+        return Place(at=server_at(None), tournament_id=number)
+    return _place_of_run(latest_run(), number)
+
+
+def _place_of_run(folder: Path, number: int | None) -> Place:
+    run = _load_run(folder)
+    at = run.venue.store if isinstance(run.venue, OwnServer) else run.venue
+    return Place(at=at, tournament_id=number or run.tournament_id, run=run)
+
+
+def _load_run(folder: Path) -> Run:
+    """Return the run of a folder, with the token of the environment if others run its server."""
+    run = Run.load(folder)
+    if isinstance(run.venue, OwnServer):
+        return run
+    saved, present = run.venue.access, Access.from_env()
+    access = Access(
+        token=present.token,
+        ca=present.ca or saved.ca,
+        cert=present.cert or saved.cert,
+        key=present.key or saved.key,
+    )
+    return replace(run, venue=replace(run.venue, access=access))
+
+
+def _own_server(run: Run) -> RemoteServer:
+    server = RemoteServer.of_run(run.folder)
+    if server is None:
+        raise ConfigError(
+            f"the store of {run.folder} is in use by a server that the run didn't start; "
+            f"name the tournament on that server: grpc://HOST:PORT#{run.tournament_id}"
+        )
+    return server
+
+
+def _ids(place: Place) -> list[int]:
+    """Return the numbers of all tournaments of a place, newest first."""
+    if isinstance(place.at, RemoteServer):
+        snapshots = call_server(place.at, lambda connection: connection.tournaments())
+        return [snapshot.tournament_id for snapshot in snapshots]
+    with Store.existing(place.at) as store:
+        return [stored.id for stored in store.tournaments(None)]
+
+
+def _source(address: str | None) -> Source:
+    text, number = _split(address or "")
+    if text and "://" not in text and _exists(text) and not (is_run(Path(text)) or is_sqlite(Path(text))):
+        if number is not None:
+            raise ConfigError(f"{text}: records don't name their tournament; leave #{number} out")
+        return open_source(text)
+    place = place_at(address)
+    if isinstance(place.at, RemoteServer):
+        return ServerSource(place.at, find_tournament(address).id)
+    name = str(place.run.folder) if place.run is not None else text
+    if number is not None:
+        name = f"{name}#{number}"
+    if place.run is None and "://" in text:
+        return StoreSource(place.at, tournament=place.tournament_id)
+    return StoreSource(place.at, name=name, tournament=place.tournament_id)
+
+
+def _named_game(source: str | None, match_id: int | None) -> RecordedGame:
+    text, number = _split(source or "")
+    is_file = bool(text) and "://" not in text and _exists(text) and not is_run(Path(text))
+    if match_id is not None and number is None and not is_file:
+        place = place_at(source)
+        if isinstance(place.at, RemoteServer) and place.run is None:  # a game of any tournament, or of none
+            return call_server(place.at, lambda connection: connection.game(match_id))
+    with open_sources([source]) as (opened,):
+        return opened.game(match_id)
+
+
+def _not_a_place(text: str) -> str:
+    """Return why a text that is no run, store or server can't be used, and what may be meant."""
+    shown = one_line(text)[:_SHOWN]
+    if _HOST_AND_PORT.fullmatch(text):
+        return f"{shown}: there is no such file or folder; a server is named by grpc://{shown}"
+    if text.isdecimal() and not _exists(text):
+        return f"{shown}: a tournament is named by its place too, such as grpc://HOST:PORT#{shown}"
+    if _exists(text):
+        return f"{shown} is neither a run's folder nor a store"
+    runs = list(map(str, run_folders()))
+    return f"{shown}: there is no such file or folder" + (f"; {suggestion(shown, runs)}" if runs else "")
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # it is too long for a path
+        return False

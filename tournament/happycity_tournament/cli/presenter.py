@@ -1,0 +1,137 @@
+"""Shows the session of a tournament that is played, and prints its result."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from happycity import HappyCityError
+from happycity.compiled import is_compiled
+from happycity.runtime import event_loop
+from happycity_tournament.cli.console import print_result, show
+from happycity_tournament.cli.display import Display
+from happycity_tournament.cli.json import result_json, write_json
+from happycity_tournament.client.connection import ServerError
+from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Venue, own_store, without_password
+from happycity_tournament.client.session import (
+    NotBegunError,
+    Observer,
+    ServerEndedError,
+    unstored_problem,
+    with_stored_history,
+)
+from happycity_tournament.config import TournamentState
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.ratings.sprt import Verdict
+from happycity_tournament.storage import Store, StoreError
+
+PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
+"""What the end of a run says of its speed."""
+UNDECIDED = 3
+"""The exit status if a test has played its maximum without a decision."""
+
+
+def exit_unless_decided(tournaments: Iterable[Snapshot]) -> None:
+    """Exit with 3 if one of these tournaments is a test that ended undecided."""
+    if any(last.test is not None and last.test.verdict is Verdict.UNDECIDED for last in tournaments):
+        sys.exit(UNDECIDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Presenter:
+    """Shows the progress of a session, and prints its result."""
+
+    venue: Venue
+    as_json: bool
+    folder: Path | None = None
+    """The folder of the run, if it is one."""
+    starts_bots: bool = False
+    """Whether the output of bots is in the folder."""
+    arguments: str = ""
+    """The tournament as commands take it, if it isn't a run's."""
+    in_queue: bool = False
+    """Whether the JSON of several tournaments is written together, in the end."""
+
+    def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
+        """Play a session and return how it ended; exit with 130 unless the tournament is finished."""
+        try:
+            with Display(logs=self.folder) as display:
+                last = event_loop.run(session(display))
+        except ServerError:
+            if self.folder is not None:
+                with suppress(OSError):  # there is something in it
+                    self.folder.rmdir()
+            raise
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            typer.echo(self._with_advice("aborted"), err=True)
+            sys.exit(event_loop.EXIT_STOPPED)
+        except ServerEndedError as error:
+            raise HappyCityError(self._with_advice(str(error))) from None
+        except NotBegunError as error:
+            advice = f"{self._continue_with()}; a run with --begin-incomplete doesn't wait for them"
+            raise HappyCityError(f"{error}; {advice}") from None
+        self._print(last)
+        if last.state is not TournamentState.FINISHED:
+            if last.config is None or last.config.can_be_rated(last.disqualified):
+                typer.echo(self._continue_with(), err=True)
+            sys.exit(event_loop.EXIT_STOPPED)
+        return last
+
+    def _print(self, last: Snapshot) -> None:
+        console = Console(stderr=self.as_json)
+        print_result(console, last, logs=self.folder)
+        problem = unstored_problem(self.venue.store, last) if isinstance(self.venue, OwnServer) else ""
+        if isinstance(self.venue, OwnServer) and last.test is not None and not problem:
+            last = with_stored_history(self.venue.store, last)
+        if not problem:
+            show(console, *self._places(last.tournament_id), *self._next_steps())
+        if isinstance(self.venue, OwnServer) and not is_compiled():
+            typer.echo(PURE, err=True)
+        if self.as_json and not self.in_queue:
+            write_json(result_json(last, logs=self.folder))
+        if problem:
+            raise HappyCityError(f"this result is not stored: {problem}")
+
+    def _places(self, tournament_id: int) -> Iterator[str]:
+        """Yield where the games are, and the output of what the run started."""
+        venue = self.venue
+        if self.folder is not None and isinstance(venue, OwnServer) and venue.store == own_store(self.folder):
+            yield f"games and output: {self.folder}/"
+            return
+        yield f"games: {self._store()}, tournament {tournament_id}"
+        if self.starts_bots or isinstance(venue, OwnServer):
+            yield f"output: {self.folder}/"
+
+    def _next_steps(self) -> Iterator[str]:
+        """Yield the commands that show more of the tournament."""
+        which = self.folder or self.arguments
+        yield f"details of the ratings: tournament show {which}"
+        yield f"single games: tournament games {which}"
+        yield f"report as a web page: tournament report {which} --out report.html"
+
+    def _store(self) -> str:
+        if isinstance(self.venue, OwnServer):
+            return without_password(self.venue.store)
+        return f"the store of {self.venue.address}"
+
+    def _with_advice(self, text: str) -> str:
+        """Add to a text where the finished games are, and how to continue the tournament."""
+        if self.folder is not None and not (self.folder / RUN_FILE).exists():
+            return text  # the tournament was never created
+        if isinstance(self.venue, OwnServer):
+            try:
+                Store.existing(self.venue.store).close()
+            except StoreError as error:
+                return f"{text}; {error}"
+        return f"{text}; finished games are in {self._store()}; {self._continue_with()}"
+
+    def _continue_with(self) -> str:
+        return f"continue with: tournament resume {self.folder or self.arguments}"

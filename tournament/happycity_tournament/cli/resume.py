@@ -1,0 +1,35 @@
+"""`tournament resume`: continue a tournament where it ended early."""
+
+from __future__ import annotations
+
+from happycity import ConfigError
+from happycity_tournament.cli.options import Address, AsJson
+from happycity_tournament.cli.places import find_run, find_tournament
+from happycity_tournament.cli.presenter import Presenter, exit_unless_decided
+from happycity_tournament.client.run_folder import OwnServer, RemoteServer
+from happycity_tournament.client.session import resume_on_server, resume_run
+from happycity_tournament.storage import Store
+
+
+def resume(address: Address = None, *, as_json: AsJson = False) -> None:
+    """Continue a tournament that was stopped or interrupted.
+
+    Only the missing games are played. The folder of a run says which server and bots to start; on a running
+    server the bots have to connect by themselves.
+    """
+    run = find_run(address)
+    if run is not None:
+        if isinstance(run.venue, OwnServer):
+            Store.existing(run.venue.store).close()  # a server would make one that is missing
+        presenter = Presenter(
+            run.venue, as_json=as_json, folder=run.folder, starts_bots=bool(run.lineup.started)
+        )
+        exit_unless_decided([presenter.play(lambda observer: resume_run(run, observer))])
+        return
+    found = find_tournament(address)
+    server = found.at
+    if not isinstance(server, RemoteServer):
+        raise ConfigError(f"{found.address}: name the folder of its run, which says what bots to start")
+    presenter = Presenter(server, as_json=as_json, arguments=found.address)
+    last = presenter.play(lambda observer: resume_on_server(server, found.id, observer))
+    exit_unless_decided([last])

@@ -1,0 +1,89 @@
+"""`tournament run`: play a tournament, show its progress, and print the result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from happycity.match import DEFAULT_LINEUP
+from happycity.runtime.settings import flags_of
+from happycity_tournament.cli.options import BASICS, BOTS_HELP, AsJson, Commands, Joining, load_flags
+from happycity_tournament.cli.places import server_at
+from happycity_tournament.cli.presenter import Presenter
+from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, example
+from happycity_tournament.client.run_folder import OwnServer, Venue, new_folder, own_store
+from happycity_tournament.client.session import default_workers, play_new
+from happycity_tournament.config import TournamentConfig
+from happycity_tournament.lineup import Lineup, bot_entries
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.schedule import schedule_of
+
+File = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="TOML file with settings, more than there are flags; see --example."),
+]
+
+
+@flags_of(RunSettings, without={"bots", *FILE_ONLY})
+def run(
+    file: File = None,
+    *,
+    bots: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BOT,...",
+            help=f"{BOTS_HELP}  [default: {','.join(DEFAULT_LINEUP)}]",
+            rich_help_panel=BASICS,
+        ),
+    ] = None,
+    commands: Commands = None,
+    joining: Joining = None,
+    as_json: AsJson = False,
+    write_example: Annotated[
+        bool, typer.Option("--example", help="Print an example of FILE with every key, and play nothing.")
+    ] = False,
+    **flags: object,
+) -> None:
+    """Play a tournament and print its standings.
+
+    Flags win over the file; --bots, --bot and --join together replace its bots. Each game is stored when it
+    ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C finishes the
+    running games and stops.
+    """
+    if write_example:
+        typer.echo(example(), nl=False)
+        return
+    if bots is not None or commands or joining:
+        builtin = ",".join(DEFAULT_LINEUP) if bots is None else bots
+        flags["bots"] = bot_entries(builtin, commands or (), joining or ())
+    settings = load_flags(RunSettings, flags, file=file)
+    lineup = Lineup(bots=settings.bots, processes=settings.processes)
+    play(settings.config(), lineup, settings, as_json=as_json)
+
+
+def play(
+    config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool, in_queue: bool = False
+) -> Snapshot:
+    """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
+    lineup.check()
+    schedule = schedule_of(config)
+    folder = new_folder()
+    venue: Venue
+    if settings.server_to_use:
+        venue = server_at(settings.server)  # without a flag, that of the environment
+    else:
+        workers = settings.workers
+        if workers is None:
+            games = schedule.total_games
+            workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
+        venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
+    presenter = Presenter(
+        venue, as_json=as_json, folder=folder, starts_bots=bool(lineup.started), in_queue=in_queue
+    )
+    return presenter.play(
+        lambda observer: play_new(
+            config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web
+        )
+    )

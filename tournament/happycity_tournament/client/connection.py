@@ -1,0 +1,419 @@
+"""Calls to a server about its tournaments, and a watch on one that survives restarts of the server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import grpc
+
+from happycity import Config, HappyCityError, TimeControl
+from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
+from happycity.match import one_line
+from happycity.runtime import event_loop
+from happycity.runtime.transport import Access
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
+from happycity.v1 import bot_service_pb2 as bot_pb
+from happycity.v1 import match_pb2 as match_message
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.v1.bot_service_pb2_grpc import BotServiceStub
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.wire.match import result_of, time_control_message
+from happycity.wire.messages import config_message, config_of
+from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.games import FinishedGame
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.storage.sources import RecordedGame, check_printable, game_of_record, named_record
+from happycity_tournament.wire import (
+    ratings_of,
+    snapshot_of,
+    tournament_config_message,
+)
+
+CONNECT_SECONDS = 5.0
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 2.0
+PAGE_SIZE = 200
+
+_T = TypeVar("_T")
+
+_OPTIONS = (
+    # A channel's own pauses grow to two minutes, longer than a server takes to start again.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    # A watched tournament of 500 bots that say much of themselves and fail in many ways takes megabytes.
+    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
+)
+
+
+class ServerError(HappyCityError):
+    """A server can't be reached, or refuses a call."""
+
+    def __init__(self, text: str, details: StatusDetails | None = None) -> None:
+        super().__init__(text)
+        self.details = details or StatusDetails()
+        """The typed part of a refusal."""
+
+
+class UnavailableError(ServerError):
+    """The server is gone, or can't serve for now."""
+
+
+class Connection:
+    """A connection to a server that answers; see `connect`.
+
+    Every method raises ServerError if the server refuses, and UnavailableError if it is gone.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, *, address: str, access: Access) -> None:
+        self.address = address
+        self._stub = TournamentServiceStub(channel)
+        self._matches = MatchServiceStub(channel)
+        self._bots = BotServiceStub(channel)
+        self.ladder = LadderServiceStub(channel)
+        """The methods of the server's ladder, for `call`."""
+        self._access = access
+
+    async def create(self, config: TournamentConfig) -> Snapshot:
+        """Create a tournament, which begins once its bots are connected."""
+        request = pb.CreateTournamentRequest(config=tournament_config_message(config))
+        return await self._tournament(self._stub.CreateTournament, request)
+
+    async def tournament(self, tournament_id: int) -> Snapshot:
+        """Return a tournament without its standings."""
+        request = pb.GetTournamentRequest(tournament_id=tournament_id)
+        return await self._tournament(self._stub.GetTournament, request)
+
+    async def tournaments(self) -> list[Snapshot]:
+        """Return all tournaments without their standings, newest first."""
+        tournaments: list[Snapshot] = []
+        request = pb.ListTournamentsRequest(page_size=PAGE_SIZE)
+        while True:
+            page = await self.call(self._stub.ListTournaments, request)
+            tournaments += map(_snapshot, page.tournaments)
+            if not page.next_page_token:
+                return tournaments
+            request.page_token = page.next_page_token
+
+    async def standings(self, tournament_id: int) -> Snapshot:
+        """Return a tournament with its standings and the final ratings of its games so far."""
+        request = pb.GetStandingsRequest(tournament_id=tournament_id, with_final_ratings=True)
+        async with aclosing(self.watch(tournament_id)) as snapshots:
+            snapshot = await anext(snapshots)
+        response = await self.call(self._stub.GetStandings, request)
+        final = ratings_of(response.final_ratings) if response.HasField("final_ratings") else None
+        return replace(snapshot, final=final)
+
+    async def watch(self, tournament_id: int) -> AsyncGenerator[Snapshot, None]:
+        """Yield a tournament with its standings at once and after each change, the last time when it is over.
+
+        Only this last one has final ratings, unless the tournament was interrupted.
+        """
+        request = pb.WatchTournamentRequest(tournament_id=tournament_id, with_final_ratings=True)
+        known = _Known()
+        with translate_errors(self.address, self._access):
+            call = self._stub.WatchTournament(request, metadata=self._access.metadata)
+            try:
+                while isinstance(update := await call.read(), pb.WatchTournamentResponse):
+                    yield known.after(update)
+            finally:
+                call.cancel()
+
+    async def stop(self, tournament_id: int) -> None:
+        """Let no more games begin; those that run are finished."""
+        request = pb.StopTournamentRequest(tournament_id=tournament_id)
+        await self.call(self._stub.StopTournament, request, wait_for_ready=True)
+
+    async def resume(self, tournament_id: int) -> Snapshot:
+        """Continue a tournament; one that is being played, or is finished, stays as it is."""
+        request = pb.ResumeTournamentRequest(tournament_id=tournament_id)
+        return await self._tournament(self._stub.ResumeTournament, request)
+
+    async def delete(self, tournament_id: int) -> int:
+        """Remove a tournament that is not being played; return how many games it had."""
+        request = pb.DeleteTournamentRequest(tournament_id=tournament_id)
+        response = await self.call(self._stub.DeleteTournament, request)
+        return response.games_deleted
+
+    async def disqualify(self, tournament_id: int, bot: str) -> Snapshot:
+        """Take a bot out of a tournament: its games that are not finished are forfeited."""
+        request = pb.DisqualifyBotRequest(tournament_id=tournament_id, bot=bot)
+        return await self._tournament(self._stub.DisqualifyBot, request)
+
+    async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
+        """Return the connected bots by name; only those of the house, or only the others, if that is said."""
+        bots: list[bot_pb.ConnectedBot] = []
+        request = bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house)
+        while True:
+            page = await self.call(self._bots.ListBots, request)
+            bots += page.bots
+            if not page.next_page_token:
+                return bots
+            request.page_token = page.next_page_token
+
+    async def games_page(
+        self, tournament_id: int, *, bot: str, token: str
+    ) -> tuple[list[match_pb.Match], str]:
+        """Return a page of the finished games of a tournament, newest first, and the token of the next page.
+
+        The games are those of `bot`, unless that is "". Both tokens are "" at the ends of the list.
+        """
+        request = match_pb.ListMatchesRequest(
+            page_size=PAGE_SIZE,
+            page_token=token,
+            tournament_id=tournament_id,
+            bot=bot or None,
+            state=match_message.MATCH_STATE_FINISHED,
+        )
+        page = await self._patiently(self._matches.ListMatches, request)
+        return list(page.matches), page.next_page_token
+
+    async def record(self, match: match_pb.Match) -> str:
+        """Return the record of a finished game with the names of its bots; its deal must be revealed."""
+        get = match_pb.GetMatchRecordRequest(match_id=match.match_id)
+        return named_record(match.bots, (await self._patiently(self._matches.GetMatchRecord, get)).json)
+
+    async def newest_games(self, tournament_id: int, *, count: int) -> list[int]:
+        """Return the match ids of the newest finished games of a tournament, at most `count` (1 to 200)."""
+        request = match_pb.ListMatchesRequest(
+            page_size=count, tournament_id=tournament_id, state=match_message.MATCH_STATE_FINISHED
+        )
+        page = await self.call(self._matches.ListMatches, request)
+        return [match.match_id for match in page.matches]
+
+    async def game(self, match_id: int) -> RecordedGame:
+        """Return a finished game with its record; its deal must be revealed."""
+        found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        record = await self.record(found)
+        known = game_of_record(record, number=match_id)
+        return replace(listed_game(found), deal_seed=known.deal_seed), record
+
+    async def create_match(
+        self, config: Config, bots: Sequence[str], *, seed: int | None, time: TimeControl
+    ) -> int:
+        """Set up a match, which begins once its bots are connected; return its match id."""
+        request = match_pb.CreateMatchRequest(
+            config=config_message(config), bots=bots, seed=seed, time_control=time_control_message(time)
+        )
+        return (await self.call(self._matches.CreateMatch, request)).match_id
+
+    async def create_practice_match(self, config: Config, bots: Sequence[str], *, seed: int | None) -> int:
+        """Set up an unrated match of the caller's bot with the default clocks; return its match id."""
+        request = match_pb.CreatePracticeMatchRequest(
+            config=config_message(config), bots=bots, seed=None if seed is None else seed % 2**32
+        )
+        return (await self.call(self._matches.CreatePracticeMatch, request)).match_id
+
+    async def bots_of_game(self, match_id: int) -> list[str]:
+        """Return the bots of a game by seat, whether it is finished or not."""
+        found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        return list(found.bots)
+
+    async def newest_running_game(self) -> int | None:
+        """Return the match id of the game that was set up last of those that are being played."""
+        running = match_message.MATCH_STATE_RUNNING
+        page = await self.call(
+            self._matches.ListMatches, match_pb.ListMatchesRequest(page_size=1, state=running)
+        )
+        return page.matches[0].match_id if page.matches else None
+
+    async def watch_game(self, match_id: int) -> AsyncGenerator[match_pb.WatchMatchResponse, None]:
+        """Yield a game's steps from its beginning, those to come too, and its end."""
+        request = match_pb.WatchMatchRequest(match_id=match_id)
+        with translate_errors(self.address, self._access):
+            call = self._matches.WatchMatch(request, metadata=self._access.metadata)
+            try:
+                while isinstance(message := await call.read(), match_pb.WatchMatchResponse):
+                    yield message
+            finally:
+                call.cancel()
+
+    async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
+        return _snapshot(await self.call(method, request))
+
+    async def _patiently(self, method: Callable[..., Awaitable[_T]], request: object) -> _T:
+        """Return what a call returns, repeated at the pace that the server allows."""
+        while True:
+            try:
+                return await self.call(method, request)
+            except ServerError as error:
+                if error.details.reason != "RATE_LIMITED":
+                    raise
+                await asyncio.sleep(error.details.retry_seconds or FIRST_PAUSE_SECONDS)
+
+    async def call(self, method: Callable[..., Awaitable[_T]], request: object, **options: bool) -> _T:
+        """Return what a method of a stub returns."""
+        with translate_errors(self.address, self._access):
+            return await method(request, metadata=self._access.metadata, **options)
+
+
+def finished_game(match: match_pb.Match) -> FinishedGame:
+    """Read a game of a tournament; raise HappyCityError if its deal is still in play."""
+    if not match.HasField("deal"):
+        raise HappyCityError(
+            f"tournament {match.tournament_id} is being played, and its deals are secret until it is over"
+        )
+    return listed_game(match)
+
+
+def listed_game(match: match_pb.Match) -> FinishedGame:
+    """Read a finished game for a list; its deal is unknown as long as it is in play."""
+    deal = match.deal if match.HasField("deal") else None
+    return FinishedGame(
+        match_id=match.match_id,
+        tournament_id=match.tournament_id or None,
+        position=None if deal is None or not match.tournament_id else (deal.round, deal.table, deal.rotation),
+        deal_seed=0 if deal is None else deal.seed,
+        config=config_of(match.config),
+        bots=tuple(map(check_printable, match.bots)),
+        seats=tuple(result_of(match.result)),
+        decisions=match.decisions,
+        created_at=match.create_time.ToNanoseconds() / 1e9,
+        started_at=match.start_time.ToNanoseconds() / 1e9,
+        finished_at=match.finish_time.ToNanoseconds() / 1e9,
+    )
+
+
+def _snapshot(tournament: pb.Tournament) -> Snapshot:
+    return snapshot_of(tournament, tournament.progress)
+
+
+class _Known:
+    """A watched tournament by all messages so far."""
+
+    def __init__(self) -> None:
+        self._whole = pb.WatchTournamentResponse()
+        self._standings: dict[str, pb.Standing] = {}
+        self._activity: dict[str, pb.BotActivity] = {}
+
+    def after(self, update: pb.WatchTournamentResponse) -> Snapshot:
+        """Return the tournament after one more message, which has what changed since the last one."""
+        whole = self._whole
+        self._standings.update((line.bot, line) for line in update.standings)
+        self._activity.update((entry.bot, entry) for entry in update.activity)
+        for field in ("tournament", "progress", "sprt", "final_ratings"):
+            if update.HasField(field):
+                getattr(whole, field).CopyFrom(getattr(update, field))
+        return snapshot_of(
+            whole.tournament,
+            whole.progress,
+            standings=self._standings.values(),
+            sprt=whole.sprt if whole.HasField("sprt") else None,
+            final=whole.final_ratings if whole.HasField("final_ratings") else None,
+            activity=self._activity.values(),
+            incidents=update.incidents,
+        )
+
+
+@asynccontextmanager
+async def connect(address: str, access: Access) -> AsyncIterator[Connection]:
+    """Give a connection to a server that answers.
+
+    Raises:
+        ConfigError: the settings of the connection can't be used.
+        ServerError: no server answers.
+    """
+    async with access.channel(address, _OPTIONS) as channel:
+        try:
+            await asyncio.wait_for(channel.channel_ready(), CONNECT_SECONDS)
+        except TimeoutError:
+            raise ServerError(f"no server answers at {address}; start one with: happycity serve") from None
+        yield Connection(channel, address=address, access=access)
+
+
+def call_server(server: RemoteServer, call: Callable[[Connection], Awaitable[_T]]) -> _T:
+    """Return what a call on a server returns, or raise a ServerError."""
+
+    async def connected() -> _T:
+        async with connect(server.address, server.access) as connection:
+            return await call(connection)
+
+    return event_loop.run(connected())
+
+
+@contextmanager
+def translate_errors(address: str, access: Access) -> Iterator[None]:
+    """Turn gRPC's errors into ServerErrors."""
+    try:
+        yield
+    except grpc.aio.AioRpcError as error:
+        encoded = dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")
+        details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
+        text = one_line(error.details() or error.code().name)
+        if details.reason == "UNAUTHENTICATED" and not access.token:
+            text = "this server needs a token: set HAPPYCITY_TOKEN"
+        if error.code() is not grpc.StatusCode.UNAVAILABLE:
+            raise ServerError(f"the server {address} refused: {text}", details) from None
+        lost = "can't serve" if details.reason else "can't be reached"
+        raise UnavailableError(f"the server {address} {lost}: {text}", details) from None
+
+
+@dataclass(slots=True, eq=False)
+class Watch:
+    """Follows one tournament through restarts of its server."""
+
+    connection: Connection
+    tournament_id: int
+    patience: float
+    """Seconds for which a server that is gone may take to come back."""
+    remark: Callable[[str], None]
+    """Is called with a line for people when the server goes or comes back."""
+    _state: TournamentState = TournamentState.WAITING
+
+    async def snapshots(self) -> AsyncGenerator[Snapshot, None]:
+        """Yield the tournament whenever it changes, the last time when it is finished or stopped.
+
+        Raises:
+            UnavailableError: the server is gone, or gave the tournament up, and did not come back in time.
+            ServerError: it refused.
+        """
+        clock = asyncio.get_running_loop().time
+        gone_at: float | None = None
+        while True:
+            problem = "it shut down"
+            try:
+                async with aclosing(self.connection.watch(self.tournament_id)) as snapshots:
+                    async for snapshot in snapshots:
+                        self._state = snapshot.state
+                        if snapshot.state is TournamentState.INTERRUPTED:
+                            problem = "; ".join(snapshot.remarks) or problem
+                            continue
+                        if gone_at is not None:
+                            self.remark("the server is back")
+                            gone_at = None
+                        yield snapshot
+            except UnavailableError as error:
+                problem = str(error)
+            if self._state in (TournamentState.FINISHED, TournamentState.STOPPED):
+                return
+            is_new, gone_at = gone_at is None, clock() if gone_at is None else gone_at
+            if clock() - gone_at >= self.patience:
+                raise UnavailableError(
+                    f"tournament {self.tournament_id} was interrupted ({problem}); "
+                    "a server on the same store continues it"
+                )
+            if is_new:
+                pause = FIRST_PAUSE_SECONDS
+                self.remark(f"the server is gone ({problem}); it has {self.patience:g} s to come back")
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def stop(self) -> None:
+        """Let the server start no more games; a server that is gone is waited for."""
+        while True:
+            with suppress(UnavailableError):
+                return await self.connection.stop(self.tournament_id)
+            await asyncio.sleep(FIRST_PAUSE_SECONDS)
+
+    async def is_waiting(self) -> bool:
+        """Return whether the tournament still waits for its bots."""
+        try:
+            return (await self.connection.tournament(self.tournament_id)).state is TournamentState.WAITING
+        except ServerError:
+            return self._state is TournamentState.WAITING

@@ -1,0 +1,249 @@
+"""The folder of a run: its tournament, server and bots, so that it can be continued from another process."""
+
+# ruff: noqa: PLC0415 - a run starts its processes before it imports what reads databases
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from happycity import ConfigError
+from happycity.runtime.transport import Access, Target
+from happycity_tournament.lineup import BotEntry, Lineup
+
+RUNS = Path("runs")
+"""Where the folders of runs are made."""
+RUN_FILE = "run.json"
+STORE_FILE = "games.sqlite"
+"""The store of a run without another one."""
+TOKENS_FILE = "tokens.json"
+"""The tokens of a run's own server, as hashes."""
+REPLAYS_FOLDER = "replays"
+"""Where `happycity view` writes the pages of a run's games."""
+SERVER_FILE = "server.json"
+"""Where a run's own server is, with the organiser's token, as long as the run lasts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnServer:
+    """A server that the run starts."""
+
+    store: str
+    """The URL of its store."""
+    workers: int = 0
+    """Processes that play games beside it."""
+    ray: str | None = None
+    """The Ray cluster on whose nodes these are; there, 0 workers are as many as the nodes have CPUs for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteServer:
+    """A server that runs already."""
+
+    address: str
+    access: Access = field(default_factory=Access)
+    """How it lets the organiser in."""
+
+    @property
+    def url(self) -> str:
+        """The address with its scheme, as commands take it."""
+        return str(Target.parse(self.address))
+
+    @classmethod
+    def of_run(cls, folder: Path) -> Self | None:
+        """Return a run's own server by the run's folder; None if the folder names none.
+
+        A run that was killed leaves the file behind.
+        """
+        try:
+            content = json.loads((folder / SERVER_FILE).read_text(encoding="utf-8"))
+            return cls(address=str(content["address"]), access=Access(token=str(content["token"])))
+        except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):
+            return None
+
+    @contextmanager
+    def announced(self, folder: Path) -> Iterator[None]:
+        """Let other commands of the same user find a run's own server while the context lasts."""
+        path = folder / SERVER_FILE
+        content = {"address": self.address, "token": self.access.token}
+        _replace(path, json.dumps(content), mode=0o600)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+Venue = OwnServer | RemoteServer
+"""Where a tournament is played."""
+
+
+_AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
+_ACCESS_KEYS = {"ca", "cert", "key"}
+
+
+class _Content(BaseModel):
+    """The file of a run; neither a token nor a password is in it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Literal["happycity-run/1"] = "happycity-run/1"
+    tournament: int
+    store: str | None
+    """The store of the run's own server; None if that is in the folder, or if others run the server."""
+    server: str | None
+    """The address of the server that others run; None if the run starts one."""
+    ca: _AbsolutePath | None
+    cert: _AbsolutePath | None
+    key: _AbsolutePath | None
+    bots: tuple[BotEntry, ...]
+    processes: int
+    workers: int = 0
+    ray: str | None = None
+    directory: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A tournament, with all that is needed to continue it."""
+
+    folder: Path
+    """Where its file and the output of its processes are."""
+    tournament_id: int
+    venue: Venue
+    lineup: Lineup
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read a run from its folder.
+
+        Raises:
+            ConfigError: it is not the folder of a run, or its file can't be read.
+        """
+        path = folder / RUN_FILE
+        try:
+            content = _Content.model_validate_json(path.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            raise ConfigError(f"{folder} is not the folder of a run: there is no {path}") from None
+        except ValidationError as error:
+            problem = error.errors()[0]
+            where = "".join(f"{part}: " for part in problem["loc"])
+            raise ConfigError(f"{path} can't be read as a run: {where}{problem['msg']}") from None
+        venue: Venue = OwnServer(
+            store=content.store or own_store(folder), workers=content.workers, ray=content.ray
+        )
+        if content.server is not None:
+            access = Access(**content.model_dump(include=_ACCESS_KEYS))
+            venue = RemoteServer(address=content.server, access=access)
+        lineup = Lineup(bots=content.bots, processes=content.processes, directory=content.directory)
+        return cls(folder=folder, tournament_id=content.tournament, venue=venue, lineup=lineup)
+
+    def save(self) -> None:
+        """Write the file of the run; a kill leaves the whole file or none."""
+        remote = self.venue if isinstance(self.venue, RemoteServer) else None
+        access = remote.access if remote is not None else Access()
+        content = _Content(
+            tournament=self.tournament_id,
+            store=_kept(self.venue.store, self.folder) if isinstance(self.venue, OwnServer) else None,
+            server=remote.address if remote is not None else None,
+            **{key: getattr(access, key) for key in _ACCESS_KEYS},
+            bots=self.lineup.bots,
+            processes=self.lineup.processes,
+            workers=self.venue.workers if isinstance(self.venue, OwnServer) else 0,
+            ray=self.venue.ray if isinstance(self.venue, OwnServer) else None,
+            directory=self.lineup.directory,
+        )
+        _replace(self.folder / RUN_FILE, content.model_dump_json(indent=2))
+
+    def remove(self) -> None:
+        """Remove what the run has made; other files stay, and so does a store that holds more."""
+        from happycity_tournament.storage import Store
+        from happycity_tournament.storage.claims import LOCK_SUFFIX
+
+        made = [RUN_FILE, SERVER_FILE, TOKENS_FILE, f".{TOKENS_FILE}.lock"]
+        if isinstance(self.venue, OwnServer) and self.venue.store == own_store(self.folder):
+            with Store.existing(self.venue.store) as store:
+                is_empty = not store.tournaments(1) and not store.games(1)
+            if is_empty:
+                made += [f"{STORE_FILE}{suffix}" for suffix in ("", LOCK_SUFFIX, "-wal", "-shm")]
+        for path in (*(self.folder / name for name in made), *self.folder.glob("*.log")):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # other files are left
+            self.folder.rmdir()
+
+
+def own_store(folder: Path) -> str:
+    """Return the URL of the store in a run's folder."""
+    return f"sqlite:///{(folder / STORE_FILE).as_posix()}"
+
+
+def new_folder() -> Path:
+    """Make a folder for a run, named after the time."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    number = 1
+    while True:
+        folder = RUNS / (stamp if number == 1 else f"{stamp}-{number}")
+        with suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            return folder
+        number += 1
+
+
+def run_folders() -> list[Path]:
+    """Return the folders of all runs, the newest first."""
+    folders = (path.parent for path in RUNS.glob(f"*/{RUN_FILE}"))
+    return sorted(folders, key=lambda folder: [int(part) for part in re.findall(r"\d+", folder.name)])[::-1]
+
+
+def latest_run() -> Path:
+    """Return the folder of the newest run, or raise a ConfigError."""
+    folders = run_folders()
+    if not folders:
+        raise ConfigError(f"there is no run in {RUNS}/; name a tournament, or start one with: tournament run")
+    return folders[0]
+
+
+def without_password(store: str) -> str:
+    """Return a store's URL without its password."""
+    from sqlalchemy import URL, make_url
+
+    url = make_url(store)
+    bare = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+    return bare.difference_update_query(["password"]).render_as_string(hide_password=False)
+
+
+def _kept(store: str, folder: Path) -> str | None:
+    """Return a store's URL as it holds from anywhere; None for the folder's own store, so it may be moved.
+
+    PostgreSQL has places of its own for passwords.
+    """
+    if store == own_store(folder):  # without SQLAlchemy, for which a run would wait
+        return None
+
+    from sqlalchemy import make_url
+
+    from happycity_tournament.storage.sources import path_of
+
+    path = path_of(store)
+    if path is None:
+        return without_password(store)
+    if path.resolve() == (folder / STORE_FILE).resolve():
+        return None
+    return make_url(store).set(database=str(path.resolve())).render_as_string(hide_password=False)
+
+
+def _replace(path: Path, text: str, *, mode: int = 0o666) -> None:
+    """Write a file in one step."""
+    unfinished = path.with_suffix(".tmp")
+    unfinished.unlink(missing_ok=True)
+    with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+    unfinished.replace(path)

@@ -1,0 +1,110 @@
+"""The games of a tournament on a server, as a source like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from happycity.v1.match_service_pb2 import Match
+from happycity_tournament.client.connection import Connection, call_server, finished_game, listed_game
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.games import FinishedGame, Position, Result
+from happycity_tournament.storage import StoredTournament, Troubles
+from happycity_tournament.storage.sources import RecordedGame, no_game, only_id
+
+RECORDS_AT_ONCE = 200
+
+
+class ServerSource:
+    """The games of a tournament on a server; results are read page by page, records only where wanted."""
+
+    def __init__(self, server: RemoteServer, tournament_id: int) -> None:
+        self.name = f"{server.url}#{tournament_id}"
+        self.files: Sequence[Path] = ()
+        self._server = server
+        self._tournament_id = tournament_id
+        self._snapshot = call_server(server, lambda connection: connection.tournament(tournament_id))
+
+    def tournaments(self) -> list[StoredTournament]:
+        """Return the tournament."""
+        snapshot = self._snapshot
+        config = {} if snapshot.config is None else snapshot.config.json()
+        return [
+            StoredTournament(
+                id=snapshot.tournament_id,
+                request_id=None,
+                config=config,
+                games_total=snapshot.games_total,
+                state=snapshot.state,
+                created_at=snapshot.created_at,
+                profiles=snapshot.profiles,
+                troubles=Troubles(
+                    games_voided=snapshot.games_voided,
+                    games_unrated=snapshot.games_unrated,
+                    disqualified=snapshot.disqualified,
+                    remarks=snapshot.remarks,
+                ),
+            )
+        ]
+
+    def bots(self) -> Iterator[str]:
+        """Yield the bots of the tournament."""
+        return iter(self._snapshot.bots)
+
+    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
+        """Yield the games by round, table and rotation."""
+        matches = [match for page in self._pages() for match in page]
+        matches.sort(key=_position)
+        for first in range(0, len(matches), RECORDS_AT_ONCE):
+            some = matches[first : first + RECORDS_AT_ONCE]
+            records = self._records(some) if with_records else [None] * len(some)
+            yield from zip(map(finished_game, some), records, strict=True)
+
+    def results(self) -> Iterator[list[Result]]:
+        """Yield what ratings take of the games in the order of the schedule, all at once."""
+        results = [finished_game(match).result for page in self._pages() for match in page]
+        yield sorted(results, key=lambda one: one.position or (0, 0, 0))
+
+    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
+        """Yield the games in the order in which they were set up, the last one first."""
+        return (listed_game(match) for page in self._pages(bot or "") for match in page)
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Return the game with a match id and its record; by default the only game."""
+
+        async def download(connection: Connection) -> RecordedGame:
+            chosen = match_id
+            if chosen is None:
+                chosen = only_id(self.name, await connection.newest_games(self._tournament_id, count=2))
+            game, record = await connection.game(chosen)
+            if game.tournament_id != self._tournament_id:
+                raise no_game(self.name, chosen)
+            return game, record
+
+        return call_server(self._server, download)
+
+    def close(self) -> None:
+        """Do nothing: no connection stays open."""
+
+    def _pages(self, bot: str = "") -> Iterator[list[Match]]:
+        token = ""
+        while True:
+            page, token = call_server(self._server, partial(self._page, bot=bot, token=token))
+            yield page
+            if not token:
+                return
+
+    async def _page(self, connection: Connection, *, bot: str, token: str) -> tuple[list[Match], str]:
+        return await connection.games_page(self._tournament_id, bot=bot, token=token)
+
+    def _records(self, matches: Sequence[Match]) -> list[str]:
+        async def download(connection: Connection) -> list[str]:
+            return [await connection.record(match) for match in matches]
+
+        return call_server(self._server, download)
+
+
+def _position(match: Match) -> Position:
+    deal = match.deal
+    return deal.round, deal.table, deal.rotation

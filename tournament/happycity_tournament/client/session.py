@@ -1,0 +1,374 @@
+"""Plays a tournament as a client: starts server and bots, creates the tournament, follows it to its end.
+
+Raises a ProcessError if the server or a bot ends too early, a NotBegunError if bots don't connect, and a
+ServerError if the server can't be reached, does not come back, or refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from happycity import HappyCityError
+from happycity.runtime.event_loop import on_stop_signal
+from happycity.runtime.extras import missing_packages
+from happycity.runtime.transport import Access
+from happycity_tournament.client.bot_logs import ServerNotes
+from happycity_tournament.client.connection import Connection, UnavailableError, Watch, connect
+from happycity_tournament.client.processes import (
+    Process,
+    ProcessError,
+    ReferenceBots,
+    ServerProcess,
+    start_all_reference_bots,
+    start_command,
+    start_server,
+)
+from happycity_tournament.client.run_folder import (
+    TOKENS_FILE,
+    OwnServer,
+    RemoteServer,
+    Run,
+    Venue,
+    without_password,
+)
+from happycity_tournament.client.tokens import BotTokens, EnvironmentTokens, IssuedTokens
+from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.lineup import Lineup
+from happycity_tournament.play.snapshot import Snapshot, with_test_history
+from happycity_tournament.storage import Store, StoreError
+
+RETURN_SECONDS = 60.0
+"""The time in which a server that others run has to come back."""
+RELEASE_SECONDS = 15.0
+"""The time in which another server on the store, such as that of a run just killed, has to end."""
+RELEASE_PAUSE_SECONDS = 0.2
+REFRESH_SECONDS = 1.0
+"""The time after which a tournament is shown again in which nothing changes."""
+
+_T = TypeVar("_T")
+
+
+class Observer(Protocol):
+    """Is informed of the progress of a session."""
+
+    def remark(self, text: str) -> None:
+        """Show a line."""
+
+    def update(self, snapshot: Snapshot) -> None:
+        """Show the tournament as it is now."""
+
+
+class NotBegunError(HappyCityError):
+    """A tournament was stopped before its first game, because bots are missing."""
+
+
+class ServerEndedError(ProcessError):
+    """A run's own server ended, or gave the tournament up, before its last game."""
+
+
+_Handler = Callable[[], object]
+
+
+@contextmanager
+def _stop_handlers() -> Iterator[list[_Handler]]:
+    """Give a list of functions that stop signals call, each once; else they cancel the current task."""
+    task, handlers = asyncio.current_task(), list[_Handler]()
+    assert task is not None
+
+    def handle() -> None:
+        (handlers.pop() if handlers else task.cancel)()
+
+    with on_stop_signal(handle):
+        yield handlers
+
+
+@dataclass(slots=True)
+class Arena:
+    """A server on which games are played, and the bots that were started for them."""
+
+    connection: Connection
+    environment: Mapping[str, str]
+    """How bots on this machine reach it."""
+    tokens: BotTokens
+    patience: float
+    """Seconds for which it may be gone."""
+    stop_handlers: list[_Handler]
+    bots: list[Process] = field(default_factory=list)
+    """The processes of bots that the session has started; they end with it."""
+    commands: dict[str, Process] = field(default_factory=dict)
+    """Those of them that play one bot each, by its name."""
+    web: str = ""
+    """Where the server's pages are, if it has some and belongs to the run."""
+    observer: str = ""
+    """The token that opens them."""
+    notes: ServerNotes = field(default_factory=ServerNotes)
+    """What the server says of the bots, for their logs."""
+
+    async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
+        """Start the bots of a lineup, and show how the others connect."""
+        for name in lineup.joining:
+            variables = {**self.environment, "HAPPYCITY_NAME": name}
+            if token := self.tokens.of([name]).get(name):
+                variables["HAPPYCITY_TOKEN"] = token
+            observer.remark(f"{name} connects with: {' '.join(map('='.join, variables.items()))}")
+        tokens = self.tokens.of(lineup.started)
+        if not self.bots:
+            self.bots += start_all_reference_bots(
+                lineup, tokens=tokens, environment=self.environment, folder=folder
+            )
+        for bot in self.bots:
+            if isinstance(bot, ReferenceBots):
+                bot.connect(self.environment["HAPPYCITY_SERVER"])
+        for name, command in lineup.commands:
+            self.commands[name] = start_command(
+                name,
+                command,
+                tokens=tokens,
+                environment=self.environment,
+                folder=folder,
+                directory=lineup.directory,
+            )
+            self.bots.append(self.commands[name])
+
+    async def play(self, tournament_id: int, observer: Observer) -> Snapshot:
+        """Follow a tournament to its end; the first stop signal ends it early in good order."""
+        if self.web:
+            observer.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer}")
+        watch = self.watch(tournament_id, observer)
+        stopping: list[asyncio.Task[None]] = []
+
+        def stop() -> None:
+            observer.remark("stopping: running games are finished; Ctrl-C again aborts them")
+            stopping.append(asyncio.create_task(watch.stop()))
+
+        self.stop_handlers.append(stop)
+        try:
+            last = await _follow(watch, self.bots, self.notes, observer)
+        finally:
+            for task in stopping:
+                task.cancel()
+        if last.state is TournamentState.STOPPED and not last.games and last.remarks:
+            silent = [self.commands[bot].exit_summary() for bot in last.missing_bots if bot in self.commands]
+            raise NotBegunError("; ".join([*last.remarks, *silent]))
+        return last
+
+    def watch(self, tournament_id: int, observer: Observer) -> Watch:
+        """Return a watch on a tournament."""
+        return Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
+
+
+async def play_new(
+    config: TournamentConfig,
+    *,
+    folder: Path,
+    venue: Venue,
+    lineup: Lineup,
+    observer: Observer,
+    web: bool = True,
+) -> Snapshot:
+    """Create a tournament and play it; return it as it ended.
+
+    With `web` a server of the run's own has pages, if what they need is installed. The first stop signal lets
+    running games end, a second one cancels this task.
+    """
+    with _stop_handlers() as stop_handlers:
+        async with _arena(venue, folder, lineup, stop_handlers, observer, web=web) as arena:
+            await arena.start_bots(lineup, folder, observer)
+            created = await arena.connection.create(config)
+            Run(folder=folder, tournament_id=created.tournament_id, venue=venue, lineup=lineup).save()
+            return await arena.play(created.tournament_id, observer)
+
+
+async def resume_run(run: Run, observer: Observer) -> Snapshot:
+    """Play what is missing of a run's tournament; see `play_new`. One that is finished needs no bots."""
+    with _stop_handlers() as stop_handlers:
+        if isinstance(run.venue, OwnServer):
+            await _wait_for_release(run.venue.store, observer)
+        async with _arena(run.venue, run.folder, run.lineup, stop_handlers, observer, web=True) as arena:
+            resumed = await arena.connection.resume(run.tournament_id)
+            if resumed.state is not TournamentState.FINISHED:
+                await arena.start_bots(run.lineup, run.folder, observer)
+            return await arena.play(run.tournament_id, observer)
+
+
+async def resume_on_server(server: RemoteServer, tournament_id: int, observer: Observer) -> Snapshot:
+    """Continue a tournament whose bots connect by themselves; see `play_new`."""
+    with _stop_handlers() as stop_handlers:
+        async with _arena(server, Path(), Lineup(), stop_handlers, observer) as arena:
+            await arena.connection.resume(tournament_id)
+            return await arena.play(tournament_id, observer)
+
+
+def unstored_problem(store: str, snapshot: Snapshot) -> str:
+    """Return why a tournament that was just played is not in its store; "" if it is."""
+    try:
+        games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
+    except StoreError as error:
+        return str(error)
+    missing = snapshot.games - games
+    return f"database {without_password(store)} lacks {missing} of these games" if missing > 0 else ""
+
+
+def with_stored_history(store: str, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot with the history of its test from the store that it was played into."""
+    return _read(store, lambda opened: with_test_history(opened, snapshot))
+
+
+# Servers ---------------------------------------------------------------------------------------------------
+
+
+CORES_OF_A_PLACE = 2
+"""Cores that a process that plays games keeps busy together with its bots."""
+
+
+def default_workers(lineup: Lineup, games: int, concurrency: int) -> int:
+    """Return how many workers a run has by default.
+
+    A place that plays fewer games than it may play at once is not worth its start. Programs of others may not
+    expect to be started more than once.
+    """
+    if len(lineup.reference_bots) < len(lineup.bots):
+        return 0
+    return max(0, min(_cores() // CORES_OF_A_PLACE, games // concurrency) - 1)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@asynccontextmanager
+async def _arena(
+    venue: Venue,
+    folder: Path,
+    lineup: Lineup,
+    stop_handlers: list[_Handler],
+    observer: Observer,
+    *,
+    web: bool = False,
+) -> AsyncIterator[Arena]:
+    """Give the server of a venue; a run's own one is started, and admits only this session and its bots.
+
+    With a server of the run's own, the reference bots of the lineup are started too, so that they import what
+    they need while the server does. Its workers start all bots of the lineup by themselves.
+    """
+    if isinstance(venue, RemoteServer):
+        async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
+            yield arena
+        return
+    tokens = IssuedTokens(folder / TOKENS_FILE)
+    tokens.path.unlink(missing_ok=True)
+    organiser = tokens.organiser()
+    web = web and not missing_packages("web")
+    pages = tokens.observer() if web else ""
+    issued = tokens.of(lineup.started)
+    server = start_server(venue, lineup, tokens=tokens.path, folder=folder, web=web)
+    bots = start_all_reference_bots(lineup, tokens=issued, environment={}, folder=folder)
+    remarking: asyncio.Task[None] | None = None
+    try:
+        remote = RemoteServer(address=await server.address(), access=Access(token=organiser))
+        with remote.announced(folder):
+            # Nobody starts it again if it ends.
+            async with _remote_arena(remote, tokens, stop_handlers, patience=0.0) as arena:
+                arena.bots.extend(bots)
+                remarking = asyncio.create_task(_pass_on(server, observer))
+                arena.web, arena.observer = server.web, pages
+                yield arena
+    except UnavailableError as error:
+        raise ServerEndedError(await server.lost_summary(str(error))) from None
+    finally:
+        await server.stop()
+        await asyncio.gather(*(process.stop() for process in bots))
+        if remarking is not None:
+            await remarking
+
+
+async def _pass_on(server: ServerProcess, observer: Observer) -> None:
+    async for text in server.remarks():
+        observer.remark(text)
+
+
+@asynccontextmanager
+async def _remote_arena(
+    server: RemoteServer, tokens: BotTokens, stop_handlers: list[_Handler], *, patience: float
+) -> AsyncIterator[Arena]:
+    async with connect(server.address, server.access) as connection:
+        arena = Arena(
+            connection=connection,
+            environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
+            tokens=tokens,
+            patience=patience,
+            stop_handlers=stop_handlers,
+        )
+        try:
+            yield arena
+        finally:
+            await asyncio.gather(*(bot.stop() for bot in arena.bots))
+            arena.notes.write({name: bot.log for name, bot in arena.commands.items()})
+
+
+@asynccontextmanager
+async def open_arena(lineup: Lineup, *, store: str, folder: Path, observer: Observer) -> AsyncIterator[Arena]:
+    """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
+    async with _arena(OwnServer(store=store), folder, lineup, [], observer) as arena:
+        await arena.start_bots(lineup, folder, observer)
+        yield arena
+
+
+async def _wait_for_release(store: str, observer: Observer) -> None:
+    """Wait until no server uses a store; if one stays, the start of the next server fails."""
+    clock = asyncio.get_running_loop().time
+    deadline, remarked = clock() + RELEASE_SECONDS, False
+    while await asyncio.to_thread(_read, store, lambda opened: opened.is_claimed()) and clock() < deadline:
+        if not remarked:
+            remarked = True
+            observer.remark("another server still uses the store; waiting for its end")
+        await asyncio.sleep(RELEASE_PAUSE_SECONDS)
+
+
+def _read(store: str, read: Callable[[Store], _T]) -> _T:
+    with Store.existing(store) as opened:
+        return read(opened)
+
+
+# Following -------------------------------------------------------------------------------------------------
+
+
+async def _follow(watch: Watch, bots: Sequence[Process], notes: ServerNotes, observer: Observer) -> Snapshot:
+    """Show a tournament until it is over, and return it; no bot's process may end while it waits for bots."""
+    exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
+    async with aclosing(watch.snapshots()) as snapshots:
+        last, reading = None, asyncio.ensure_future(anext(snapshots, None))
+        try:
+            while True:
+                done, _ = await asyncio.wait(
+                    (reading, *exits), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                if not done and last is not None:  # how long a bot is waited for changes by itself
+                    observer.update(replace(last, incidents=()))
+                for ended in [task for task in exits if task in done]:
+                    bot = exits.pop(ended)
+                    waiting = last is None or last.state is TournamentState.WAITING
+                    if waiting and await watch.is_waiting():
+                        raise ProcessError(bot.exit_summary(has_played=False))
+                    observer.remark(f"{bot.exit_summary()}; its seats are forfeited")
+                if reading in done:
+                    snapshot = reading.result()
+                    if snapshot is None:
+                        assert last is not None  # the first one is sent at once
+                        return last
+                    notes.add(snapshot)
+                    observer.update(snapshot)
+                    last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
+        finally:
+            for task in (reading, *exits):
+                task.cancel()
+            await asyncio.gather(reading, return_exceptions=True)

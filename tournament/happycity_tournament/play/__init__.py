@@ -1,0 +1,1 @@
+"""Playing a tournament to its end, on any host that plays single games."""

@@ -1,0 +1,280 @@
+"""A tournament at one moment: all that console, JSON and pages show of it, wherever it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from happycity import ConfigError, Incident
+from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
+from happycity_tournament.games import BotProfile
+from happycity_tournament.play.progress import TournamentStatus, load_status, resting_state
+from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect, ranked
+from happycity_tournament.ratings.sprt import SprtPoint, SprtState
+from happycity_tournament.standings.standings import Standing
+from happycity_tournament.storage import StoredTournament
+
+if TYPE_CHECKING:  # a client of a server does without
+    from happycity_tournament.storage import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRating:
+    """One bot's final rating."""
+
+    rank: int
+    """1 is the best of its pool; equal ratings share a rank."""
+    bot: str
+    elo: float
+    elo_low: float | None = None
+    """Lower end of the 95% interval of the distance from the anchor; None with too few deals, and for a bot
+    that was below all others in all games."""
+    elo_high: float | None = None
+    """Upper end of it; None, too, for a bot that was above all others in all games."""
+    los_next: float | None = None
+    """Likelihood that the bot is stronger than the next one of its pool; None without one, or if unknown."""
+    games: int
+    deals: int
+    pool: int
+    """From 1; bots of different pools never met, not even through others."""
+    rank_best: int
+    """The best rank in its pool that the games leave open, for all bots at once with 95%."""
+    rank_worst: int
+    """The worst one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRatings:
+    """The final ratings of a tournament or of any games."""
+
+    model: str
+    anchor: str | None
+    """The bot whose rating is given; None: the mean of each pool is, without bots that have only a bound."""
+    anchor_elo: float
+    ratings: tuple[FinalRating, ...]
+    """Pool by pool, best first."""
+    seat_effects: Mapping[int, tuple[SeatEffect, ...]]
+    """By table size, what each seat adds in Elo; sizes with too few games are left out."""
+    ties: Mapping[int, float]
+    """The model's delta by how many bots share a place; empty if none ever did."""
+    duplicate_gains: Mapping[int, DuplicateGain | None]
+    """By table size, how many independent games one game of a rotated deal is worth; None with too few.
+
+    It is infinite if each deal was exactly even."""
+
+    @property
+    def pools(self) -> int:
+        """The number of pools."""
+        return max((rating.pool for rating in self.ratings), default=0)
+
+    @classmethod
+    def of(cls, ratings: Ratings, *, anchor_elo: float) -> FinalRatings:
+        """Return what a model has estimated."""
+        order = ranked(ratings)
+        return cls(
+            model=ratings.model,
+            anchor=ratings.anchor,
+            anchor_elo=anchor_elo,
+            ratings=tuple(
+                FinalRating(
+                    rank=entry.rank,
+                    bot=entry.line.bot,
+                    elo=entry.line.elo,
+                    elo_low=entry.line.low,
+                    elo_high=entry.line.high,
+                    los_next=None if following is None else ratings.los(entry.line.bot, following.line.bot),
+                    games=entry.line.games,
+                    deals=entry.line.deals,
+                    pool=entry.line.pool + 1,
+                    rank_best=entry.line.rank_best,
+                    rank_worst=entry.line.rank_worst,
+                )
+                for entry, following in zip(order, [*order[1:], None], strict=True)
+            ),
+            seat_effects=ratings.seat_effects,
+            ties=ratings.deltas,
+            duplicate_gains=ratings.duplicate_gains,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotActivity:
+    """What a bot of a tournament does at present."""
+
+    bot: str
+    connected: bool
+    has_answered: bool
+    """Whether it has answered any decision since its program connected first."""
+    strikes: int
+    """Late and illegal answers since then."""
+    waiting_since: float | None
+    """Since when its oldest open decision waits, Unix time in seconds; None while none waited for long."""
+    games_waiting: int
+    """Games in which a decision has waited for long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchIncident:
+    """Something that went wrong for a bot in a game."""
+
+    match_id: int
+    bot: str
+    time: float
+    """Unix time in seconds."""
+    round: int
+    """The round of the game, 0 before the first one."""
+    incident: Incident
+
+    @property
+    def place(self) -> str:
+        """Where it was: `game 7, round 2, decision 13`."""
+        decision = self.incident.decision_id
+        return f"game {self.match_id}" + (f", round {self.round}, decision {decision}" if decision else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A tournament at one moment."""
+
+    tournament_id: int
+    config: TournamentConfig | None
+    """What it consists of; None if that can't be read."""
+    seed: int | None
+    """The seed; None as long as its deals are in play, when the one in `config` means nothing."""
+    created_at: float
+    """Unix time in seconds."""
+    state: TournamentState
+    games_total: int
+    """Games in all; at most, if results may end it."""
+    games: int = 0
+    """Games finished and stored."""
+    decisions: int = 0
+    seconds: float = 0.0
+    """From the first game's start to the last one's end."""
+    games_voided: int = 0
+    games_unrated: int = 0
+    """Finished games with a disqualified bot at the table."""
+    missing_bots: tuple[str, ...] = ()
+    """Bots that are not connected; empty where no server was asked."""
+    disqualified: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What the organiser should know, a line each."""
+    standings: tuple[Standing, ...] = ()
+    """Best first; empty in lists."""
+    profiles: Mapping[str, BotProfile] = field(default_factory=dict)
+    """What the bots said of themselves, by their names, of those that have connected since it began."""
+    test: SprtState | None = None
+    """Where the sequential test stands; None in other formats, and in lists."""
+    test_history: tuple[SprtPoint, ...] = ()
+    """How the sequential test got there; empty where only a server was asked."""
+    final: FinalRatings | None = None
+    """None unless they were asked for, and without any rated game."""
+    activity: tuple[BotActivity, ...] = ()
+    """What its bots do; empty unless a server that plays it was asked."""
+    incidents: tuple[MatchIncident, ...] = ()
+    """What went wrong since the snapshot before, if the tournament is watched."""
+
+    @property
+    def title(self) -> str:
+        """What people call it; "" if it has no name."""
+        return "" if self.config is None else self.config.title
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The bots; empty if the configuration can't be read."""
+        return () if self.config is None else self.config.bots
+
+    @property
+    def sprt(self) -> SprtTest | None:
+        """What is tested; None in other formats."""
+        chosen = None if self.config is None else self.config.format
+        return chosen if isinstance(chosen, SprtTest) else None
+
+    @property
+    def until_error(self) -> float | None:
+        """The error of the ratings that ends it, in Elo; None if nothing but its last game does."""
+        return None if self.config is None else getattr(self.config.format, "until_error", None)
+
+
+def stored_snapshot(store: Store, tournament_id: int, *, claimed: bool | None = None) -> Snapshot:
+    """Return a tournament as `listed` does, None asks the store; raise StoreError if it isn't there."""
+    stored = store.require_tournament(tournament_id)
+    return listed(store, stored, claimed=store.is_claimed() if claimed is None else claimed)
+
+
+def listed(store: Store, stored: StoredTournament, *, claimed: bool) -> Snapshot:
+    """Return a tournament by its row in a store, without what only its games show.
+
+    If a server has `claimed` the store, it may be playing the tournament.
+    """
+    state = stored.state if claimed else resting_state(stored.state)
+    progress, troubles = store.progress(stored.id), stored.troubles
+    remarks = troubles.remarks
+    try:
+        config = TournamentConfig.of(stored.config)
+    except ConfigError as error:
+        config, state, remarks = None, TournamentState.UNREADABLE, (*remarks, str(error))
+    return Snapshot(
+        tournament_id=stored.id,
+        config=config,
+        seed=config.seed if config is not None and state.revealed else None,
+        created_at=stored.created_at,
+        state=state,
+        games_total=stored.games_total,
+        games=progress.games,
+        decisions=progress.decisions,
+        seconds=progress.seconds,
+        games_voided=troubles.games_voided,
+        games_unrated=troubles.games_unrated,
+        disqualified=troubles.disqualified,
+        remarks=remarks,
+        profiles=stored.profiles,
+    )
+
+
+def with_test_history(store: Store, snapshot: Snapshot) -> Snapshot:
+    """Return a snapshot of a stored tournament with the history of its test, if it is one."""
+    if snapshot.test is None:
+        return snapshot
+    status = load_status(store, store.require_tournament(snapshot.tournament_id))
+    return replace(snapshot, test_history=status.test_history)
+
+
+def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
+    """Return a tournament of a store with its standings and final ratings; it may take seconds.
+
+    Raises:
+        StoreError: there is no such tournament, or the store can't be read.
+        ConfigError: its configuration can't be read.
+    """
+    stored = store.require_tournament(tournament_id)
+    status = load_status(store, stored)
+    config = status.config
+    ratings = final_ratings(status)
+    return replace(
+        listed(store, stored, claimed=store.is_claimed()),
+        games_unrated=status.standings.games_unrated,
+        disqualified=status.standings.disqualified,
+        standings=tuple(status.standings.lines()),
+        test=status.test,
+        test_history=status.test_history,
+        final=None if ratings is None else FinalRatings.of(ratings, anchor_elo=config.anchor_elo),
+    )
+
+
+def final_ratings(status: TournamentStatus) -> Ratings | None:
+    """Return the final ratings by the games so far; it may take seconds. None without a game that counts."""
+    # They import numpy, for which a server and the bots of a run would wait.
+    from happycity_tournament.ratings.final import rate  # noqa: PLC0415
+    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415
+
+    config, games = status.config, status.standings.figures().games
+    if not games.tables:
+        return None
+    counter = ErrorRatioCounter([(config, config.bots)])
+    if counter.expects_games:
+        for table in games.tables.values():
+            for bots, places, deal in zip(table.bots, table.places, table.deals, strict=True):
+                counter.add_row([games.bots[bot] for bot in bots], places.tolist(), int(deal) % 2**64)
+    return rate(games, anchor=config.anchor, anchor_elo=config.anchor_elo, error_ratios=counter.ratios)

@@ -1,0 +1,361 @@
+"""The one counter of games: columns of numbers, from which all figures of bots follow when they are read.
+
+Standings, pages and reports show the same figures of the same games.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, compress
+from typing import NamedTuple
+
+import numpy as np
+
+from happycity import Ending
+from happycity_tournament.config import MEAN_ELO
+from happycity_tournament.games import Result
+from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints
+from happycity_tournament.ratings.final import elos_of
+from happycity_tournament.ratings.fit import fits_of_first_games
+from happycity_tournament.ratings.live import live_ratings
+from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons
+from happycity_tournament.ratings.spread import Spread
+
+MAX_LOSSES = 10
+"""Losses that are shown of each bot, the worst ones."""
+MAX_CHART_BOTS = 100
+"""With more bots there is no history of ratings."""
+_SAMPLES = 20  # of the history at least, once there are as many games
+
+
+class Loss(NamedTuple):
+    """A game that a bot lost."""
+
+    behind: int
+    """Points that the winner had more."""
+    match_id: int
+
+
+class Extreme(NamedTuple):
+    """A bot's game with its most or its fewest points."""
+
+    points: int
+    match_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """How a bot did against another one, over all their games."""
+
+    opponent: str
+    games: int
+    """How often they met; a bot in several seats of a game counts for each."""
+    score: float
+    """The share of the games in which it had the better place, 0 to 1; a shared place counts half."""
+    difference: float
+    """How much higher it is rated, in Elo, by all games of both."""
+    margin: float | None
+    """Half of the 95% interval of the difference; None if there is too little data, or only a bound."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotFigures:
+    """What the games of a bot show; one in which it fills several seats counts for each."""
+
+    games: int
+    wins: int
+    """Games in which it had the first place alone."""
+    shared: int
+    """Games in which it shared the first place."""
+    score: float | None
+    """The share of the opponents at the table that it beat, 0 to 1, a shared place counted as half: the mean
+    over its games. None without opponents."""
+    place_mean: float
+    """0 without games."""
+    points_mean: float
+    """0 without games."""
+
+    @property
+    def losses(self) -> int:
+        """Games in which another seat had a better place."""
+        return self.games - self.wins - self.shared
+
+
+def score_text(score: float | None) -> str:
+    """Return a score in percent, such as `62.5%`; `-` if there is none."""
+    return "-" if score is None else f"{100 * score:.1f}%"
+
+
+@dataclass(frozen=True, slots=True)
+class SeatFigures:
+    """One seat at tables of one size."""
+
+    games: int
+    points_mean: float
+    firsts: int
+    """Games won there, shared first places included."""
+
+
+@dataclass(frozen=True, slots=True)
+class EloHistory:
+    """The Elo of bots after numbers of games. All are distances from the mean of all bots."""
+
+    bots: Sequence[str]
+    samples: Sequence[tuple[int, Sequence[float]]]
+    """Numbers of games, ascending to all of them, and the Elo of all bots after them; empty with too many
+    bots."""
+    spans: Mapping[str, tuple[int, int]]
+    """The first and the last number of games at which a bot played."""
+
+    def of(self, bot: str) -> list[tuple[int, float]]:
+        """Return the Elo of a bot by the number of games, from its first game to its last."""
+        first, last = self.spans[bot]
+        index = self.bots.index(bot)
+        return [(games, elos[index]) for games, elos in self.samples if first <= games <= last]
+
+
+class _Columns(NamedTuple):
+    """What there is of games at tables of one size besides `Games`: by game and seat, and by game."""
+
+    points: array[int]
+    forfeited: array[int]
+    match_ids: array[int]
+
+
+class GameColumns:
+    """Takes the games that count, in the order of the schedule; one at a table of four takes 40 bytes."""
+
+    def __init__(self, bots: Sequence[str]) -> None:
+        """Begin without games."""
+        self._index = {bot: index for index, bot in enumerate(bots)}
+        self._builder = GamesBuilder(bots)
+        self._columns: dict[int, _Columns] = {}
+        self._sizes = array("B")
+        """The table size of each game, in their order."""
+
+    def __len__(self) -> int:
+        """Return the number of games."""
+        return len(self._sizes)
+
+    def add(self, games: Sequence[Result]) -> None:
+        """Take the next games.
+
+        Raises:
+            KeyError: a bot in one doesn't take part.
+        """
+        sizes = [len(game.bots) for game in games]
+        for size in dict.fromkeys(sizes):
+            alike = list(compress(games, map(size.__eq__, sizes)))
+            seated = [self._index[bot] for game in alike for bot in game.bots]
+            seeds = [game.deal_seed for game in alike]
+            self._builder.add_rows(size, seated, chain.from_iterable(game.places for game in alike), seeds, 0)
+            if size not in self._columns:
+                self._columns[size] = _Columns(array("i"), array("B"), array("Q"))
+            columns = self._columns[size]
+            columns.points.extend(chain.from_iterable(game.points for game in alike))
+            columns.match_ids.extend([game.match_id for game in alike])
+            finished = (Ending.FINISHED,) * size
+            for game in alike:
+                endings = game.endings or finished
+                columns.forfeited.extend([ending is not Ending.FINISHED for ending in endings])
+        self._sizes.extend(sizes)
+
+    def figures(self) -> Figures:
+        """Return the figures of the games so far, which don't change any more."""
+        games = self._builder.build()
+        return Figures(
+            games,
+            {size: np.array(own.points).reshape(-1, size) for size, own in self._columns.items()},
+            {size: np.array(own.forfeited, bool).reshape(-1, size) for size, own in self._columns.items()},
+            {size: np.array(own.match_ids, np.int64) for size, own in self._columns.items()},
+            np.array(self._sizes, np.int64),
+        )
+
+
+class Figures:
+    """The figures after some games; what is asked for is computed then, and once."""
+
+    def __init__(
+        self,
+        games: Games,
+        points: Mapping[int, Ints],
+        forfeited: Mapping[int, Flags],
+        match_ids: Mapping[int, Ints],
+        sizes: Ints,
+    ) -> None:
+        self.games = games
+        """The games as ratings take them."""
+        self._points = points
+        self._forfeited = forfeited
+        self._match_ids = match_ids
+        self._sizes = sizes
+
+    def __len__(self) -> int:
+        """Return the number of games."""
+        return len(self._sizes)
+
+    @cached_property
+    def bots(self) -> Mapping[str, BotFigures]:
+        """The figures of each bot, in the order of the configuration."""
+        games, names = self.games.games_played(), self.games.bots
+        totals = np.zeros((6, len(names)))
+        for size, table in self.games.tables.items():
+            first = table.places == 1
+            alone = first & (first.sum(axis=1, keepdims=True) == 1)
+            scores, has_opponents = _scores(table.bots, table.places)
+            values = (alone, first & ~alone, scores, has_opponents, table.places, self._points[size])
+            for row, value in enumerate(values):
+                totals[row] += np.bincount(table.bots.ravel(), value.ravel(), minlength=len(names))
+        return {
+            bot: BotFigures(
+                games=played,
+                wins=round(wins),
+                shared=round(shared),
+                score=score / scored if scored else None,
+                place_mean=places / max(1, played),
+                points_mean=points / max(1, played),
+            )
+            for bot, played, wins, shared, score, scored, places, points in zip(
+                names, games.tolist(), *totals.tolist(), strict=True
+            )
+        }
+
+    @cached_property
+    def seats(self) -> Mapping[int, list[SeatFigures]]:
+        """The figures of each seat, by the number of seats at the table."""
+        return {
+            size: [
+                SeatFigures(len(table.places), mean, firsts)
+                for mean, firsts in zip(
+                    self._points[size].mean(axis=0).tolist(),
+                    (table.places == 1).sum(axis=0).tolist(),
+                    strict=True,
+                )
+            ]
+            for size, table in self.games.tables.items()
+        }
+
+    def points(self, bot: str) -> Spread:
+        """Return how often a bot made how many points."""
+        values = np.concatenate([np.zeros(0, int), *(points for points, _ in self._of(bot, self._points))])
+        numbers, counts = np.unique(values, return_counts=True)
+        return Spread(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+
+    def extremes(self, bot: str) -> tuple[Extreme, Extreme] | None:
+        """Return the first games with a bot's most and fewest points, of those that it didn't forfeit."""
+        played = [
+            (points, match_id)
+            for (points, ids), (forfeited, _) in zip(
+                self._of(bot, self._points), self._of(bot, self._forfeited), strict=True
+            )
+            for points, match_id in zip(points[~forfeited].tolist(), ids[~forfeited].tolist(), strict=True)
+        ]
+        if not played:
+            return None
+        return (
+            Extreme(*max(played, key=lambda game: (game[0], -game[1]))),
+            Extreme(*min(played)),
+        )
+
+    def losses(self, bot: str) -> list[Loss]:
+        """Return the worst losses of a bot, the worst one first, of games that it didn't forfeit."""
+        behind = {size: points.max(axis=1, keepdims=True) - points for size, points in self._points.items()}
+        lost = {
+            size: (table.places > 1) & ~self._forfeited[size] for size, table in self.games.tables.items()
+        }
+        found = [
+            Loss(max(0, by), match_id)
+            for (amounts, ids), (was_lost, _) in zip(self._of(bot, behind), self._of(bot, lost), strict=True)
+            for by, match_id in zip(amounts[was_lost].tolist(), ids[was_lost].tolist(), strict=True)
+        ]
+        return sorted(found, reverse=True)[:MAX_LOSSES]
+
+    def meetings(self, bot: str) -> Iterator[Meeting]:
+        """Yield how a bot did against each of those that it met."""
+        row = self.games.bots.index(bot)
+        for column, opponent in enumerate(self.games.bots):
+            games = round(self._scores[row, column] + self._scores[column, row])
+            if games:
+                difference = float(self._comparisons.elos[row, column])
+                margin = float(self._comparisons.highs[row, column]) - difference
+                yield Meeting(
+                    opponent=opponent,
+                    games=games,
+                    score=float(self._scores[row, column]) / games,
+                    difference=difference,
+                    margin=margin if math.isfinite(margin) else None,
+                )
+
+    @cached_property
+    def history(self) -> EloHistory:
+        """The ratings over the games; with many games it takes seconds."""
+        return _history_of(self)
+
+    def lengths(self, games: int) -> dict[int, int]:
+        """Return how many of the first games were at tables of each size."""
+        numbers, counts = np.unique(self._sizes[:games], return_counts=True)
+        return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+
+    def span(self, bot: str) -> tuple[int, int]:
+        """Return the numbers of a bot's first and last game, from 1; (0, 0) if it played none."""
+        played = np.zeros(len(self._sizes), bool)
+        index = self.games.bots.index(bot)
+        for size, table in self.games.tables.items():
+            played[self._sizes == size] = (table.bots == index).any(axis=1)
+        numbers = np.flatnonzero(played)
+        return (int(numbers[0]) + 1, int(numbers[-1]) + 1) if len(numbers) else (0, 0)
+
+    @cached_property
+    def _comparisons(self) -> Comparisons:
+        return live_ratings(self.games, error_ratios=FIXED_SCHEDULE)[1]
+
+    @cached_property
+    def _scores(self) -> Floats:
+        return self.games.scores()
+
+    def _of(self, bot: str, values: Mapping[int, Ints | Flags]) -> list[tuple[Ints, Ints]]:
+        """Return a bot's values by table size, with the match id of each."""
+        index, found = self.games.bots.index(bot), []
+        for size, table in self.games.tables.items():
+            own = table.bots == index
+            found.append((values[size][own], np.broadcast_to(self._match_ids[size][:, None], own.shape)[own]))
+        return found
+
+
+def _scores(bots: Ints, places: Ints) -> tuple[Floats, Flags]:
+    """Return by game and seat the share of other bots' seats that it beat, and whether there are any."""
+    others = bots[:, :, None] != bots[:, None, :]
+    ahead = (1 + np.sign(places[:, None, :] - places[:, :, None])) / 2
+    counts = others.sum(axis=2)
+    scores: Floats = (ahead * others).sum(axis=2) / np.maximum(1, counts)
+    return scores, counts > 0
+
+
+def _history_of(figures: Figures) -> EloHistory:
+    """Return the history of some games; with many games it takes seconds."""
+    bots, total = figures.games.bots, len(figures)
+    if not total or len(bots) > MAX_CHART_BOTS:
+        return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
+    step = _step_of(total)
+    numbers = sorted({*range(step, total + 1, step), total})
+    fits = fits_of_first_games(figures.games, [figures.lengths(number) for number in numbers])
+    samples = [(number, _from_mean(elos_of(fit))) for number, fit in zip(numbers, fits, strict=True)]
+    spans = {bot: (first, last + step) for bot in bots for first, last in [figures.span(bot)]}
+    return EloHistory(bots, samples, spans)
+
+
+def _from_mean(elos: Floats) -> list[float]:
+    """Return Elo as distances from the mean of all bots, so that a chart has one scale over its length."""
+    return (MEAN_ELO + elos - elos.mean()).tolist()
+
+
+def _step_of(total: int) -> int:
+    """Return the distance of samples, a power of two, so that a chart of more games keeps the older ones."""
+    step = 1
+    while total // step >= 2 * _SAMPLES:
+        step *= 2
+    return step

@@ -1,0 +1,413 @@
+"""Tournaments as messages of the contract, and back again."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from happycity import ConfigError, Ending
+from happycity.match import one_line
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity.wire.match import (
+    bot_info_message,
+    bot_info_of,
+    duration_message,
+    ending_number,
+    ending_of,
+    failure_policy_message,
+    failure_policy_of,
+    incident_of,
+    seconds_of,
+    time_control_message,
+    time_control_of,
+)
+from happycity.wire.messages import config_message, config_of
+from happycity_tournament.config import (
+    Adaptive,
+    EloScale,
+    Format,
+    Gauntlet,
+    RandomRounds,
+    RoundRobin,
+    SeatOrders,
+    SprtTest,
+    Swiss,
+    TournamentConfig,
+    TournamentState,
+)
+from happycity_tournament.games import BotProfile
+from happycity_tournament.play.progress import TournamentStatus, resting_state
+from happycity_tournament.play.snapshot import (
+    BotActivity,
+    FinalRating,
+    FinalRatings,
+    MatchIncident,
+    Snapshot,
+)
+from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect
+from happycity_tournament.ratings.sprt import SprtState, Verdict
+from happycity_tournament.standings.standings import ForfeitCount, Standing
+from happycity_tournament.storage import Progress, StoredTournament, Troubles
+
+_NUMBERS: dict[str, Mapping[Any, Any]] = {
+    "state": {state: pb.TournamentState.Value(f"TOURNAMENT_STATE_{state.name}") for state in TournamentState},
+    "seat_orders": {orders: pb.SeatOrders.Value(f"SEAT_ORDERS_{orders.name}") for orders in SeatOrders},
+    "scale": {scale: pb.EloScale.Value(f"ELO_SCALE_{scale.name}") for scale in EloScale},
+    "verdict": {verdict: pb.SprtVerdict.Value(f"SPRT_VERDICT_{verdict.name}") for verdict in Verdict},
+    "ending": {ending: ending_number(ending) for ending in Ending if ending is not Ending.OTHER},
+}
+"""The numbers of enum values, by the field that has them."""
+
+_FORMATS: dict[str, type[Format]] = {
+    "random_rounds": RandomRounds,
+    "round_robin": RoundRobin,
+    "swiss": Swiss,
+    "gauntlet": Gauntlet,
+    "adaptive": Adaptive,
+    "sprt": SprtTest,
+}
+
+
+def _written(value: Any) -> dict[str, Any]:
+    """Return a dataclass as the fields of the message that has the same names; empty texts are absent."""
+
+    def fields(attributes: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {
+            name: _NUMBERS[name][value] if name in _NUMBERS else value
+            for name, value in attributes
+            if value != ""
+        }
+
+    return asdict(value, dict_factory=fields)
+
+
+def _read(message: Message) -> dict[str, Any]:
+    """Return the fields of a message that are set, as the dataclass with the same names takes them."""
+    fields: dict[str, Any] = {}
+    for field in message.DESCRIPTOR.fields:
+        if field.has_presence and not message.HasField(field.name):
+            continue
+        value = getattr(message, field.name)
+        if field.name in _NUMBERS:
+            value = _known(field.name, value)
+        fields[field.name] = tuple(value) if field.is_repeated else value
+    return fields
+
+
+def _known(field: str, number: int) -> Any:
+    """Return the value of an enum field with a number of the contract; ConfigError if there is none."""
+    for value, known in _NUMBERS[field].items():
+        if known == number:
+            return value
+    raise ConfigError(f"{field}: {number} is not one of {', '.join(map(str, _NUMBERS[field].values()))}")
+
+
+def tournament_config_message(config: TournamentConfig, *, with_seed: bool = True) -> pb.TournamentConfig:
+    """Write what a tournament consists of; its seed gives away the deals."""
+    own: Any = _written(config.format)
+    return pb.TournamentConfig(
+        bots=config.bots,
+        game=config_message(config.game),
+        seed=config.seed if with_seed else None,
+        time_control=time_control_message(config.time),
+        failure_policy=failure_policy_message(config.policy),
+        concurrency=config.concurrency,
+        anchor=config.anchor,
+        anchor_elo=config.anchor_elo,
+        title=config.title or None,
+        begin_incomplete=config.begin_incomplete,
+        **{own.pop("kind").replace("-", "_"): own},
+    )
+
+
+def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> TournamentConfig:
+    """Read what a tournament consists of; `schedule_of` checks whether one can be made of it.
+
+    Raises:
+        ConfigError: a field is missing or out of its range.
+    """
+    chosen = _format_of(message)
+    bots = tuple(message.bots)
+    if isinstance(chosen, SprtTest) and not bots:
+        bots = (chosen.candidate, chosen.base)
+    return TournamentConfig(
+        bots=bots,
+        game=config_of(message.game),
+        format=chosen,
+        seed=message.seed if message.HasField("seed") else default_seed,
+        time=time_control_of(message.time_control),
+        policy=failure_policy_of(message.failure_policy),
+        anchor=message.anchor or None,
+        title=message.title,
+        begin_incomplete=message.begin_incomplete,
+        **{name: getattr(message, name) for name in ("concurrency", "anchor_elo") if message.HasField(name)},
+    )
+
+
+def _format_of(message: pb.TournamentConfig) -> Format:
+    name = message.WhichOneof("format")
+    if name is None:
+        raise ConfigError(
+            "format: it is missing; set one of random_rounds, round_robin, swiss, gauntlet, ..."
+        )
+    return _FORMATS[name](**_read(getattr(message, name)))
+
+
+def tournament_message(
+    tournament_id: int,
+    config: TournamentConfig,
+    *,
+    revealed: bool,
+    created_at: float,
+    progress: Progress,
+    profiles: Mapping[str, BotProfile],
+) -> pb.Tournament:
+    """Write a tournament without its progress, and without its seed unless its deals are `revealed`."""
+    return pb.Tournament(
+        tournament_id=tournament_id,
+        config=tournament_config_message(config, with_seed=revealed),
+        create_time=timestamp(created_at),
+        start_time=timestamp(progress.started_at) if progress.games else None,
+        bots=[
+            pb.TournamentBot(
+                name=bot,
+                info=bot_info_message(profiles[bot].info),
+                software=profiles[bot].software or None,
+            )
+            for bot in config.bots
+            if bot in profiles
+        ],
+    )
+
+
+def progress_message(status: TournamentStatus, *, missing_bots: Iterable[str] = ()) -> pb.TournamentProgress:
+    """Write how far a tournament is."""
+    return _progress_message(
+        status.state,
+        status.progress,
+        status.troubles,
+        games_total=status.games_total,
+        missing_bots=missing_bots,
+    )
+
+
+def stored_tournament_message(
+    stored: StoredTournament,
+    progress: Progress,
+    *,
+    config: TournamentConfig | None = None,
+    missing_bots: Iterable[str] = (),
+) -> pb.Tournament:
+    """Write a tournament that no host plays, without its configuration if that can't be read (None)."""
+    state = resting_state(stored.state)
+    if config is None:
+        message = pb.Tournament(tournament_id=stored.id, create_time=timestamp(stored.created_at))
+    else:
+        message = tournament_message(
+            stored.id,
+            config,
+            revealed=state.revealed,
+            created_at=stored.created_at,
+            progress=progress,
+            profiles=stored.profiles,
+        )
+    message.progress.CopyFrom(
+        _progress_message(
+            state, progress, stored.troubles, games_total=stored.games_total, missing_bots=missing_bots
+        )
+    )
+    return message
+
+
+def _progress_message(
+    state: TournamentState,
+    progress: Progress,
+    troubles: Troubles,
+    *,
+    games_total: int,
+    missing_bots: Iterable[str],
+) -> pb.TournamentProgress:
+    return pb.TournamentProgress(
+        state=_NUMBERS["state"][state],
+        games_total=games_total,
+        games_finished=progress.games,
+        decisions=progress.decisions,
+        elapsed=duration_message(progress.seconds),
+        games_voided=troubles.games_voided,
+        games_unrated=troubles.games_unrated,
+        missing_bots=missing_bots,
+        disqualified_bots=troubles.disqualified,
+        remarks=troubles.remarks,
+    )
+
+
+def state_of(number: int) -> TournamentState:
+    """Read where a tournament stands; raise ConfigError if the number is unknown."""
+    state: TournamentState = _known("state", number)
+    return state
+
+
+def timestamp(unix: float) -> Timestamp:
+    """Write a moment in Unix time."""
+    message = Timestamp()
+    message.FromNanoseconds(round(unix * 1e9))
+    return message
+
+
+def standing_message(line: Standing) -> pb.Standing:
+    """Write one bot's line of the standings."""
+    return pb.Standing(**_with_rating(_written(line)))
+
+
+_RATING = {"elo": "elo", "elo_low": "low", "elo_high": "high", "deals": "deals"}
+"""The fields of a rating, by our names."""
+
+
+def _with_rating(line: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a line with those of its rating as one field."""
+    rating = {field: line.pop(name) for name, field in _RATING.items() if name in line}
+    return {**line, "rating": rating}
+
+
+def _line_of(message: pb.Standing | pb.FinalRating) -> dict[str, Any]:
+    """Return the fields of a line, with those of its rating by our names."""
+    line, rating = _read(message), _read(message.rating)
+    line.pop("rating", None)
+    return {**line, **{name: rating[field] for name, field in _RATING.items() if field in rating}}
+
+
+def sprt_message(state: SprtState | None) -> pb.SprtState | None:
+    """Write where a sequential test stands; None if there is none."""
+    return None if state is None else pb.SprtState(**_written(state))
+
+
+def ratings_message(ratings: Ratings, *, anchor_elo: float) -> pb.FinalRatings:
+    """Write final ratings, pool by pool and best first; what isn't known is absent."""
+    final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
+    sizes = sorted(set(final.seat_effects) | set(final.duplicate_gains))
+    return pb.FinalRatings(
+        model=final.model,
+        ratings=[pb.FinalRating(**_with_rating(_written(line))) for line in final.ratings],
+        seats=[
+            _seat_statistics(size, final.seat_effects.get(size, ()), final.duplicate_gains.get(size))
+            for size in sizes
+        ],
+        ties=[pb.TieParameter(bots=bots, delta=delta) for bots, delta in sorted(final.ties.items())],
+        anchor=final.anchor,
+        anchor_elo=anchor_elo,
+    )
+
+
+def _seat_statistics(
+    size: int, effects: Sequence[SeatEffect], worth: DuplicateGain | None
+) -> pb.SeatStatistics:
+    message = pb.SeatStatistics(players=size, seat_effects=[effect.elo for effect in effects])
+    message.seat_margins.extend(effect.margin for effect in effects if effect.margin is not None)
+    if worth is not None:
+        message.duplicate_gain = worth.gain
+        message.duplicate_gain_low = worth.low
+        message.duplicate_gain_high = worth.high
+    return message
+
+
+def _duplicate_gain_of(message: pb.SeatStatistics) -> DuplicateGain | None:
+    if not message.HasField("duplicate_gain"):
+        return None
+    return DuplicateGain(message.duplicate_gain, message.duplicate_gain_low, message.duplicate_gain_high)
+
+
+def snapshot_of(
+    tournament: pb.Tournament,
+    progress: pb.TournamentProgress,
+    *,
+    standings: Iterable[pb.Standing] = (),
+    sprt: pb.SprtState | None = None,
+    final: pb.FinalRatings | None = None,
+    activity: Iterable[pb.BotActivity] = (),
+    incidents: Iterable[pb.MatchIncident] = (),
+) -> Snapshot:
+    """Read a tournament; raise ConfigError if a field is missing or out of its range."""
+    state = state_of(progress.state)
+    config = None
+    if state is not TournamentState.UNREADABLE:
+        config = tournament_config_of(tournament.config, default_seed=0)
+    order = {bot: number for number, bot in enumerate(config.bots if config is not None else ())}
+    lines = sorted(map(_standing_of, standings), key=lambda line: (line.rank, order.get(line.bot, 0)))
+    return Snapshot(
+        tournament_id=tournament.tournament_id,
+        config=config,
+        seed=tournament.config.seed if tournament.config.HasField("seed") else None,
+        created_at=tournament.create_time.ToNanoseconds() / 1e9,
+        state=state,
+        games_total=progress.games_total,
+        games=progress.games_finished,
+        decisions=progress.decisions,
+        seconds=seconds_of(progress.elapsed),
+        games_voided=progress.games_voided,
+        games_unrated=progress.games_unrated,
+        missing_bots=tuple(progress.missing_bots),
+        disqualified=tuple(progress.disqualified_bots),
+        remarks=tuple(progress.remarks),
+        standings=tuple(lines),
+        profiles={
+            bot.name: BotProfile(bot_info_of(bot.info), one_line(bot.software)) for bot in tournament.bots
+        },
+        test=None if sprt is None else SprtState(**_read(sprt)),
+        final=None if final is None else ratings_of(final),
+        activity=tuple(map(_activity_of, activity)),
+        incidents=tuple(map(_match_incident_of, incidents)),
+    )
+
+
+def _activity_of(message: pb.BotActivity) -> BotActivity:
+    waiting = message.HasField("waiting_since")
+    return BotActivity(
+        bot=message.bot,
+        connected=message.connected,
+        has_answered=message.has_answered,
+        strikes=message.strikes,
+        waiting_since=message.waiting_since.ToNanoseconds() / 1e9 if waiting else None,
+        games_waiting=message.games_waiting,
+    )
+
+
+def _match_incident_of(message: pb.MatchIncident) -> MatchIncident:
+    return MatchIncident(
+        match_id=message.match_id,
+        bot=message.bot,
+        time=message.time.ToNanoseconds() / 1e9,
+        round=message.round,
+        incident=incident_of(message.incident),
+    )
+
+
+def _standing_of(message: pb.Standing) -> Standing:
+    counts = tuple(
+        ForfeitCount(ending_of(count.ending), count.reason, count.games, count.first_match_id)
+        for count in message.forfeit_counts
+    )
+    return Standing(**{**_line_of(message), "forfeit_counts": counts})
+
+
+def ratings_of(message: pb.FinalRatings) -> FinalRatings:
+    """Read final ratings."""
+    return FinalRatings(
+        model=message.model,
+        anchor=message.anchor or None,
+        anchor_elo=message.anchor_elo,
+        ratings=tuple(FinalRating(**_line_of(line)) for line in message.ratings),
+        seat_effects={
+            size.players: tuple(
+                itertools.starmap(SeatEffect, itertools.zip_longest(size.seat_effects, size.seat_margins))
+            )
+            for size in message.seats
+            if size.seat_effects
+        },
+        ties={tie.bots: tie.delta for tie in message.ties},
+        duplicate_gains={size.players: _duplicate_gain_of(size) for size in message.seats},
+    )
