@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
-from happycity.runtime.extras import missing_packages
+from happycity.runtime.program import missing_packages
 from happycity.runtime.transport import Access
 from happycity_tournament.client.bot_logs import ServerNotes
 from happycity_tournament.client.connection import Connection, UnavailableError, Watch, connect
