@@ -15,6 +15,8 @@ from happycity.selfplay import ACTIONS, Observations
 
 PAGE = Path(__file__).with_name("external-ais.md")
 PLAYERS = 4
+SHOWN = 10
+"""Longer lists of moves are shown by their ends."""
 
 
 def actions() -> str:
@@ -33,6 +35,10 @@ def _moves(kind: MoveKind, moves: list[str], first: int) -> str:
     if moves == [word]:
         return f"`{word}`"
     objects = [move.removeprefix(f"{word} ") for move in moves]
+    if len(objects) > SHOWN:
+        return (
+            f"`{word}` with the cards from `{objects[0]}` to `{objects[-1]}`, in the order of their numbers"
+        )
     return f"`{word}` with " + ", ".join(f"{number} `{each}`" for number, each in enumerate(objects, first))
 
 

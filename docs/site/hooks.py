@@ -12,13 +12,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+from docs.site.commands import commands_page
 from docs.site.contract import contract_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-SDKS = ("go", "typescript", "rust", "java", "cpp")
+SDKS = ("python", "go", "typescript", "rust", "java", "cpp")
 PLACES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -28,6 +29,7 @@ PLACES = {
 }
 """Pages outside docs/, and where they are on the site."""
 CONTRACT = "reference/contract.md"
+COMMANDS = "reference/commands.md"
 
 _FENCED = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?<!\!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
@@ -45,6 +47,7 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
         content = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, place, content=content))
     files.append(File.generated(config, CONTRACT, content=contract_page(ROOT)))
+    files.append(File.generated(config, COMMANDS, content=commands_page()))
     return files
 
 
@@ -92,6 +95,8 @@ def relinked(text: str, source: str, place: str, files: Files) -> str:
         path, hash_, anchor = target.partition("#")
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
         there = PLACES.get(wanted) or wanted.removeprefix("docs/")
+        if wanted.startswith("proto/happycity/"):
+            there = CONTRACT
         if files.get_file_from_path(there) is None or (wanted == there and wanted not in PLACES):
             return None
         return posixpath.relpath(there, posixpath.dirname(place) or ".") + hash_ + anchor

@@ -38,6 +38,7 @@ _OVERFLOWING = "document.documentElement.scrollWidth > document.documentElement.
         ("[a](../clients/go/README.md)", "docs/rules.md", "rules.md", "[a](sdks/go.md)"),
         ("[a](../../docs/rules.md)", "clients/go/README.md", "sdks/go.md", "[a](../rules.md)"),
         ("[a](../README.md#commands)", "docs/rules.md", "rules.md", "[a](index.md#commands)"),
+        ("[a](../proto/happycity/v1/game.proto)", "docs/rules.md", "rules.md", "[a](reference/contract.md)"),
         ("[a](LICENSE)", "README.md", "index.md", "a"),
         ("[a](#here)", "README.md", "index.md", "[a](#here)"),
         ("[a](https://example.org/x)", "README.md", "index.md", "[a](https://example.org/x)"),
@@ -46,7 +47,7 @@ _OVERFLOWING = "document.documentElement.scrollWidth > document.documentElement.
 )
 def test_links_lead_to_the_places_on_the_site(link: str, source: str, place: str, expected: str) -> None:
     """A link to a file of the repository leads to its page; what isn't on the site is text."""
-    names = ("index.md", "rules.md", "sdks/go.md", "pictures/viewer.png")
+    names = ("index.md", "rules.md", "sdks/go.md", "pictures/viewer.png", "reference/contract.md")
     files = Files([File(name, src_dir=None, dest_dir="", use_directory_urls=True) for name in names])
     assert relinked(link, source, place, files) == expected
 
@@ -124,7 +125,14 @@ def test_pages_ask_only_their_server_and_fit(site: tuple[Path, str], browser_pag
         "request", lambda asked: None if asked.url.startswith(address) else problems.append(asked.url)
     )
     browser_page.set_viewport_size({"width": _PHONE, "height": 800})
-    for place in ("", "conformance/", "writing-a-bot/", "reference/contract/", "reference/python/"):
+    for place in (
+        "",
+        "conformance/",
+        "first-bot/other/",
+        "reference/commands/",
+        "reference/contract/",
+        "reference/python/",
+    ):
         browser_page.goto(f"{address}/{place}", wait_until="networkidle")
         assert not browser_page.evaluate(_OVERFLOWING), place
         if place in ("", "conformance/"):  # axe takes a minute for a page as long as the others
@@ -139,5 +147,5 @@ def test_search_finds_pages(site: tuple[Path, str], browser_page: Page) -> None:
     _, address = site
     browser_page.set_viewport_size({"width": 1280, "height": 800})
     browser_page.goto(address)
-    browser_page.get_by_role("textbox", name="Search").fill("determinization")
+    browser_page.get_by_role("textbox", name="Search").fill("tournament")
     browser_page.locator(".md-search-result__link").first.wait_for()

@@ -50,7 +50,7 @@ def test_a_blind_model_is_shown_no_legal_move() -> None:
         (Config(players=5), "inhabitants times its hearts"),
         (Config(players=2, scoring=Scoring.SUM), "inhabitants plus its hearts"),
         (Config(mode=Mode.EXPERT), "Happy Market of a chosen colour"),
-        (Config(), "Everybody begins with 2 coins"),
+        (Config(), "Each player begins with 2 coins"),
         (Config(), "Deck 1 costs\n   1 to 3 coins, deck 2 4 to 5, deck 3 6 to 9"),
         (Config(), "after round 30 at the latest"),
     ],

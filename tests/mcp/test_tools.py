@@ -46,7 +46,7 @@ async def test_an_agent_must_join_first() -> None:
         stranger = Player(client, "")
         assert "call join first and give the key" in await stranger.refusal("wait_for_turn")
         stranger.key = "guessed"
-        assert "key: 'guessed' is nobody's" in await stranger.refusal("lobby")
+        assert "key: 'guessed' belongs to no bot" in await stranger.refusal("lobby")
 
 
 async def test_the_arena_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_an_agent_that_leaves_is_gone(address: str) -> None:
     async with playing(address) as ann:
         ben = await joined(ann.client, "ben")
         await ann.call("leave")
-        assert "is nobody's" in await ann.refusal("wait_for_turn")
+        assert "belongs to no bot" in await ann.refusal("wait_for_turn")
         assert [bot["name"] for bot in (await ben.call("lobby"))["bots"] if bot["connected"]] == ["ben"]
         await joined(ann.client, "ann")
 

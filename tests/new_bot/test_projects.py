@@ -114,9 +114,9 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
             new_bot(folder, language=Language("go"))
     with pytest.raises(ConfigError, match="bot name 'my bot'"):
         new_bot(tmp_path / "my bot", language=Language("go"))
-    with pytest.raises(ConfigError, match="is no checkout of the arena"):
+    with pytest.raises(ConfigError, match="is not a checkout of the arena"):
         new_bot(tmp_path / "ann", language=Language("go"), checkout=tmp_path)
-    with pytest.raises(ConfigError, match="give one of them"):
+    with pytest.raises(ConfigError, match="exclude each other"):
         new_bot(tmp_path / "ann", language=Language("go"), checkout=ROOT, published=True)
     with pytest.raises(ConfigError, match="spaces or quotes"):
         write_project(tmp_path / "ann", "go", name="ann", checkout=tmp_path / "a b")

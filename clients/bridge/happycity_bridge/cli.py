@@ -63,7 +63,7 @@ async def _play(settings: Settings, command: list[str], *, shared: bool) -> None
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """Log what is wrong with a program without the bridge's own traceback, which is no help."""
+    """Log what is wrong with a program without the bridge's own traceback, which doesn't help."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, ProgramError):
         record.exc_info = None

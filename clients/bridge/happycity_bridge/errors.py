@@ -19,7 +19,7 @@ class ProgramEndedError(ProgramError):
 
 
 class AnswerError(ProgramError):
-    """A line of the program is no answer to an open decision."""
+    """A line of the program is not an answer to an open decision."""
 
     def __init__(self, line: str, complaint: str, legal: Sequence[Move] = ()) -> None:
         super().__init__(f"the program wrote {shown(line)}, {complaint}")

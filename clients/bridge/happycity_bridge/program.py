@@ -17,9 +17,9 @@ from happycity_bridge.encode import Line
 from happycity_bridge.errors import AnswerError, ProgramEndedError, ProgramError
 
 CLOSE_SECONDS = 1.0
-"""A program has so long to end by itself when its standard input ends, and as long again after SIGTERM."""
+"""Seconds for a program to end after its standard input ends, and again after SIGTERM."""
 DRAIN_SECONDS = 1.0
-"""When a program has ended, its remaining output is read for so long at most."""
+"""Seconds for which the remaining output of a program that has ended is read, at most."""
 LONGEST_LINE = 65_536
 """Bytes that a line of a program may have."""
 STALLED_BYTES = 4 * 1024 * 1024
@@ -125,7 +125,7 @@ class Program:
         future = None if number is None else self._open.pop(number, None)
         if future is None:
             # It would be taken for the answer to the next decision, and then all would be out of step.
-            complaint = "but no such decision is open (remarks belong on the standard error)"
+            complaint = "but no such decision is open (messages for people belong on the standard error)"
             self._fail(AnswerError(line, complaint))
         elif future.done():
             return  # the clock has settled this decision

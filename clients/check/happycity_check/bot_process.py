@@ -43,7 +43,7 @@ class BotProcess:
         while not done():
             if asyncio.get_running_loop().time() > deadline:
                 return False
-            await asyncio.sleep(POLL_SECONDS)  # a file that grows is no event
+            await asyncio.sleep(POLL_SECONDS)  # no event tells that a file grows
         return True
 
     def exit_report(self) -> str:

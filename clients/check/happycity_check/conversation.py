@@ -122,7 +122,7 @@ class Conversation:
         return [key for key in self._sent_at if key[0] not in self.patient]
 
     async def _receive_until(self, done: Callable[[], bool], missing: str = "") -> None:
-        """Read until something has come; whatever else the bot says gains it no time."""
+        """Read until an expected message has come; other messages of the bot don't extend the time."""
         try:
             async with asyncio.timeout(self._timeout):
                 while not done():

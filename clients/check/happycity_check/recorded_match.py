@@ -33,7 +33,7 @@ class RecordedMatch:
         self._bot_seed = bot_seed
         self._deal = deal_of(record)
         self._moves = [Move.parse(line["move"]) for line in record["moves"]]
-        # The bot may be mended since: its seat doesn't end as it did then.
+        # The bot may have been fixed since: its seat doesn't end as it did then.
         self._results = [
             replace(result, ending=Ending.FINISHED, reason="") if index == seat else result
             for index, result in enumerate(results_of(record))

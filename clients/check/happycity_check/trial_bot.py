@@ -314,7 +314,7 @@ class TrialBot:
     async def start(self) -> None:
         """Start the bot's process."""
         await self.stop_bot()
-        self.server.cut_connections()  # whatever an older process left behind
+        self.server.cut_connections()  # connections that an older process left behind
         self.process = BotProcess(words_of(self.options.command), self._variables, self.folder)
 
     async def demand_end(self, error: str = "", *, status: int = 2, before_welcome: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// Buys the dearest card there is, and takes any special.
+// Buys the most expensive card on offer, and takes any special.
 std::size_t choose(const happycity::Decision& decision) {
   const auto price = [](const happycity::Move& move) {
     return move.kind() == happycity::v1::MOVE_KIND_TAKE ? 100 : std::max(0, -move.coins());

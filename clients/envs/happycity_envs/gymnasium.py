@@ -3,7 +3,7 @@
     import gymnasium
     env = gymnasium.make("happycity_envs.gymnasium:HappyCity-v0", opponents=("greedy", "planner", "random"))
 
-Every observation is a position in which the own seat is to decide; `info["action_mask"]` has its legal
+Every observation is a position in which the own seat decides; `info["action_mask"]` has its legal
 actions, and `action_masks()` too, as masked learners expect. Actions are numbered as in
 `happycity.selfplay.ACTIONS`. An action that isn't legal ends the episode with the reward -1.
 """

@@ -112,7 +112,7 @@ class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no typ
         """The game; None during the set-up."""
 
     def current_player(self) -> int:
-        """Return the seat to decide, or that a card is to come, or that the game is over."""
+        """Return the seat to decide, or that a card comes next, or that the game is over."""
         if self.position is None or self.position.awaited:
             return int(pyspiel.PlayerId.CHANCE)
         if self.position.outcome is not None:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Buys the dearest card there is, and takes any special. Needs jq.
+# Buys the most expensive card on offer, and takes any special. Needs jq.
 exec jq --unbuffered '
     select(.type == "decision")
     | .moves

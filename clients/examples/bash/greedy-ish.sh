@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Buys the dearest card that it can pay for, draws from the dearest deck that it could buy from, and takes
-# any special. Needs bash and jq:
+# Buys the most expensive card that it can pay for, draws from the most expensive deck that it could buy from,
+# and takes any special. Needs bash and jq:
 #
 #   happycity bridge -- bash clients/examples/bash/greedy-ish.sh
 set -euo pipefail

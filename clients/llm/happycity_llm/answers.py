@@ -15,7 +15,7 @@ _SPACES = re.compile(r"[\s_]+")
 
 @dataclass(frozen=True, slots=True)
 class NoMove:
-    """Why an answer is no legal move."""
+    """Why an answer is not a legal move."""
 
     reason: str
 
@@ -35,7 +35,7 @@ def move_in(answer: str, legal: Sequence[Move]) -> Move | NoMove:
 
 
 def move_named(text: str, legal: Sequence[Move]) -> Move | None:
-    """Return the legal move that a text is, whatever its case, spaces and quotes; None if it is none."""
+    """Return the legal move that a text names, in any case, spaces and quotes; None if it names none."""
     wanted = _plain(text)
     return next((move for move in legal if _plain(str(move)) == wanted), None)
 

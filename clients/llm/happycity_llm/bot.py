@@ -106,7 +106,7 @@ class ModelBot(Bot):
         self._fallback.game_voided(match_id, reason)
 
     async def _ask(self, decision: Decision, attempt: _Attempt) -> Move:
-        """Ask the model; once more if its answer is no legal move."""
+        """Ask the model; once more if its answer is not a legal move."""
         model = self._model
         legal = None if model.blind else [str(move) for move in decision.moves]
         messages: list[Message] = [

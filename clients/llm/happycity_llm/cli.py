@@ -77,7 +77,7 @@ def llm(
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what a model would read, and ask nobody.")
+        bool, typer.Option("--dry-run", help="Print the text that a model would read, without asking one.")
     ] = False,
     mode: Annotated[Mode, typer.Option(help="Of the position that --dry-run prints.")] = Mode.FAMILY,
     seats: Annotated[

@@ -76,7 +76,7 @@ class Endpoint:
     _limit_name: str = "max_tokens"
 
     async def ask(self, messages: Sequence[Message], moves: Sequence[str] | None) -> ModelReply:
-        """Return the model's answer; `moves` are those that it may name, if it is to be bound to them.
+        """Return the model's answer; `moves` are those that it may name, if its answer is bound to them.
 
         An endpoint that is busy or fails for a moment is asked again until the caller gives up.
 

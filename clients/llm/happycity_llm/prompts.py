@@ -15,7 +15,7 @@ from happycity.text.words import events_in_words, move_in_words, plural
 from happycity_client import Decision, GameStarted
 
 JSON_ANSWER = 'Answer with JSON: {"move": "..."}'
-"""How a model is to answer."""
+"""How a model answers."""
 SHOWN_CHARACTERS = 300
 """How much of an illegal answer is shown to the model again."""
 
@@ -79,7 +79,7 @@ class Prompts:
         )
 
     def retry(self, answer: str, reason: str, decision: Decision, bots: Sequence[str]) -> str:
-        """Return what a model reads after an answer that was no legal move."""
+        """Return what a model reads after an answer that was not a legal move."""
         return self._fill("retry.txt", answer=answer, reason=reason, question=self.question(decision, bots))
 
     def question(self, decision: Decision, bots: Sequence[str]) -> str:
@@ -137,7 +137,7 @@ def _rules(config: Config) -> dict[str, str]:
 
 
 def _start(config: Config) -> str:
-    coins = f"Everybody begins with {plural(START_COINS, 'coin')} and a Happy Market"
+    coins = f"Each player begins with {plural(START_COINS, 'coin')} and a Happy Market"
     if config.mode is Mode.EXPERT:
         return f"{coins} of a chosen colour, which counts wherever colours count."
     return f"{coins}, which has an income of 1 and no colour."

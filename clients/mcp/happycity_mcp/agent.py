@@ -56,7 +56,7 @@ class AgentBot(Bot):
         )
 
     def game_voided(self, match_id: int, reason: VoidReason) -> None:
-        """Tell the agent why it counts for nobody."""
+        """Tell the agent why the game does not count."""
         players = len(self.start.bots)
         self._board.end(
             EndedGame(match_id, self.start.seat, None, players, 0, None, reason.value.replace("_", " "))
@@ -137,7 +137,7 @@ class Agent:
         return str(error) if error else "the arena has ended the session"
 
     async def news(self, seconds: float) -> OpenDecision | None:
-        """Wait for so long until a decision waits or a game has ended; return the decision.
+        """Wait until a decision is open or a game has ended, or the time is over; return the decision.
 
         Raises:
             AgentError: the connection has ended, or practice can't go on.
@@ -164,7 +164,7 @@ class Agent:
             # The end of a game reaches the bot a moment before it reaches those who watch the match.
             await asyncio.wait((self._practising,), timeout=END_SECONDS)
             if not self._practising.done():
-                raise AgentError("practice goes on already; play it with wait_for_turn and play_move")
+                raise AgentError("a practice game is running; play it with wait_for_turn and play_move")
 
         await self._end_practice()
         self._practising = asyncio.create_task(

@@ -120,7 +120,7 @@ class Agents:
         if agent is None and not self.is_shared and not key:
             agent = next(iter(self._agents.values()), None)
         if agent is None:
-            what = f"key: {key[:40]!r} is nobody's" if key else "you have not joined"
+            what = f"key: {key[:40]!r} belongs to no bot" if key else "you have not joined"
             also = " and give the key that it returns" if self.is_shared else ""
             raise AgentError(f"{what}; call join first{also}")
         return agent

@@ -97,7 +97,7 @@ def ended_in_words(game: EndedGame) -> str:
     """Return how a game ended, in a sentence."""
     match = f"Match {game.match_id} is over"
     if game.ending is None:
-        return f"{match}: it was voided and counts for nobody ({game.reason})."
+        return f"{match}: it was voided and does not count ({game.reason})."
     if game.ending is not Ending.FINISHED:
         return f"{match}: your seat was forfeited, {game.ending.word}: {game.reason or 'no reason given'}."
     return f"{match}: your place is {game.place} of {game.players}, with {plural(game.points, 'point')}."

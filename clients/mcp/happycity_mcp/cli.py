@@ -54,7 +54,7 @@ def mcp(
     from happycity_mcp.server import TOKEN_VARIABLE, HttpSettings, serve_http, serve_stdio  # noqa: PLC0415
 
     for library in ("mcp", "uvicorn"):
-        logging.getLogger(library).setLevel(logging.WARNING)  # refused calls are no news but to the agent
+        logging.getLogger(library).setLevel(logging.WARNING)  # only the agent needs to know of refused calls
     tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
 
     def settings_of(chosen: str) -> Settings:

@@ -122,7 +122,7 @@ class DecisionBoard:
         self._changed = asyncio.Event()
 
     async def changed(self, seconds: float) -> None:
-        """Wait until something happens, for so long at most."""
+        """Wait until something happens or the time is over."""
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()

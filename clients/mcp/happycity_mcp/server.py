@@ -50,7 +50,7 @@ class HttpSettings:
     token: str = ""
     """What clients have to show; "" asks for none."""
     allowed_hosts: Sequence[str] = ()
-    """Names beside the address by which clients may reach it, such as a proxy's."""
+    """Names besides the address by which clients may reach it, such as a proxy's."""
 
     @property
     def host(self) -> str:

@@ -134,7 +134,7 @@ class Tools:
         key = f' Your key is "{agent.key}": give it with each call.' if self._agents.is_shared else ""
         text = (
             f"You are connected as {agent.name}.{key} Call practice to play against the arena's own bots, or "
-            "wait_for_turn if you are to play in a tournament."
+            "wait_for_turn if you play in a tournament."
         )
         return answer(text, Joined(name=agent.name, key=agent.key, text=text))
 

@@ -41,9 +41,9 @@ def new_bot(
     It has a first bot, commands to build, check and play it, a Dockerfile, and a workflow for GitHub.
     """
     if checkout is not None and published:
-        raise ConfigError("--checkout, --published: give one of them")
+        raise ConfigError("--checkout and --published exclude each other")
     if checkout is not None and not (checkout / "clients").is_dir():
-        raise ConfigError(f"--checkout: {checkout} is no checkout of the arena: it has no folder clients")
+        raise ConfigError(f"--checkout: {checkout} is not a checkout of the arena: it has no folder clients")
     root = None if published else (checkout or own_checkout())
     folder = folder.resolve()
     write_project(folder, language.value, name=name or folder.name, checkout=root and root.resolve())

@@ -1,4 +1,4 @@
-"""Buys the most expensive card there is, and takes any special."""
+"""Buys the most expensive card on offer, and takes any special."""
 
 from happycity_client import Bot, Decision, Move, MoveKind, run
 

@@ -87,7 +87,7 @@ class Decision:
             self.notes[name.encode(errors="replace").decode()] = float(number)
 
     def coins(self, move: Move) -> int:
-        """Return by how much one of `moves` changes the own coins: negative for a purchase."""
+        """Return how much one of `moves` changes the bot's coins: negative for a purchase."""
         return self.message.moves[self._options.index(move)].coins
 
     @property

@@ -1,8 +1,8 @@
 import { MoveKind, run } from "happycity";
 
-/** Buys the most expensive card there is, and takes any special. */
+/** Buys the most expensive card on offer, and takes any special. */
 await run(() => ({ moves }) => {
-  // A purchase changes the own coins by less than 0.
+  // Coins are negative for a purchase.
   const prices = moves.map(({ kind, coins }) => (kind === MoveKind.TAKE ? 100 : Math.max(0, -coins)));
   return prices.indexOf(Math.max(...prices)); // the first move, the neutral one, if nothing can be bought
 });

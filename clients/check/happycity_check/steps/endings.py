@@ -76,7 +76,7 @@ async def ends_with(
 
 
 @step(
-    "treat it like a lost connection: the server may be restarted; it is no error of the bot",
+    "treat it like a lost connection: the server may be restarted; it is not an error of the bot",
     needs=("hello",),
 )
 async def _shutting_down(bot: TrialBot) -> str:

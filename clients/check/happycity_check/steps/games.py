@@ -27,7 +27,7 @@ async def _first_decision(bot: TrialBot) -> str:
 
 
 @step(
-    "expect all kinds of moves, views and events: see the tables in docs/protocol.md",
+    "expect all kinds of moves, views and events: see proto/happycity/v1/game.proto",
     needs=("first-decision",),
 )
 async def _whole_game(bot: TrialBot) -> str:

@@ -34,7 +34,7 @@ async def _deterministic(bot: TrialBot) -> str:
 
 @step("answer all decisions of a message in one message", needs=("many-games",))
 async def _speed(bot: TrialBot) -> str:
-    """Many games at once are answered; how fast is shown, and judged by nobody."""
+    """Many games at once are answered; their speed is shown and not judged."""
     conversation = await bot.conversation()
     matches = bot.matches(GAMES_AT_ONCE)
     await start(conversation, matches)

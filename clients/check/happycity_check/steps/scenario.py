@@ -45,7 +45,7 @@ async def _ask(conversation: Conversation, match: ScriptedMatch) -> play.Decisio
 
 @step(needs=("first-decision",), sdk=True)
 async def _scenario(bot: TrialBot) -> str:
-    """Beside a bot named first the first move is played, and else the last one."""
+    """With a bot named first in the game the first move is played, and else the last one."""
     last = bot.match()
     conversation, first = await _begin(bot, "first", last)
     for _ in range(5):

@@ -7,11 +7,11 @@ import (
 	pb "github.com/happycity-arena/happycity/clients/go/happycityv1"
 )
 
-// choose buys the dearest card there is, and takes any special.
+// choose buys the most expensive card on offer, and takes any special.
 func choose(_ context.Context, d *happycity.Decision) (int, error) {
 	best, most := 0, int32(0)
 	for i, move := range d.Moves {
-		price := -move.Coins // a purchase changes the own coins by less than 0
+		price := -move.Coins // coins are negative for a purchase
 		if move.Kind == pb.MoveKind_MOVE_KIND_TAKE {
 			price = 100
 		}

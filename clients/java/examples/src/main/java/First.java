@@ -5,7 +5,7 @@ import dev.happycity.v1.Move;
 import java.util.List;
 
 public class First {
-  /** Buys the most expensive card there is, and takes any special. */
+  /** Buys the most expensive card on offer, and takes any special. */
   static int choose(Decision decision) {
     List<Move> moves = decision.moves();
     int best = 0; // the neutral move is first: keep, the lowest deck, a coin, decline
