@@ -28,7 +28,7 @@ STORE_FILE = "games.sqlite"
 TOKENS_FILE = "tokens.json"
 """The tokens of a run's own server, as hashes."""
 REPLAYS_FOLDER = "replays"
-"""Where `happycity view` writes the pages of a run's games."""
+"""Where `happycity show --browser` writes the pages of a run's games."""
 SERVER_FILE = "server.json"
 """Where a run's own server is, with the organiser's token, as long as the run lasts."""
 
