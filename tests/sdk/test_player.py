@@ -40,7 +40,6 @@ async def test_a_bot_that_thinks_answers_on_the_connection_that_asked_last() -> 
 
 async def test_what_a_bot_says_of_a_settled_decision_counts_for_nothing() -> None:
     """A thought that is cancelled may still choose or fail: the next decision is answered by itself."""
-
     cancelled = []
 
     class Stubborn(Bot):
