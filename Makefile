@@ -10,7 +10,7 @@ COMPILED_TESTS := tests/bots tests/check tests/game tests/sdk tests/server/play 
 # Without those of PostgreSQL: no module of the store is compiled.
 KILL_TESTS := -k "kill and not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-ladder bench-schedules soak soak-ladder site wheel packages version clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz mutants lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-ladder bench-schedules soak soak-ladder site wheel packages version clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -88,6 +88,9 @@ coverage: $(READY) ## Measure which lines and branches the tests reach; the page
 
 fuzz: $(READY) ## Look for new examples that break a property test: games, records, messages, schedules
 	$(BIN)/pytest -n 3 --dist worksteal --thorough --hypothesis-profile=new-examples -m hypothesis
+
+mutants: $(READY) ## Change the code in some 100 small ways and see whether the tests notice each (20 minutes)
+	$(BIN)/python -m tools.mutants
 
 lint: $(READY) ## Check style, types, layers, spelling, the contract, and that the stubs are current
 	$(BIN)/ruff check

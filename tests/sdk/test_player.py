@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from happycity import VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_client import Bot, Decision, Move
 
@@ -39,12 +40,14 @@ async def test_a_bot_that_thinks_answers_on_the_connection_that_asked_last() -> 
 
 async def test_what_a_bot_says_of_a_settled_decision_counts_for_nothing() -> None:
     """A thought that is cancelled may still choose or fail: the next decision is answered by itself."""
+    cancelled = []
 
     class Stubborn(Bot):
         async def choose(self, decision: Decision) -> Move | int:
             try:
                 await asyncio.sleep(0 if decision.decision_id == 3 else 60)
             except asyncio.CancelledError:
+                cancelled.append(decision.decision_id)
                 if decision.decision_id == 2:
                     raise RuntimeError from None
             return 0
@@ -54,7 +57,40 @@ async def test_what_a_bot_says_of_a_settled_decision_counts_for_nothing() -> Non
         ask(player, decision_id)
         await asyncio.sleep(0.01)
     (answer,) = player.outbox.take().answers
-    assert answer.decision_id == 3
+    assert (answer.decision_id, cancelled) == (3, [1, 2])
+
+
+def test_games_that_the_server_no_longer_knows_are_voided() -> None:
+    """A welcome names the games that still run; a bot hears of the end of all others."""
+    voided = []
+
+    class Listening(Bot):
+        def choose(self, decision: Decision) -> Move | int:
+            return 0
+
+        def game_voided(self, match_id: int, reason: VoidReason) -> None:
+            voided.append((match_id, reason))
+
+    player = player_of(Listening)
+    player.keep([1])
+    assert voided == []
+    player.keep([2])
+    assert voided == [(1, VoidReason.UNKNOWN)]
+
+
+def test_a_bot_that_has_crashed_is_asked_no_more() -> None:
+    """Its object may be in any state."""
+    asked = []
+
+    class Broken(Bot):
+        def choose(self, decision: Decision) -> Move | int:
+            asked.append(decision.decision_id)
+            raise RuntimeError
+
+    player = player_of(Broken)
+    ask(player)
+    ask(player, 2)
+    assert asked == [1]
 
 
 def line_of(text: str) -> str:

@@ -317,6 +317,8 @@ async def test_table_is_shown_to_its_people_only(arena: str) -> None:
         assert (await client.get(table)).status_code == 200
         client.cookies.clear()
         assert (await client.get(table)).status_code == 404
+        await client.post("/play", data={"name": "Eve", "seat1": "me", "seat2": "invite"})
+        assert (await client.get(table)).status_code == 404
 
 
 async def test_invited_people_need_no_token(folder: Path) -> None:

@@ -231,7 +231,7 @@ class Referee:
         self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
     ) -> list[Action]:
         """Take a bot's choice, the position of a legal move, and its numbers about that."""
-        if decision_id != self.decision_id or seat != self.game.seat or self.endings[seat] is not _FINISHED:
+        if decision_id != self.decision_id or seat != self.game.seat:
             return self._stray_answer(seat, decision_id, now)
         think_us = self._stop_clock(seat, now)
         moves = self.game.legal_moves

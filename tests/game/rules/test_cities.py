@@ -85,3 +85,23 @@ def test_eligible_are_specials_whose_whole_condition_is_met() -> None:
     specials = cards("joke_shop castle harbour")  # 2 green; green and purple; yellow and green
     assert game.cities.eligible(0, specials) == [card("joke_shop")]
     assert game.cities.eligible(1, specials) == [card("castle"), card("harbour")]
+
+
+def test_the_longest_city_is_found_again_when_another_one_loses_a_card() -> None:
+    """The game ends by the longest city (article 4.1), whichever it is."""
+    cities = expert(Phase.BUY, cities=("school garage house", "school"), centre=CENTRE).cities
+    longest = cities.longest
+    cities.remove_last(1)
+    assert cities.longest == longest == len(cities.cards[0])
+    cities.remove_last(0)
+    assert cities.longest == longest - 1
+
+
+def test_copied_values_add_up() -> None:
+    """A special may copy twice: a Sphinx copies a Pyramid, which copies a neighbour's card (article 6.3)."""
+    cities = expert(Phase.BUY, cities=("school", "school"), centre=CENTRE).cities
+    before, school, spa = cities.symbols(0), card("school"), card("spa")
+    cities.copy_values(0, school)
+    cities.copy_values(0, spa)
+    inhabitants = before[0] + school.inhabitants + spa.inhabitants
+    assert cities.symbols(0) == (inhabitants, before[1] + school.hearts + spa.hearts)

@@ -8,6 +8,8 @@ from tests.server.harness import Clock
 from happycity import Config, ConfigError
 from happycity.match import check_bot_name, check_person_name
 from happycity.runtime.tokens import Role
+from happycity.v1 import game_pb2
+from happycity.v1 import play_service_pb2 as play
 from happycity_server.access.roles import Principal, principal_variable
 from happycity_server.errors import ApiError, Reason
 from happycity_server.people.person import MAX_PAGES
@@ -202,3 +204,16 @@ async def test_pages_of_a_seat_are_few(arena: Arena) -> None:
     for page in pages:
         await page.__aexit__(None, None, None)
     assert not anna.person.is_present
+
+
+async def test_only_the_decision_that_waits_is_answered(arena: Arena) -> None:
+    """A page may be late, and a stranger's message anything."""
+    person = arena.host(HOST, INVITED).person
+    person.decision = play.Decision(decision_id=2, moves=[game_pb2.Move(), game_pb2.Move()])
+    person.answer(1, 0)
+    for position in (-1, 2):
+        with pytest.raises(ApiError, match="is not 0 to 1"):
+            person.answer(2, position)
+    assert person.decision is not None
+    person.answer(2, 1)
+    assert person.decision is None

@@ -155,11 +155,12 @@ def test_actions_have_every_event_of_the_game_once() -> None:
 # Answers that do not count -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("index", [-1, 99])
+@pytest.mark.parametrize("index", [-1, 3, 99])
 def test_illegal_answer_costs_a_strike_and_the_neutral_move_is_played(index: int) -> None:
     """An index outside the legal moves is replaced by the first of them; a notice names what was played."""
     referee = new_referee()
     referee.start(0.0)
+    assert len(referee.game.legal_moves) == 3
     neutral = referee.game.legal_moves[0]
     played, note, _ = referee.answer(0, 1, index, 1.0)
     assert isinstance(played, MovePlayed)
@@ -234,6 +235,8 @@ def test_only_the_seat_that_is_asked_may_answer() -> None:
     assert notes(referee.answer(1, 1, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
     assert notes(referee.answer(0, 2, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
     assert not referee.moves
+    referee.answer(0, 1, 0, 1.0)
+    assert notes(referee.answer(1, 1, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
 
 
 # Forfeits ------------------------------------------------------------------------------------------------
@@ -489,6 +492,14 @@ def test_empty_bank_makes_a_decision_late() -> None:
     assert (asked(actions).time_left_us, asked(actions).bank_left_us) == (0, 0)
 
 
+def test_a_bank_is_never_overdrawn() -> None:
+    """A decision that is found late costs what the bank had, and not the next increment."""
+    referee = new_referee(bank_seconds=1.0, increment_seconds=2.0, max_strikes=9)
+    ask = asked(referee.start(0.0))
+    assert ask.bank_left_us == 3_000_000
+    assert asked(referee.tick(8.0)).bank_left_us == 2_000_000
+
+
 def test_think_times_are_recorded_by_decision() -> None:
     """The record has each decision's microseconds, and 0 where no bot was asked."""
     referee = new_referee()
@@ -521,6 +532,8 @@ def test_random_fallback_is_the_same_for_the_same_decision() -> None:
     record = record_of_absent_bots(Fallback.RANDOM)
     assert record_of_absent_bots(Fallback.RANDOM) == record
     assert record_of_absent_bots(Fallback.NEUTRAL)["moves"] != record["moves"]
+    drawn = {line["move"] for line in record["moves"]}
+    assert {"draw 1", "draw 2", "draw 3"} <= drawn
 
 
 # Metrics -------------------------------------------------------------------------------------------------

@@ -1,0 +1,32 @@
+"""The buttons of a decision."""
+
+from __future__ import annotations
+
+from happycity import Config, Game, Move, MoveKind
+from happycity.wire.messages import decision_message
+from happycity_web.decision import Question, question
+
+
+def asked(game: Game) -> Question:
+    return question(decision_message(game, match_id=1, decision_id=1))
+
+
+def test_a_draw_shows_what_is_left_of_its_deck() -> None:
+    """Prices and cards are those of the deck that the button draws from."""
+    game = Game.deal(Config(players=2), seed=1)
+    game.apply(Move.parse("draw 3"))
+    ((_, choices),) = asked(game).groups
+    decks = [choice.deck for choice in choices]
+    assert [(deck.number, deck.left) for deck in decks if deck] == list(enumerate(game.deck_sizes, 1))
+    assert [(deck.lowest, deck.highest) for deck in decks if deck] == [(1, 3), (4, 5), (6, 9)]
+
+
+def test_doing_nothing_comes_last() -> None:
+    """Keys count the moves as they are shown, and answer with their positions in the decision."""
+    game = Game.deal(Config(players=2), seed=1)
+    while game.phase.name != "DISCARD":
+        game.apply(game.legal_moves[0])
+    choices = [choice for _, group in asked(game).groups for choice in group]
+    assert [choice.number for choice in choices] == list(range(1, len(choices) + 1))
+    assert choices[-1].move.kind is MoveKind.KEEP
+    assert [game.legal_moves[choice.position] for choice in choices] == [choice.move for choice in choices]
