@@ -59,17 +59,15 @@ def test_supposing_changes_nothing(game: Game) -> None:
     assert facts(game.cities) == before
 
 
-def test_a_supposed_special_has_its_effect() -> None:
-    """With a special in the city, prices, incomes and uses are those of its owner."""
+def test_supposed_cards() -> None:
+    # With a special in the city, prices, incomes and uses are those of its owner.
     game = expert(Phase.BUY, cities=("igloo", "school"), centre=CENTRE)
     cities = game.cities.with_cards(0, card("undersea_tunnel"))
     assert (cities.prices[0][card("museum").number], price_of(game, 0, card("museum"))) == (0, 4)
     assert (cities.uses, cities.special_at) == ((1, 0), [2, -1])
     assert cities.effect(0) is effect_of(card("undersea_tunnel"))
 
-
-def test_a_card_in_the_place_of_another() -> None:
-    """The city keeps its order; a limited effect of the new card is not used up, one of a rival may be."""
+    # The city keeps its order; a limited effect of the new card is not used up, one of a rival may be.
     game = expert(Phase.BUY, cities=("igloo garage", "undersea_tunnel"), uses=(0, 0), centre=CENTRE)
     cities = game.cities.with_card_at(0, 1, card("louvre"))
     assert cities.cards[0] == (game.cities.cards[0][0], *cards("louvre garage"))
