@@ -141,13 +141,11 @@ class Ledger:
 
 
 def _only_card(event: Event) -> Card:
-    """Return the card of an event that has no other fields."""
     assert event == Event(event.kind, event.seat, event.card)
     return _card_and_coins(event)
 
 
 def _card_and_coins(event: Event) -> Card:
-    """Return the card of an event that has no other fields but its coins."""
     assert event.card is not None
     assert event == Event(event.kind, event.seat, event.card, coins=event.coins)
     return event.card

@@ -1,10 +1,14 @@
+"""Cards, and the table of the expert specials and their effects."""
+
 from __future__ import annotations
 
 import copy
+import csv
 import pickle
 from collections import Counter
+from importlib.resources import files
 
-from tests.game.rules.positions import card
+from tests.game.rules.positions import card, last_turn_over, next_round, outcome_of
 
 from happycity import CARDS, CARDS_BY_ID, DWELLINGS, CardKind, Colour, Mode
 from happycity.rules.cards import (
@@ -16,6 +20,7 @@ from happycity.rules.cards import (
     deck_cards,
     specials_of,
 )
+from happycity.rules.effects import EFFECTS, NO_EFFECT
 from happycity.v1 import cards_pb2
 
 
@@ -78,7 +83,6 @@ def test_art_1_2_to_1_5_other_cards() -> None:
 
 
 def test_printed_values() -> None:
-    """A card has the values that are printed on it."""
     for card_id, cost, income, inhabitants, hearts in [
         ("haunted_house", 1, 1, -1, 0),
         ("factory", 1, 1, 0, -1),
@@ -114,3 +118,58 @@ def test_cards_stay_interned() -> None:
     assert copy.copy(museum) is museum
     assert copy.deepcopy(museum) is museum
     assert pickle.loads(pickle.dumps(museum)) is museum
+
+
+def test_every_special_has_its_effect() -> None:
+    # No family special has an effect: its printed values are all of it.
+    assert not set(specials_of(Mode.FAMILY)) & set(EFFECTS)
+    assert {special.effect for special in specials_of(Mode.FAMILY)} == {""}
+    # The table holds an effect for each expert special and for nothing else.
+    assert set(EFFECTS) == set(specials_of(Mode.EXPERT))
+    assert len({id(effect) for effect in EFFECTS.values()}) == 37
+
+    # The effects named in `specials.csv` are those of the cards, row by row.
+    table = files("happycity.rules").joinpath("data", "specials.csv").read_text(encoding="utf-8")
+    named = {row["id"]: row["effect"] for row in csv.DictReader(table.splitlines())}
+    assert named == {special.id: special.effect for special in SPECIALS}
+    assert {card_id for card_id, effect in named.items() if effect} == {known.id for known in EFFECTS}
+
+
+def test_every_special_goes_through_a_round_and_the_end() -> None:
+    # A sentence or two say what an effect does; beside the text it has a hook.
+    for special in specials_of(Mode.EXPERT):
+        assert special.effect_text == special.effect_text.strip()
+        assert special.effect_text.endswith(".")
+        assert len(special.effect_text) > 20
+        assert EFFECTS[special] != NO_EFFECT
+
+    # With any special in a city, alone or copied, an income phase and the scoring go through.
+    for special in specials_of(Mode.EXPERT):
+        city = f"school igloo {special.id}"
+        assert next_round(cities=(city, "")).round == 3
+        game = last_turn_over(cities=(city, "florist house sphinx" if special.id != "sphinx" else ""))
+        while game.outcome is None:
+            game.apply(game.legal_moves[-1])
+        assert min(outcome_of(game).points) >= 0
+
+
+def test_expert_specials_print_few_values() -> None:
+    # Only the Statue of Liberty and the Race Circuit have printed hearts; all else is in the effects.
+    printed = {
+        special.id: (special.income, special.inhabitants, special.hearts)
+        for special in specials_of(Mode.EXPERT)
+        if special.income or special.inhabitants or special.hearts
+    }
+    assert printed == {"statue_of_liberty": (0, 0, 4), "race_circuit": (0, 0, 2)}
+
+    # A condition is a count for each colour that the card shows.
+    for special, condition in [
+        ("joke_shop", {Colour.GREEN: 2}),
+        ("statue_of_liberty", {Colour.BLUE: 3}),
+        ("taj_mahal", {Colour.YELLOW: 1, Colour.BLUE: 1, Colour.GREEN: 1, Colour.ORANGE: 1}),
+        ("garden", {Colour.YELLOW: 1, Colour.BLUE: 2, Colour.GREEN: 1, Colour.ORANGE: 2}),
+    ]:
+        assert card(special).condition == condition
+
+    # Every condition can be met by nine cards, as the special itself takes a position.
+    assert all(sum(special.condition.values()) <= 9 for special in specials_of(Mode.EXPERT))

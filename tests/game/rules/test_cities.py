@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from tests.game.rules.positions import card, cards, expert, price_of
 from tests.game.rules.test_properties import positions
 
-from happycity import Colour, Game, Phase
-from happycity.rules.cards import CARDS
+from happycity import CARDS, Colour, Game, Phase
 from happycity.rules.cities import Cities
 from happycity.rules.effects import effect_of
 
@@ -15,7 +14,6 @@ CENTRE = "museum spa bank"
 
 
 def facts(cities: Cities) -> list[object]:
-    """Return all that cities show, by seat."""
     return [
         [
             cities.coins[seat],
@@ -47,7 +45,6 @@ def test_cities_of_a_view_are_those_of_the_game(game: Game) -> None:
 @given(positions())
 @settings(max_examples=50)
 def test_supposing_changes_nothing(game: Game) -> None:
-    """Cities with other cards are cities of their own."""
     before = facts(game.cities)
     seat, house = game.seat, card("house")
     supposed = game.cities.with_cards(seat, house, house)

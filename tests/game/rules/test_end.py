@@ -9,7 +9,6 @@ from happycity.rules.scoring import rank
 
 
 def final(*cities: str, coins: Sequence[int] = (), scoring: Scoring = Scoring.PRODUCT) -> Outcome:
-    """Return the outcome for these cities and coins (3 each by default), met at the end of round 30."""
     given = list(coins or [3] * len(cities))
     given[-1] -= 1  # the last move of the game gains it
     game = position(
@@ -28,7 +27,6 @@ def final(*cities: str, coins: Sequence[int] = (), scoring: Scoring = Scoring.PR
 
 
 def test_art_4_1_the_round_is_completed() -> None:
-    # When seat 0 fills its city, the seats after it have their turns and then the game is over.
     game = position(Phase.BUY, players=3, coins=(9, 9, 9), cities=(EIGHT, "", ""), centre="hospital spa zoo")
     play(game, "build hospital")
     seats = []
@@ -63,9 +61,6 @@ def test_art_4_1_the_round_is_completed() -> None:
     assert game.outcome is None
     assert game.round == 3
 
-
-def test_art_4_1_a_dwelling_can_end_the_game() -> None:
-    # A dwelling as the tenth card ends the game like any other card.
     game = position(Phase.BUY, seat=1, cities=("", EIGHT), centre="zoo")
     play(game, "dwell house")
     assert game.outcome is not None
@@ -78,8 +73,7 @@ def test_art_4_1_a_dwelling_can_end_the_game() -> None:
     assert game.view().phase is Phase.OVER
 
 
-def test_art_4_2_totals() -> None:
-    # Inhabitants and hearts are the sums of the cards' symbols, specials included.
+def test_art_4_2_and_4_3_points() -> None:
     outcome = final("hospital museum library unicorn_ranch", "")
     assert (outcome.inhabitants[0], outcome.hearts[0]) == (2, 2 + 1 + 3)
     # A crossed-out symbol takes one off its total.
@@ -97,9 +91,6 @@ def test_art_4_2_totals() -> None:
     outcome = final("haunted_house museum", "factory steel_mill hospital", scoring=Scoring.SUM)
     assert outcome.points == (2, 2)
 
-
-def test_art_4_3_points() -> None:
-    # Points are inhabitants times hearts, or their sum in the variant.
     for scoring, points in [(Scoring.PRODUCT, (6, 0)), (Scoring.SUM, (5, 4))]:
         outcome = final("hospital museum library", "museum observatory", scoring=scoring)
         assert outcome.points == points
@@ -126,12 +117,13 @@ def test_art_4_4_ranks() -> None:
     assert outcome.coins == (4, 8)
 
     # A seat's place is one more than the number of seats ahead of it.
-    for scores, ranks in [
+    cases: list[tuple[list[tuple[int, ...]], tuple[int, ...]]] = [
         ([(1,), (1,), (1,)], (1, 1, 1)),
         ([(1,), (2,), (3,)], (3, 2, 1)),
         ([(5,), (5,), (1,)], (1, 1, 3)),
         ([(9, 1), (9, 2), (9, 2), (10, 0)], (4, 2, 2, 1)),
-    ]:
+    ]
+    for scores, ranks in cases:
         assert rank(scores) == ranks
 
 

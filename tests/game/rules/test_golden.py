@@ -65,7 +65,6 @@ ALL = pytest.mark.parametrize("golden", GAMES.values(), ids=GAMES.keys())
 
 
 def events_of(record: Json) -> set[EventKind]:
-    """Return the kinds of events in a recorded game."""
     game = Game(deal_of(record))
     kinds = {event.kind for event in game.events}
     for line in record["moves"]:
@@ -106,7 +105,6 @@ def test_golden_records_are_various() -> None:
 
 
 def sequences(game: Game, depth: int) -> int:
-    """Count the sequences of `depth` legal moves, shorter ones if the game ends before."""
     if depth == 0 or game.outcome is not None:
         return 1
     count = 0
@@ -118,7 +116,6 @@ def sequences(game: Game, depth: int) -> int:
 
 
 def start_of(count: Json) -> Game:
-    """Return the position to count from: a golden game after some of its moves."""
     record = GAMES[count["game"]].record
     return play(Game(deal_of(record)), *[line["move"] for line in record["moves"][: count["after"]]])
 

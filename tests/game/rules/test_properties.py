@@ -40,7 +40,6 @@ def positions(draw: st.DrawFn) -> Game:
 
 
 def random_play(game: Game, *, seed: int) -> Iterator[tuple[Game, Move]]:
-    """Play `game` to its end; yield it at every decision, with the move about to be played."""
     chance = movers_rng(seed)
     while game.legal_moves:
         move = chance.choice(game.legal_moves)
@@ -184,7 +183,6 @@ def test_hidden_orders_do_not_show(deal: Deal, seed: int) -> None:
 @given(positions(), seeds)
 @quick
 def test_a_view_makes_a_game_that_looks_alike(game: Game, seed: int) -> None:
-    """A game from a view has the same view and options, and can be played to its end."""
     twin = Game.from_view(game.view(), random.Random(seed))
     assert twin.view() == game.view()
     assert twin.legal_moves == game.legal_moves
@@ -207,7 +205,6 @@ def test_worlds_are_drawn_one_after_another(game: Game, seed: int) -> None:
 @given(positions(), seeds, seeds)
 @quick
 def test_imagined_games_differ_in_what_is_hidden_only(game: Game, one: int, other: int) -> None:
-    """Games imagined from one view agree until a hidden card is turned over."""
     twins = [Game.from_view(game.view(), random.Random(seed)) for seed in (one, other)]
     for move in moves_to_the_end(twins[0].copy(), seed=one):
         if move not in twins[1].legal_moves or twins[1].phase is Phase.DRAW:

@@ -58,7 +58,6 @@ def test_art_2_what_is_on_the_table() -> None:
 
 
 def test_art_2_2_decks_are_shuffled() -> None:
-    # A seed deals each deck complete, in an order of its own that other seeds don't have.
     one, other = (Deal.shuffle(Config(), seed=seed) for seed in (1, 2))
     for deck in (1, 2, 3):
         orders = one.decks[deck - 1], other.decks[deck - 1]
@@ -74,6 +73,13 @@ def test_art_2_2_decks_are_shuffled() -> None:
     # Seeds run from 0 to 2^64 - 1.
     for seed in [0, MAX_SEED]:
         assert Deal.shuffle(Config(), seed=seed).seed == seed
+
+    # Without a centre to discard from, the first decision is which deck to draw from.
+    game = start(2)
+    assert (game.round, game.phase) == (1, Phase.DRAW)
+    assert options(game) == "draw 1, draw 2, draw 3"
+    assert game.events[0] == Event(EventKind.ROUND_STARTED, round=1)
+    assert game.events[-1] == Event(EventKind.KEEP, 0)
 
 
 def test_art_2_7_markets_are_drafted_from_the_last_seat_to_the_first() -> None:
@@ -91,7 +97,7 @@ def test_art_2_7_markets_are_drafted_from_the_last_seat_to_the_first() -> None:
             if seat == 0 and players == 5:
                 break
             assert (game.round, game.phase, game.seat) == (0, Phase.MARKET, seat)
-            assert options(game) == [f"market {colour}" for colour in colours]
+            assert options(game) == ", ".join(f"market {colour}" for colour in colours)
             play(game, f"market {colours.pop()}")
         assert (game.round, game.phase) == (1, Phase.DRAW)
         drafted = [str(city[0].colour) for city in game.view().cities]
@@ -106,15 +112,6 @@ def test_art_2_7_markets_are_drafted_from_the_last_seat_to_the_first() -> None:
         Event(EventKind.ROUND_STARTED, round=1),
     )
     assert game.view().coins == (3,) * 5
-
-
-def test_set_up_ends_at_the_first_decision() -> None:
-    """Without a centre to discard from, the first decision is which deck to draw from."""
-    game = start(2)
-    assert (game.round, game.phase) == (1, Phase.DRAW)
-    assert options(game) == ["draw 1", "draw 2", "draw 3"]
-    assert game.events[0] == Event(EventKind.ROUND_STARTED, round=1)
-    assert game.events[-1] == Event(EventKind.KEEP, 0)
 
 
 DEAL = stacked_deal()

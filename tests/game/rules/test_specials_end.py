@@ -125,7 +125,6 @@ def test_art_6_better_neighbour() -> None:
 
 
 def test_art_6_wind_turbine_counts_green_cards() -> None:
-    """1 heart per green card in the city, the market and dwellings included."""
     for market, city, hearts in [
         ("yellow", "school haunted_house garage", 0),
         ("green", "grocery school haunted_house garage", 1),

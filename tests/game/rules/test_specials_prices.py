@@ -26,7 +26,6 @@ CENTRE = "bank museum stadium"
 
 
 def buying(*cities: str, seat: int = 0, coins: Sequence[int] = (), centre: str = CENTRE) -> Game:
-    """Return a game in which `seat` is about to buy, by default with 20 coins each."""
     return expert(
         Phase.BUY, seat=seat, cities=cities, coins=coins or [20] * max(2, len(cities)), centre=centre
     )
@@ -145,17 +144,15 @@ def test_art_6_discounts_are_of_one_colour_and_owner() -> None:
 def test_art_6_discounts_make_cards_affordable() -> None:
     # What is legal follows the lowered price: 3 coins buy a laboratory with a Harbour, 2 don't.
     centre = "laboratory zoo museum"
-    assert options(buying("harbour house", coins=(3, 0), centre=centre)) == [
-        "coin",
-        "build museum",
-        "build laboratory",
-        "dwell apartment_building",
-    ]
-    assert options(buying("harbour house", coins=(2, 0), centre=centre)) == ["coin", "build museum"]
+    assert (
+        options(buying("harbour house", coins=(3, 0), centre=centre))
+        == "coin, build museum, build laboratory, dwell apartment_building"
+    )
+    assert options(buying("harbour house", coins=(2, 0), centre=centre)) == "coin, build museum"
 
     # Dwellings are green: without any coin the owner may have House and Apartment Building for 0 coins.
     game = buying("airport", coins=(0, 0))
-    assert options(game) == ["coin", "dwell house", "dwell apartment_building"]
+    assert options(game) == "coin, dwell house, dwell apartment_building"
     play(game, "dwell apartment_building")
     assert game.events[0] == Event(EventKind.DWELL, 0, card("apartment_building"), coins=0)
     assert game.view().coins[0] == 0
@@ -180,7 +177,7 @@ def test_art_6_hot_dog_stand() -> None:
 
     # With 6 coins the owner may build a stadium, and pays 6 for it.
     game = buying("hot_dog_stand house apartment_building luxury_residence", coins=(6, 0))
-    assert options(game) == ["coin", "build bank", "build museum", "build stadium"]
+    assert options(game) == "coin, build bank, build museum, build stadium"
     play(game, "build stadium")
     assert game.events[0] == Event(EventKind.BUILD, 0, card("stadium"), coins=-6)
     assert game.view().coins[0] == 0
@@ -190,7 +187,6 @@ TUNNEL_CITY = "school library"
 
 
 def with_tunnel() -> Game:
-    """Return a game in which seat 0 has just taken the Undersea Tunnel."""
     return taking("undersea_tunnel", TUNNEL_CITY, market="purple")
 
 
@@ -205,15 +201,10 @@ def test_art_6_undersea_tunnel() -> None:
 
     # As long as the Tunnel waits, any card can be bought without coins.
     game = buying("undersea_tunnel", coins=(0, 0))
-    assert options(game) == [
-        "coin",
-        "build bank",
-        "build museum",
-        "build stadium",
-        "dwell house",
-        "dwell apartment_building",
-        "dwell luxury_residence",
-    ]
+    assert (
+        options(game)
+        == "coin, build bank, build museum, build stadium, dwell house, dwell apartment_building, dwell luxury_residence"
+    )
 
     # The free card may be a dwelling.
     game = play(buying("undersea_tunnel", coins=(0, 0)), "dwell luxury_residence")
