@@ -101,7 +101,6 @@ def found(request: pytest.FixtureRequest) -> dict[str, list[Finding]]:
 
 
 def test_every_step_has_its_faulty_bot() -> None:
-    """Nothing is demanded of each bot that no bot of these tests fails at."""
     assert {step.name for step in STEPS if not step.sdk} == {*FAULTS, OF_ALL, LONG}
 
 
@@ -123,7 +122,6 @@ def test_a_faulty_bot_fails_at_its_step_alone(found: dict[str, list[Finding]], f
 
 
 def dependents(name: str) -> set[str]:
-    """Return the steps that need a step, directly or not, unless that one only warns."""
     if name in WARNINGS:
         return set()
     direct = {step.name for step in STEPS if name in step.needs and not step.sdk}
