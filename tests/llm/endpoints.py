@@ -28,12 +28,10 @@ class Handler(BaseHTTPRequestHandler):
     answer: Callable[[Handler, dict[str, Any]], None]
 
     def do_POST(self) -> None:
-        """Read a request and answer it."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         type(self).answer(self, body)
 
     def send(self, status: int, body: bytes, **headers: str) -> None:
-        """Send a whole response."""
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
