@@ -60,7 +60,6 @@ class Player:
         )
 
     async def play_to_end(self, update: dict[str, Any], move: int = 0) -> list[dict[str, Any]]:
-        """Play until a game is over; return the results."""
         while not update["results"]:
             if update["state"] == "your_turn":
                 update = await self.play(update, move)
@@ -71,7 +70,6 @@ class Player:
 
 
 async def joined(client: Client, name: str) -> Player:
-    """Let a client join."""
     player = Player(client, name)
     player.key = (await player.call("join", name=name))["key"]
     return player
@@ -90,13 +88,11 @@ def agents_of(address: str, *, is_shared: bool = True, clock: Callable[[], float
 
 
 def settings_at(address: str) -> Callable[[str], Settings]:
-    """Return what the settings of an agent on a server are, by its name."""
     return lambda name: Settings(name=name, server=address, games=1)
 
 
 @asynccontextmanager
 async def in_process(address: str, *, is_shared: bool = True) -> AsyncIterator[Client]:
-    """Yield a client of a server without a transport."""
     agents = agents_of(address, is_shared=is_shared)
     try:
         async with Client(mcp_server(agents)) as client:
@@ -107,11 +103,9 @@ async def in_process(address: str, *, is_shared: bool = True) -> AsyncIterator[C
 
 @asynccontextmanager
 async def playing(address: str, name: str = "ann") -> AsyncIterator[Player]:
-    """Yield an agent that has joined."""
     async with in_process(address) as client:
         yield await joined(client, name)
 
 
 def golden(name: str) -> Any:
-    """Return a golden file."""
     return json.loads((Path(__file__).parent / "golden" / name).read_text())
