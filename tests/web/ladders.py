@@ -102,7 +102,6 @@ class LadderSite:
 
 @asynccontextmanager
 async def ladder_site(folder: Path) -> AsyncIterator[LadderSite]:
-    """Run a server whose ladder has one season behind it, with two versions of anna and one of bob."""
     config, tokens = folder / "ladder.toml", folder / "tokens.json"
     config.write_text(_CONFIG, encoding="utf-8")
     roles = {"olga": Role.ORGANISER, "ivan": Role.OBSERVER, "anna": Role.BOT, "bob": Role.BOT}
@@ -125,7 +124,6 @@ async def ladder_site(folder: Path) -> AsyncIterator[LadderSite]:
 
 
 def _has_history(version: str, shown: Any) -> bool:
-    """Return whether a bot's page has a rating of its newest version, which is this one."""
     if "bot" not in shown:
         return False  # it has not connected yet
     newest = shown["bot"]["versions"][0]
