@@ -110,7 +110,6 @@ class Host:
                 process.kill()
 
     def healthy(self, address: str) -> bool:
-        """Run the image's health check, for a server at an address."""
         kind, *check = self.image.config["Healthcheck"]["Test"]
         assert kind == "CMD"
         host = replace(self, environment={**self.environment, "HAPPYCITY_SERVER": address})
