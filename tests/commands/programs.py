@@ -83,7 +83,6 @@ def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
 
 
 def played(*arguments: object) -> Json:
-    """Play a tournament by a command of `tournament` in this process; return its result as JSON."""
     done = tournament(*arguments, "--json", "result.json")
     assert done.status == 0, done
     result: Json = json.loads(Path("result.json").read_text())
@@ -127,7 +126,6 @@ class Gate:
 
 
 def wait_for_line(program: Program, text: str) -> str:
-    """Wait until a program writes a line with a text to its standard error; return the line."""
     assert program.stderr is not None
     lines = []
     for line in program.stderr:
@@ -180,7 +178,6 @@ ARENA = RemoteServer(address="unix:arena.sock")
 
 
 def start_gated(start: Start, name: str = "gated", *, address: str = ARENA.address) -> Program:
-    """Start a gated bot on a server, by default the one that `serve` starts."""
     own = {
         "PYTHONPATH": f"{Path(__file__).parent}/bots",
         "HAPPYCITY_SERVER": address,
@@ -190,14 +187,12 @@ def start_gated(start: Start, name: str = "gated", *, address: str = ARENA.addre
 
 
 def own_server(folder: Path) -> RemoteServer:
-    """Return the server of a run, which has to be running."""
     server = RemoteServer.of_run(folder)
     assert server is not None
     return server
 
 
 def own_folder(where: Path | None = None) -> Path:
-    """Return the folder of the only run."""
     (folder,) = (where or Path()).glob("runs/*")
     return folder
 

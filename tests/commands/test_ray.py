@@ -83,7 +83,6 @@ def programs_on_nodes() -> Mapping[int, str]:
 
 
 def wait_until_nothing_runs() -> None:
-    """Wait until no program of a run is left on any node."""
     while left := programs_on_nodes():
         for process, text in left.items():
             with suppress(ProcessLookupError):
@@ -103,7 +102,6 @@ def run_of(store: str) -> tuple[str, ...]:
 
 
 def wait_for_workers(program: Program, count: int) -> None:
-    """Wait until the server counts this number of workers."""
     for _ in range(count):
         wait_for_line(program, " plays")
 
@@ -214,7 +212,7 @@ def test_house_plays_on_the_nodes(start: Start, cluster: Any, monkeypatch: pytes
 def test_run_starts_a_cluster_of_its_own() -> None:
     """`--ray local` needs no other Ray, and nothing of it is left at the end."""
     pytest.importorskip("ray", reason="`make envs` installs Ray")
-    arguments = (
+    arguments = [
         "run",
         "--bots",
         "random,greedy",
@@ -225,7 +223,7 @@ def test_run_starts_a_cluster_of_its_own() -> None:
         "--no-web",
         "--seed",
         "2",
-    )
+    ]
     alone, shared = "sqlite:///alone.sqlite", "sqlite:///shared.sqlite"
     played(*arguments, "--store", alone)
     result = tournament(*arguments, "--concurrency", "4", "--store", shared, "--ray", "local")

@@ -74,7 +74,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
 
 
 def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
-    """Start a run of which some games are stored and the others wait; return it and its folder."""
     gate.let_through(SOME_GAMES)
     run = start("happycity_tournament", *RUN, *options, stderr=subprocess.PIPE)
     wait_for_line(run, "Ctrl-C stops it")
@@ -120,7 +119,6 @@ def test_a_run_that_was_killed_is_resumed(start: Start, gate: Gate, undisturbed:
 def test_a_run_on_a_server_outlives_that_server(
     start: Start, gate: Gate, undisturbed: End, number: signal.Signals
 ) -> None:
-    """The next server on the store continues the tournament; the run and its bots wait for it."""
     gate.let_through(SOME_GAMES)
     server = serve(start)
     run = start(
@@ -149,7 +147,6 @@ CONFIG = TournamentConfig(
 
 
 def add_to_store(config: TournamentConfig, state: TournamentState) -> None:
-    """Add a tournament without games to the store."""
     with Store.create(STORE) as store:
         store.set_state(store.create_tournament(config.json(), games_total=4, created_at=0.0), state)
 
@@ -164,7 +161,6 @@ def test_a_tournament_is_resumed_on_a_server(tmp_path: Path) -> None:
 
 
 def test_other_tournaments_of_the_store_are_left_alone() -> None:
-    """A run plays its own tournament, and an interrupted one goes on waiting for its bots."""
     add_to_store(replace(CONFIG, bots=("absent", "away")), TournamentState.RUNNING)
     played("run", "--rounds", "1", "--seats", "2", "--bots", "random,random2=random", "--store", STORE)
     listed = json.loads(tournament("list", "--store", STORE, "--json").output)

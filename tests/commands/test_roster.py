@@ -72,7 +72,6 @@ def games_by_pair(url: str) -> Counter[frozenset[str]]:
 
 
 def wait_until_connected(server: RemoteServer, bot: str) -> None:
-    """Wait for a bot, by a match against itself."""
     with grpc.insecure_channel(server.address) as channel:
         stub = MatchServiceStub(channel)
         request = match_pb.CreateMatchRequest(
@@ -124,7 +123,6 @@ Begun = tuple[list[Program], RemoteServer, str, tuple[str, ...]]
 
 
 def begin_run(start: Start) -> Begun:
-    """Start a run with two workers, each with bots of its own."""
     run = start(
         "happycity_tournament", "run", "--format", "round-robin", "--cycles", "10000", "--seats", "2",
         "--bots", "random,random2=random", "--decision-time", "120", "--concurrency", str(AT_ONCE),
@@ -135,7 +133,6 @@ def begin_run(start: Start) -> Begun:
 
 
 def begin_on_server(start: Start) -> Begun:
-    """Start a server with two workers, and a tournament of bots that connect to the server."""
     server = serve(start, "--workers", "2")
     bots = start("happycity", "bot", "random", "random2=random", "--server", ARENA.address)
     endless = replace(config(ENDLESS), bots=("random", "random2"), concurrency=AT_ONCE)
@@ -149,7 +146,6 @@ def begin_on_server(start: Start) -> Begun:
 def test_games_of_a_bot_that_joins_are_played_at_the_server(
     start: Start, gate: Gate, monkeypatch: pytest.MonkeyPatch, begin: Callable[[Start], Begun]
 ) -> None:
-    """Other games go on at the workers, and all are those that the server alone plays."""
     playing, server, url, which = begin(start)
     monkeypatch.setenv("HAPPYCITY_GAMES", "0")
     add = start("happycity_tournament", "add", *which, "--bot", command_of("gated", name="late"))
@@ -181,7 +177,6 @@ def test_games_of_a_bot_that_joins_are_played_at_the_server(
 
 @pytest.mark.thorough
 def test_ctrl_c_ends_only_what_add_has_started(start: Start, tmp_path: Path) -> None:
-    """The tournament goes on without the bot; a line says how to withdraw it, and then it can be stopped."""
     with arena(tmp_path, dict.fromkeys(config(ENDLESS).bots, "random")) as opened:
         server = RemoteServer(address=opened.address)
         where = ("--server", opened.address, "1")
@@ -235,7 +230,6 @@ def test_bots_join_and_leave_a_stopped_run() -> None:
 
 @pytest.mark.thorough
 def test_add_says_that_no_node_of_a_cluster_starts_its_bots(start: Start) -> None:
-    """They are started nevertheless, for the run's own server."""
     run = stopped_run(Path("runs/mine"), ENDLESS)
     replace(run, venue=OwnServer(store=own_store(run.folder), ray="auto")).save()
     serve(start, url=own_store(run.folder))

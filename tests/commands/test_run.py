@@ -52,9 +52,6 @@ def test_what_init_writes_is_played() -> None:
         assert record["deal"]["decks"] == kept[number, table, 0]["deal"]["decks"]
 
 
-# Processes -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.thorough
 def test_a_bot_has_no_rights_but_to_play_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """All else is refused while it plays, with its token or without; its environment has no other secret."""
@@ -164,8 +161,6 @@ def test_a_run_without_standard_streams(start: Start) -> None:
     assert run.wait() == 0
     assert json.loads(Path("result.json").read_text())["state"] == "finished"
 
-
-# Formats -------------------------------------------------------------------------------------------------
 
 NAMES = {"ann": "random", "bob": "random", "cem": "random", "dee": "greedy"}
 

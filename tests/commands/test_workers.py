@@ -36,7 +36,6 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for
 
 
 def match_ids(url: str) -> Mapping[Position | None, int]:
-    """Return the ids of the games of a store by their place in the schedule."""
     with Store.existing(url) as store:
         return {game.position: game.match_id for game in store.games(ALL_GAMES, tournament_id=1)}
 
@@ -85,7 +84,6 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
 def test_results_do_not_depend_on_workers(
     alone: Callable[..., End], arguments: tuple[str, ...], workers: int
 ) -> None:
-    """The same seed gives the same records, match ids and standings with workers as without."""
     without, shared = alone(*arguments), end_of(*arguments, "--workers", str(workers))
     assert shared.standings == without.standings
     # A test that has decided lets games end that were begun, of which there are more with more places.
@@ -141,7 +139,6 @@ def test_results_do_not_depend_on_killed_workers(
 def test_run_plays_without_a_worker_that_does_not_start(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run says in one line which worker has ended, and plays all games."""
     program = "import os, sys\nif 'worker' in sys.orig_argv:\n    os._exit(1)\n"
     (tmp_path / "sitecustomize.py").write_text(program)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

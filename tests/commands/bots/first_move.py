@@ -8,7 +8,6 @@ class FirstMove(Bot):
     """Plays the first legal move."""
 
     def choose(self, decision: Decision) -> Move:
-        """Return it."""
         return decision.moves[0]
 
 
