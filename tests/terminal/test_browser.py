@@ -17,7 +17,6 @@ from happycity_tournament.cli.settings import ConnectionSettings
 
 
 def plan(**fields: object) -> GamePlan:
-    """Return the plan of a game of Eva."""
     values = {
         "name": "Eva",
         "against": "random",
