@@ -68,7 +68,6 @@ async def twice(bot: RemoteProgram) -> None:
 
 
 async def stranger(bot: RemoteProgram) -> None:
-    """Play the own games well, and answer and resign all others that there may be."""
     own: set[int] = set()
     async for batch in batches(bot):
         own.update(started.match_id for started in batch.games_started)
