@@ -57,8 +57,9 @@ def join(pool: ProgramPool, match_id: int = 1, *, seat: int = 0) -> BridgedBot:
 
 async def play(bot: BridgedBot) -> Game:
     game = Game.deal(CONFIG, seed=1)
-    while game.outcome is None:
-        game.apply(await bot.choose(decision_in(game, match_id=bot.start.match_id)))
+    async with asyncio.timeout(DEADLINE):
+        while game.outcome is None:
+            game.apply(await bot.choose(decision_in(game, match_id=bot.start.match_id)))
     bot.game_over(GameOver(bot.start.match_id, seat_results(game.outcome)))
     return game
 

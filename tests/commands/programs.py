@@ -37,9 +37,6 @@ STORE = "sqlite:///games.sqlite"
 ALL_GAMES = 10_000
 
 
-# Commands ------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Done:
     """A command that has ended."""
@@ -89,12 +86,18 @@ def played(*arguments: object) -> Json:
     return result
 
 
-# Bots ----------------------------------------------------------------------------------------------------
-
-
 def command_of(bot: str, *, name: str = "") -> str:
     """Return a program of the folder `bots` as `--bot` takes it."""
     return f"{name or bot}={sys.executable} {Path(__file__).parent}/bots/{bot}.py"
+
+
+def gated_run(games: int, *, at_once: int, store: str = "") -> tuple[str, ...]:
+    """Return the arguments of a run in whose games `random` meets a gated bot, which may wait for long."""
+    return (
+        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(games // 2),
+        "--seed", "11", "--concurrency", str(at_once), "--connect-time", "300", "--decision-time", "300",
+        "--grace", "300", "--no-web", *(("--store", store) if store else ()),
+    )  # fmt: skip
 
 
 class Gate:
@@ -120,9 +123,6 @@ class Gate:
         """Take back the permits that no bot has taken."""
         with suppress(BlockingIOError):
             os.read(self._pipe, ALL_GAMES)
-
-
-# Processes -----------------------------------------------------------------------------------------------
 
 
 def wait_for_line(program: Program, text: str) -> str:
@@ -152,9 +152,6 @@ def server_of(run: Program) -> int:
         child for child in children if "\0happycity_server\0" in Path(f"/proc/{child}/cmdline").read_text()
     )
     return int(server)
-
-
-# Servers and their tournaments ---------------------------------------------------------------------------
 
 
 def serve(

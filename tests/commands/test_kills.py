@@ -19,8 +19,8 @@ from tests.commands.programs import (
     Program,
     Records,
     Start,
-    command_of,
     follow,
+    gated_run,
     own_folder,
     own_server,
     played,
@@ -40,14 +40,6 @@ VICTIMS = ("run", "server", "both")
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
 
 
-def run_of(url: str) -> tuple[str, ...]:
-    return (
-        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(GAMES // 2),
-        "--seed", "11", "--concurrency", str(CONCURRENCY), "--connect-time", "120", "--decision-time", "120",
-        "--grace", "120", "--store", url,
-    )  # fmt: skip
-
-
 @pytest.mark.thorough
 @pytest.mark.timeout(1200)
 def test_results_do_not_depend_on_kills(
@@ -57,7 +49,7 @@ def test_results_do_not_depend_on_kills(
     url = new_url()
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        undisturbed = played(*run_of(url))
+        undisturbed = played(*gated_run(GAMES, at_once=CONCURRENCY, store=url))
     expected = records(url)
     assert len(expected) == GAMES
 
@@ -71,7 +63,7 @@ def test_results_do_not_depend_on_kills(
         for kill in range(KILLS):
             more = rng.randint(0, (GAMES - len(kept)) // (KILLS - kill) - SPARE)
             victim = VICTIMS[kill % len(VICTIMS)]
-            arguments = ("resume",) if kill else run_of(url)
+            arguments = ("resume",) if kill else gated_run(GAMES, at_once=CONCURRENCY, store=url)
             run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
             play_until_killed(run, gate, victim, games=len(kept) + more, more=more)
             history.append(f"{victim} after {len(kept) + more}")

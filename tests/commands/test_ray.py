@@ -19,8 +19,8 @@ from tests.commands.programs import (
     Gate,
     Program,
     Start,
-    command_of,
     follow,
+    gated_run,
     own_folder,
     own_server,
     played,
@@ -92,15 +92,6 @@ def wait_until_nothing_runs() -> None:
                 assert ended, text
 
 
-def run_of(store: str) -> tuple[str, ...]:
-    """Return the arguments of a tournament in whose games a bot of the project meets a gated program."""
-    return (
-        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2",
-        "--rounds", str(GAMES // 2), "--seed", "11", "--concurrency", str(AT_ONCE), "--connect-time", "300",
-        "--decision-time", "300", "--grace", "300", "--no-web", "--store", store,
-    )  # fmt: skip
-
-
 def wait_for_workers(program: Program, count: int) -> None:
     for _ in range(count):
         wait_for_line(program, " plays")
@@ -116,14 +107,20 @@ def test_results_do_not_depend_on_nodes(
     store = "sqlite:///games.sqlite"
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        alone = played(*run_of(store))
+        alone = played(*gated_run(GAMES, at_once=AT_ONCE, store=store))
     expected = records(store)
 
     folder = tmp_path / "nodes"
     folder.mkdir()
     monkeypatch.chdir(folder)
     with Gate(folder) as gate:
-        arguments = (*run_of(store), "--json", "result.json", "--ray", cluster.address)
+        arguments = (
+            *gated_run(GAMES, at_once=AT_ONCE, store=store),
+            "--json",
+            "result.json",
+            "--ray",
+            cluster.address,
+        )
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
         wait_for_workers(run, 2)
         wait_for_waiting_games(own_server(own_folder()), "gated", 3 * AT_ONCE)  # at all three places

@@ -17,8 +17,8 @@ from tests.commands.programs import (
     Program,
     Records,
     Start,
-    command_of,
     follow,
+    gated_run,
     own_folder,
     own_server,
     played,
@@ -35,15 +35,10 @@ from happycity_tournament.arena.locations import call_server
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 
-ROUNDS = 10
-GAMES = 2 * ROUNDS
+GAMES = 20
 SOME_GAMES = 4
 CONCURRENCY = 4
-RUN = (
-    "run", "--rounds", str(ROUNDS), "--seats", "2", "--seed", "11", "--concurrency", str(CONCURRENCY),
-    "--connect-time", "120", "--decision-time", "120", "--grace", "120", "--bots", "random",
-    "--bot", command_of("gated"),
-)  # fmt: skip
+RUN = gated_run(GAMES, at_once=CONCURRENCY)
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from tests.commands.programs import (
     Gate,
     Records,
     Start,
-    command_of,
     follow,
+    gated_run,
     own_folder,
     own_server,
     played,
@@ -102,24 +102,17 @@ def test_results_do_not_depend_on_killed_workers(
     """Each game of a killed worker begins again elsewhere; at the end all is as if nothing had happened."""
     kills, games = 5, 200
 
-    def run_of(url: str) -> tuple[str, ...]:
-        return (
-            "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2",
-            "--rounds", str(games // 2), "--seed", "11", "--concurrency", "3", "--connect-time", "120",
-            "--decision-time", "120", "--grace", "120", "--no-web", "--store", url,
-        )  # fmt: skip
-
     url = new_url()
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        undisturbed = played(*run_of(url))
+        undisturbed = played(*gated_run(games, at_once=3, store=url))
     expected = records(url)
 
     folder, url = tmp_path / "killed", new_url()
     folder.mkdir()
     monkeypatch.chdir(folder)
     with Gate(folder) as gate:
-        arguments = (*run_of(url), "--workers", "1", "--json", "result.json")
+        arguments = (*gated_run(games, at_once=3, store=url), "--workers", "1", "--json", "result.json")
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
         wait_for_line(run, "Ctrl-C stops it")
         for kill in range(1, kills + 1):

@@ -185,7 +185,7 @@ async def test_a_huge_request_is_refused() -> None:
 async def test_idle_connections_of_a_stranger_shut_no_agent_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the token; beyond their number they get 503, and they are closed after a time."""
     monkeypatch.setattr(server_module._Protocol, "connections_per_address", 20)
-    monkeypatch.setattr(http_module, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(http_module, "REQUEST_SECONDS", 3.0)
     address, http = "127.0.0.1:0", HttpSettings(address="127.0.0.1:0", token="secret")
     async with serving_http(settings_at(""), http) as url:
         address = url.removeprefix("http://").removesuffix("/mcp")

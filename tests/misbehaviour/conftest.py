@@ -17,7 +17,7 @@ from happycity.records.record import Json
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 
 # What a test waits for comes soon with these. A good bot must stand them on a busy machine too.
-QUICK = ("--ping-interval", "1", "--stall-time", "1.5", "--message-bytes", "65536")
+QUICK = ("--ping-interval", "1", "--stall-time", "3", "--message-bytes", "65536")
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from happycity.records.replay import deal_of
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 
-SHORT = 1.5
+SHORT = 3.0
 """Seconds for decisions that a bad bot misses; the good ones must keep them on a busy machine too."""
 
 
