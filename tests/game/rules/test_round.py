@@ -191,9 +191,9 @@ def test_art_3_5_an_exhausted_deck_cannot_be_chosen() -> None:
 
 def test_art_3_6_a_building_a_dwelling_or_a_coin() -> None:
     game = position(Phase.BUY, coins=(9,), centre="museum spa bank")
-    assert (
-        options(game)
-        == "coin, build bank, build museum, build spa, dwell house, dwell apartment_building, dwell luxury_residence"
+    assert options(game) == (
+        "coin, build bank, build museum, "
+        "build spa, dwell house, dwell apartment_building, dwell luxury_residence"
     )
     play(game, "build museum")
     assert game.seat == 1

@@ -50,11 +50,7 @@ def test_art_6_golden_gate() -> None:
         ("yybgo yb*bp", 1, 2),
         ("yybgo yo*bp", 1, 1),
         ("yybgo yo*yp", 0, 0),
-    ]:
-        assert added_by("golden_gate", layout) == (inhabitants, hearts)
-
-    # Nothing is to the right of a row's last card.
-    for layout, inhabitants, hearts in [
+        # Nothing is to the right of a row's last card.
         # position 4: left (3) and below (9); not position 5, which begins the second row
         ("yybo* oggpb", 0, 0),
         ("yybo* bggpo", 1, 1),
@@ -62,11 +58,7 @@ def test_art_6_golden_gate() -> None:
         # position 9: left (8) and above (4)
         ("yybog yppg*", 1, 1),
         ("yybog ypgp*", 0, 0),
-    ]:
-        assert added_by("golden_gate", layout) == (inhabitants, hearts)
-
-    # Nothing is to the left of a row's first card; the market above it has a colour.
-    for layout, inhabitants, hearts in [
+        # Nothing is to the left of a row's first card; the market above it has a colour.
         # position 5: right (6) and above (0, the market); not position 4, which ends the first row
         ("yybbo *oggp", 0, 0),
         ("oybby *oggp", 1, 1),
@@ -90,11 +82,11 @@ def test_art_6_great_wall() -> None:
         ("yyb*gog", 1),
         ("ybgppo* bb", 3),
         ("ybgppo* bg", 1),
+        # After position 4 comes position 5.
+        ("yyb*g gooop", 3),
+        ("yybg* ooyyp", 3),
+        ("yyb*g ogggp", 1),
     ]:
-        assert added_by("great_wall", layout) == (0, hearts)
-
-    # After position 4 comes position 5.
-    for layout, hearts in [("yyb*g gooop", 3), ("yybg* ooyyp", 3), ("yyb*g ogggp", 1)]:
         assert added_by("great_wall", layout) == (0, hearts)
     # Last or next to last in the city there are no two cards to share a colour: 1 heart.
     for layout in ["yybg*", "yybgg*", "yybg*g", "yybgo ggpp*", "yybgo ggp*p"]:

@@ -201,9 +201,9 @@ def test_art_6_undersea_tunnel() -> None:
 
     # As long as the Tunnel waits, any card can be bought without coins.
     game = buying("undersea_tunnel", coins=(0, 0))
-    assert (
-        options(game)
-        == "coin, build bank, build museum, build stadium, dwell house, dwell apartment_building, dwell luxury_residence"
+    assert options(game) == (
+        "coin, build bank, build museum, "
+        "build stadium, dwell house, dwell apartment_building, dwell luxury_residence"
     )
 
     # The free card may be a dwelling.
