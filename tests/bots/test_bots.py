@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from google.protobuf.json_format import ParseDict
 from tests.bots.matches import choose, mean_place_difference, play, seat_bot
 
 from happycity import CARDS_BY_ID, Config, Game, Mode, Move, Phase, Scoring
@@ -18,6 +21,7 @@ TABLES = [
     for players in (2, 3, 4, 5)
     for scoring in Scoring
 ]
+GREEDY = Path(__file__).parents[2] / "clients/conformance/greedy.jsonl"
 SLOW_BOTS = ("rollout", "search", "champion")
 START_VIEW = Game.deal(Config(players=2), seed=1).view()
 
@@ -42,10 +46,6 @@ def at_table(*, phase: Phase, moves: Sequence[str], city: Sequence[str], coins: 
     )
     legal = [Move.parse(move) for move in moves]
     return Decision(pb.Decision(view=view_message(view), moves=map(move_message, legal)))
-
-
-def greedy_choice(decision: Decision) -> str:
-    return str(choose(seat_bot(GreedyBot, Game.deal(Config(players=2), seed=1), 0), decision))
 
 
 @pytest.mark.parametrize(
@@ -106,48 +106,15 @@ def test_random_asks_for_nothing_but_the_moves() -> None:
     assert {"_view", "_events"}.isdisjoint(vars(decision))
 
 
-def test_greedy_discards_nothing_and_draws_what_it_can_pay() -> None:
-    # The discard step is always answered with keep.
-    decision = at_table(phase=Phase.DISCARD, moves=["keep", "discard museum"], city=[], coins=0)
-    assert greedy_choice(decision) == "keep"
-    # A deck is in reach when its cheapest card is.
-    for coins, draw in [(3, "draw 1"), (4, "draw 2"), (6, "draw 3")]:
-        decision = at_table(phase=Phase.DRAW, moves=["draw 1", "draw 2", "draw 3"], city=[], coins=coins)
-        assert greedy_choice(decision) == draw
-    # Without the coins for any deck that is left, the first move is taken.
-    decision = at_table(phase=Phase.DRAW, moves=["draw 2", "draw 3"], city=[], coins=1)
-    assert greedy_choice(decision) == "draw 2"
+def test_greedy_answers_the_decisions_that_all_sdks_are_tested_with() -> None:
+    for number, line in enumerate(GREEDY.read_text("utf-8").splitlines(), start=1):
+        kept = json.loads(line)
+        decision = Decision(ParseDict(kept["decision"], pb.Decision()))
+        bot = seat_bot(GreedyBot, Game.deal(decision.view.config, seed=1), decision.seat)
+        assert decision.moves.index(choose(bot, decision)) == kept["move"], f"line {number}"
 
 
-def test_what_greedy_and_planner_buy() -> None:
-    # With few cards in the city one income weighs more than two hearts.
-    moves = ["coin", "build hardware_store", "build museum"]
-    assert greedy_choice(at_table(phase=Phase.BUY, moves=moves, city=[], coins=4)) == "build hardware_store"
-
-    # With five cards in the city, hearts that multiply inhabitants beat income.
-    decision = at_table(
-        phase=Phase.BUY,
-        moves=["coin", "build hardware_store", "build museum"],
-        city=["house", "bank", "igloo", "library"],
-        coins=4,
-    )
-    assert greedy_choice(decision) == "build museum"
-
-    # Late in the game, a card that costs points is not bought.
-    decision = at_table(
-        phase=Phase.BUY,
-        moves=["coin", "build factory"],
-        city=["house", "bank", "igloo", "library"],
-        coins=1,
-    )
-    assert greedy_choice(decision) == "coin"
-
-    # Of two cards with the same score, the one listed first is bought.
-    decision = at_table(
-        phase=Phase.BUY, moves=["coin", "build library", "build town_square"], city=[], coins=2
-    )
-    assert greedy_choice(decision) == "build library"
-
+def test_planner_does_not_give_away_the_game_on_its_last_purchase() -> None:
     # With one free position left, the planner buys what makes the most points, not income.
     decision = at_table(
         phase=Phase.BUY,

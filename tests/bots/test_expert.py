@@ -10,7 +10,7 @@ from happycity import CARDS_BY_ID, DWELLINGS, Config, Game, Mode, Move, Phase
 from happycity.rules.cards import BUILDINGS
 from happycity.rules.cities import Cities
 from happycity.rules.effects import EFFECTS
-from happycity_bots import BOTS, GreedyBot, PlannerBot
+from happycity_bots import BOTS, PlannerBot
 from happycity_bots.quick import fast_builders, play_out, quick_move
 from happycity_bots.special_values import Remaining, additions, value_if_taken
 from happycity_bots.usual_cards import USUAL_CARDS
@@ -65,42 +65,6 @@ def test_every_phase_is_answered_with_a_legal_move(name: str, players: int) -> N
     cities = ["library igloo house sphinx", "igloo treehouse joke_shop", *[""] * (players - 2)]
     sphinx = copying(*cities)
     assert choice(BOTS[name], sphinx) in options(sphinx)
-
-
-def test_what_greedy_drafts() -> None:
-    # All four specials of the first row ask for green; three of the second ask for purple.
-    assert choice(GreedyBot, drafting("castle train_station hot_dog_stand joke_shop")) == "market green"
-    assert choice(GreedyBot, drafting("pyramid castle easter_island tower_of_pisa")) == "market purple"
-    # Blue, green and purple are asked for by two specials each, so the first of them in the moves it is.
-    assert choice(GreedyBot, drafting("pyramid castle joke_shop airport")) == "market blue"
-
-
-def test_which_special_greedy_takes_or_copies() -> None:
-    # What an effect does is not looked at: a special that asks for more is supposed to be worth more.
-    game = expert(Phase.SPECIAL, cities=["igloo house library"], specials="joke_shop harbour sphinx")
-    assert options(game) == "decline, take joke_shop, take harbour, take sphinx"
-    assert choice(GreedyBot, game) == "take sphinx"
-    # Both ask for two cards.
-    game = expert(Phase.SPECIAL, cities=["igloo house library"], specials="joke_shop harbour")
-    assert choice(GreedyBot, game) == "take joke_shop"
-
-    # Late, points count a hundredfold: two printed hearts beat four cards asked for.
-    game = expert(
-        Phase.SPECIAL,
-        cities=["igloo house library grocery factory ski_resort"],
-        specials="taj_mahal race_circuit",
-    )
-    assert choice(GreedyBot, game) == "take race_circuit"
-
-    # Four printed hearts are better than none; the box is not drawn from.
-    game = copying(
-        "library igloo house sphinx", "igloo treehouse joke_shop", "library school museum statue_of_liberty"
-    )
-    assert choice(GreedyBot, game) == "copy 2"
-
-    # Two specials that ask for as much and print as much: the lower seat's.
-    game = copying("library igloo house sphinx", "library factory pyramid", "igloo treehouse joke_shop")
-    assert choice(GreedyBot, game) == "copy 1"
 
 
 def test_what_the_planner_drafts() -> None:

@@ -140,6 +140,7 @@ async def test_an_agent_that_leaves_is_gone(address: str) -> None:
 async def test_agents_are_bounded(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name plays once, and there is room for so many."""
     async with playing(address) as ann:
+        assert "you have not joined; call join first" in await Player(ann.client, "").refusal("lobby")
         assert "ann plays here already" in await ann.refusal("join", name="ann")
         monkeypatch.setattr(agents_module, "MAX_AGENTS", 1)
         assert "1 agents play here already" in await ann.refusal("join", name="ben")
