@@ -37,34 +37,10 @@ def copying(*cities: str) -> Game:
     return game
 
 
-@pytest.mark.parametrize(
-    ("name", "players"),
-    [
-        pytest.param(
-            name,
-            players,
-            marks=[pytest.mark.thorough] if name in ("search", "champion") and players > 2 else [],
-        )
-        for name in BOTS
-        for players in (2, 3, 4, 5)
-    ],
-)
-def test_every_phase_is_answered_with_a_legal_move(name: str, players: int) -> None:
-    seen: set[Phase] = set()
-    for seed in range(40):
-        game = Game.deal(Config(players=players, mode=Mode.EXPERT), seed=seed)
-        seated = [seat_bot(BOTS[name], game, seat) for seat in range(players)]
-        while game.outcome is None and game.round <= 6:
-            seen.add(game.phase)
-            move = choose(seated[game.seat], Decision.of(game))
-            assert move in game.legal_moves
-            game.apply(move)
-        if len(seen) == 5:
-            break
-    assert seen == {Phase.MARKET, Phase.DISCARD, Phase.DRAW, Phase.BUY, Phase.SPECIAL}
-    cities = ["library igloo house sphinx", "igloo treehouse joke_shop", *[""] * (players - 2)]
-    sphinx = copying(*cities)
-    assert choice(BOTS[name], sphinx) in options(sphinx)
+def test_every_bot_has_an_answer_to_the_sphinx() -> None:
+    game = copying("library igloo house sphinx", "igloo treehouse joke_shop")
+    for bot in BOTS.values():
+        assert choice(bot, game) in options(game)
 
 
 def test_what_the_planner_drafts() -> None:
@@ -206,14 +182,6 @@ def test_what_the_sphinx_copies() -> None:
         "library school museum bank statue_of_liberty",
     )
     assert str(quick_move(game, (False,) * 3)) == "copy 2"
-
-
-def test_a_playout_runs_from_the_draft_to_the_end() -> None:
-    """Every phase is played out, and the success is between a loss and a win without end."""
-    for players in [2, 3, 4, 5]:
-        for seed in range(10):
-            game = Game.deal(Config(players=players, mode=Mode.EXPERT), seed=seed)
-            assert -1 < play_out(game, game.neutral_move, (False,) * players) < 1
 
 
 def test_a_rival_whose_card_was_replaced_still_builds_fast() -> None:

@@ -15,7 +15,6 @@ from happycity_bots.quick import quick_move
 
 
 def chosen(game: Game) -> str:
-    """Return what the quick policy plays."""
     return str(quick_move(game))
 
 
@@ -102,7 +101,6 @@ def test_what_quick_plays() -> None:
 
 
 def test_quick_is_better_than_random() -> None:
-    """The rule of thumb wins most games."""
     rng = random.Random(2)
     wins = 0
     for number in range(40):

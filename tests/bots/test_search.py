@@ -146,7 +146,6 @@ def test_a_budget_reaches_the_bot(name: str) -> None:
 
 
 def test_the_weights_come_with_the_package() -> None:
-    """They are small, and make a network."""
     weights = files("happycity_bots") / WEIGHTS
     assert 0 < len(weights.read_bytes()) < 2_000_000
     game = Game.deal(Config(players=3), seed=1)

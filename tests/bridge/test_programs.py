@@ -252,7 +252,6 @@ async def test_a_program_that_is_not_there_costs_the_game(open_pool: Open) -> No
 async def test_a_program_gets_no_secret(
     variable: str, open_pool: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It speaks to the bridge alone."""
     monkeypatch.setenv(variable, "hc_secret")
     with pytest.raises(AnswerError, match="'there is none'"):
         await play(join(open_pool("variable", variable)))

@@ -144,7 +144,6 @@ def test_a_failure_tells_what_to_do(found: dict[str, list[Finding]]) -> None:
 
 @pytest.mark.thorough
 async def test_a_bot_that_stays_when_its_place_is_taken_passes() -> None:
-    """It needn't end."""
     findings = await checked("staying")
     bad = {finding.step.name for finding in findings if finding.status is not Status.OK}
     assert bad == {OF_ALL}
@@ -152,7 +151,6 @@ async def test_a_bot_that_stays_when_its_place_is_taken_passes() -> None:
 
 @pytest.mark.thorough
 async def test_each_step_of_sdks_fails_for_another_bot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None passes by itself."""
     monkeypatch.setattr("happycity_check.trial_bot.START_SECONDS", 3.0)
     steps = [replace(step, needs=()) for step in STEPS if step.sdk]
     findings, _ = await check(Options(command=f"{sys.executable} {BOT} none", timeout=2.0, sdk=True), steps)

@@ -30,7 +30,6 @@ def test_the_first_bot_plays_as_in_python(first: str, in_python: Reference, tmp_
 
 @pytest.mark.thorough
 def test_the_first_bot_of_the_bridge_plays_as_in_python(in_python: Reference, tmp_path: Path) -> None:
-    """So is what it shows in bash."""
     if shutil.which("jq") is None:
         pytest.skip("there is no jq")
     bash = ["bash", str(CLIENTS / "examples" / "bash" / "first.sh")]

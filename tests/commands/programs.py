@@ -39,8 +39,6 @@ ALL_GAMES = 10_000
 
 @dataclass(frozen=True)
 class Done:
-    """A command that has ended."""
-
     status: int
     output: str
     errors: str
@@ -116,7 +114,6 @@ class Gate:
         os.close(self._pipe)
 
     def let_through(self, games: int) -> None:
-        """Let this number of further games begin."""
         os.write(self._pipe, b"." * games)
 
     def close(self) -> None:

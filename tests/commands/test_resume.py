@@ -43,8 +43,6 @@ RUN = gated_run(GAMES, at_once=CONCURRENCY)
 
 @dataclass(frozen=True)
 class End:
-    """What is left of a tournament."""
-
     records: Records
     standings: list[Json]
     final: Json
@@ -59,7 +57,6 @@ def end_of(url: str) -> End:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
-    """Play the tournament in one go."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with Gate(folder) as gate, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -147,7 +144,6 @@ def add_to_store(config: TournamentConfig, state: TournamentState) -> None:
 
 
 def test_a_tournament_is_resumed_on_a_server(tmp_path: Path) -> None:
-    """Its bots connect by themselves."""
     add_to_store(CONFIG, TournamentState.STOPPED)
     with arena(tmp_path, {"random": "random", "random2": "random"}) as opened:
         result = played("resume", "1", "--server", opened.address)

@@ -66,7 +66,6 @@ def config(chosen: Format) -> TournamentConfig:
 
 
 def games_by_pair(url: str) -> Counter[frozenset[str]]:
-    """Return how often each pair has played."""
     with Store.existing(url) as store:
         return Counter(frozenset(game.bots) for game in store.results(1))
 
@@ -226,18 +225,6 @@ def test_bots_join_and_leave_a_stopped_run() -> None:
     assert games_by_pair(own_store(run.folder)) == pairs
     assert Run.load(run.folder).lineup.names == names
     assert "random2" not in (run.folder / "bots.log").read_text()
-
-
-@pytest.mark.thorough
-def test_add_says_that_no_node_of_a_cluster_starts_its_bots(start: Start) -> None:
-    run = stopped_run(Path("runs/mine"), ENDLESS)
-    replace(run, venue=OwnServer(store=own_store(run.folder), ray="auto")).save()
-    serve(start, url=own_store(run.folder))
-    call_server(ARENA, lambda connection: connection.resume(1))
-    with RemoteServer(address=ARENA.address).announced(run.folder):
-        add = start("happycity_tournament", "add", *LATE, stderr=subprocess.PIPE)
-        wait_for_line(add, "games with late are played at the run's own server alone; ")
-        wait_for_line(add, "Ctrl-C ends late")
 
 
 @pytest.mark.thorough

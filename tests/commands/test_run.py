@@ -152,7 +152,6 @@ def test_a_run_may_begin_incomplete() -> None:
 
 @pytest.mark.thorough
 def test_a_run_without_standard_streams(start: Start) -> None:
-    """It plays all the same."""
     shell = 'exec "$@" <&- >&- 2>&-'
     run = start(
         "happycity_tournament", "run", "--rounds", "1", "--seats", "2", "--bots", "random,greedy",
@@ -167,7 +166,6 @@ NAMES = {"ann": "random", "bob": "random", "cem": "random", "dee": "greedy"}
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    """Yield a server with four bots."""
     with arena(tmp_path_factory.mktemp("arena"), NAMES) as running:
         yield running
 

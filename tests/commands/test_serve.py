@@ -132,7 +132,6 @@ def test_settings_are_checked_and_printed(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_command_that_can_not_do_its_work_says_so_in_one_line() -> None:
-    """The line says what is wrong; the status is 2, and nothing is left behind."""
     for arguments, error in [
         (("serve", "--listen", "0.0.0.0:0"), "listen: 0.0.0.0:0 can be reached from other machines"),
         (("serve", "--tls-cert", "no.pem", "--tls-key", "no.pem"), "no.pem can't be read: No such file"),

@@ -42,8 +42,6 @@ def match_ids(url: str) -> Mapping[Position | None, int]:
 
 @dataclass(frozen=True)
 class End:
-    """What is left of a tournament."""
-
     records: Records
     match_ids: Mapping[Position | None, int]
     standings: list[Json]

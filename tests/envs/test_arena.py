@@ -138,7 +138,6 @@ def test_a_policy_of_openspiel_plays_a_tournament() -> None:
     ],
 )
 def test_a_bot_that_does_not_exist_is_refused(bot: str, problem: str) -> None:
-    """One line and status 2."""
     assert happycity("openspiel-bot", bot).error == problem
 
 

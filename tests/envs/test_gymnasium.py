@@ -99,7 +99,6 @@ def test_illegal_actions() -> None:
 
 
 def test_impossible_options_are_refused() -> None:
-    """One line says which, and what it could be."""
     cases: list[tuple[dict[str, Any], str]] = [
         ({"opponents": ()}, "opponents: 0 is not between 1 and 4"),
         ({"opponents": ("greddy",)}, "'greddy' is not a reference bot; did you mean greedy?"),

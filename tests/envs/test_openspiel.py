@@ -204,7 +204,6 @@ def test_tensors_are_those_of_the_arena() -> None:
 
 
 def test_impossible_parameters_are_refused() -> None:
-    """One line says which, and what it could be."""
     with pytest.raises(ConfigError, match=r"mode: there is no 'expart'; did you mean expert\?"):
         pyspiel.load_game(f"{NAME}(mode=expart)")
 

@@ -95,7 +95,6 @@ def test_the_environment_is_registered() -> None:
 
 
 def test_impossible_options_are_refused() -> None:
-    """One line says which, and what it could be."""
     cases: list[tuple[dict[str, Any], str]] = [
         ({"mode": "expart"}, "mode: there is no 'expart'; did you mean expert?"),
         ({"scoring": "sums"}, "scoring: there is no 'sums'; did you mean sum?"),

@@ -47,7 +47,6 @@ def simulations(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
 
 @pytest.fixture
 def record(simulations: dict[int, Path]) -> Json:
-    """Return one traced record of two players."""
     with simulations[2].open(encoding="utf-8") as file:
         return dict(json.loads(file.readline()))
 

@@ -13,7 +13,6 @@ KEY = "sk-secret-of-the-test"
 
 
 def completion(content: str | None, **message: object) -> bytes:
-    """Return a response that holds an answer."""
     message = {"role": "assistant", "content": content, **message}
     choice = {"index": 0, "finish_reason": "stop", "message": message}
     usage = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}

@@ -137,7 +137,6 @@ def test_a_dry_run_prints_what_a_model_would_read() -> None:
     ids=["no model", "url", "fallback", "address", "no templates"],
 )
 def test_bad_input_costs_one_line(arguments: tuple[str, ...], problem: str, tmp_path: Path) -> None:
-    """The line says what is wrong, and the exit status is 2."""
     done = run("llm", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert problem in done.stderr

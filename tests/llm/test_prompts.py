@@ -45,7 +45,6 @@ def test_a_blind_model_is_shown_no_legal_move() -> None:
 
 
 def test_the_rules_are_those_of_the_table() -> None:
-    """Numbers come from the rules themselves."""
     for config, said in [
         (Config(players=5), "inhabitants times its hearts"),
         (Config(players=2, scoring=Scoring.SUM), "inhabitants plus its hearts"),

@@ -20,7 +20,6 @@ from happycity_mcp.server import mcp_server
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return what a model reads."""
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
@@ -28,8 +27,6 @@ def text_of(result: CallToolResult) -> str:
 
 @dataclass
 class Player:
-    """A client that has joined."""
-
     client: Client
     name: str
     key: str = ""
@@ -82,7 +79,6 @@ def stdio(address: str) -> Client:
 
 
 def agents_of(address: str, *, is_shared: bool = True, clock: Callable[[], float] | None = None) -> Agents:
-    """Return agents that play on a server."""
     clock = clock or asyncio.get_running_loop().time
     return Agents(settings_at(address), clock, is_shared=is_shared)
 

@@ -91,7 +91,6 @@ async def test_an_illegal_move_is_refused_with_the_legal_ones(address: str) -> N
 
 
 async def test_a_wait_without_news_ends_in_time(address: str) -> None:
-    """The agent reads what to do next."""
     async with playing(address) as ann:
         waited = await ann.call("wait_for_turn", timeout=0)
         assert (waited["state"], waited["match"]) == ("waiting", None)

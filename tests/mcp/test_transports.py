@@ -174,7 +174,6 @@ async def test_only_those_who_may_are_served(headers: dict[str, str], token: str
 
 
 async def test_a_huge_request_is_refused() -> None:
-    """Nobody can fill the memory."""
     async with (
         serving_http(settings_at(""), HttpSettings(address="127.0.0.1:0")) as url,
         httpx.AsyncClient(timeout=60) as client,

@@ -56,8 +56,6 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Arena:
-    """A running server, and ways to it."""
-
     server: ServerProcess
     folder: Path
     """Where its log is."""

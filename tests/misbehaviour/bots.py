@@ -49,7 +49,6 @@ async def slow(bot: RemoteProgram) -> None:
 
 
 async def illegal(bot: RemoteProgram) -> None:
-    """Choose moves that a decision doesn't have."""
     async for batch in batches(bot):
         for count, decision in enumerate(batch.decisions):
             await bot.answer(decision, (len(decision.moves), 2**32 - 1)[count % 2])

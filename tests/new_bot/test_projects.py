@@ -105,7 +105,6 @@ def test_names_of_packages_suit_all_languages(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_bad_input_is_refused(tmp_path: Path) -> None:
-    """Nothing is overwritten."""
     (tmp_path / "file").write_text("")
     for folder in (tmp_path, tmp_path / "file"):
         with pytest.raises(ConfigError, match="exists and is not an empty folder"):

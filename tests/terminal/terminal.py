@@ -60,7 +60,6 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def resize(self, *, columns: int, rows: int) -> None:
-        """Change the size of the terminal."""
         self.screen.resize(rows, columns)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 

@@ -30,16 +30,12 @@ MINE = f"{sys.executable} {BOT}"
 
 
 class FirstMove(Bot):
-    """Plays as the program does."""
-
     def choose(self, decision: Decision) -> Any:
         return decision.moves[0]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A command that has ended."""
-
     status: int
     output: str
     errors: str
@@ -177,7 +173,6 @@ def test_a_crash_is_shown_with_its_reason(ask: Any) -> None:
 
 
 def test_a_program_that_ends_is_shown_with_its_status(ask: Any) -> None:
-    """It answers no more."""
     asked = ask(1, "--all", FAULT="exit")
     assert (asked.status, asked.marks) == (1, "=!")
     assert "its program ended with status 3" in asked.output

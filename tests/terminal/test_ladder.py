@@ -41,7 +41,6 @@ def _wide_tables(_own_folder: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ladder(server: LadderServer, *arguments: object) -> Done:
-    """Run a command of the ladder."""
     return happycity("ladder", *arguments, "--server", server.arena.address)
 
 
@@ -53,7 +52,6 @@ def lines_of(server: LadderServer, *arguments: object) -> list[str]:
 
 
 def json_of(server: LadderServer, *arguments: object) -> Any:
-    """Return the JSON that a command prints."""
     done = ladder(server, *arguments, "--json")
     assert (done.status, done.errors) == (0, "")
     return json.loads(done.output)
@@ -172,7 +170,6 @@ def test_server_may_be_that_of_the_environment(server: LadderServer, monkeypatch
 
 
 def test_mistakes_cost_one_line(server: LadderServer) -> None:
-    """The line says what is wrong; the status is 2."""
     for arguments, error in [
         (("show", "--board", "5-expert"), "board: there is no '5-expert' in this ladder; there are: "),
         (("show", "--season", "99"), "season: '99' is not in this ladder"),
@@ -195,7 +192,6 @@ def test_mistakes_cost_one_line(server: LadderServer) -> None:
 
 
 def test_init_writes_the_example_once() -> None:
-    """The file isn't overwritten."""
     done = happycity("ladder", "init", "my.toml")
     assert done.output.startswith("wrote my.toml; keep the ladder with: happycity serve --ladder my.toml ")
     assert Path("my.toml").read_text().startswith("# A ladder, for: happycity serve --ladder FILE")

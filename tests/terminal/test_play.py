@@ -135,8 +135,6 @@ def test_moves_are_named_by_number_notation_or_words() -> None:
 
 
 class Lines:
-    """A keyboard whose lines are prepared."""
-
     def __init__(self, *lines: str) -> None:
         self.lines = [*lines]
 

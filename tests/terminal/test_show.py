@@ -35,7 +35,6 @@ def stored_record(store: Path, match_id: int) -> str:
 
 
 def shown(*arguments: object) -> str:
-    """Return what the command prints."""
     done = happycity("show", *arguments)
     assert (done.status, done.errors) == (0, "")
     return done.output
@@ -84,7 +83,6 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path) -> None:
 )
 @pytest.mark.usefixtures("run_folder")
 def test_what_cannot_be_shown_is_named_in_one_line(arguments: tuple[str, ...], problem: str) -> None:
-    """The line says what is wrong and what helps."""
     assert problem in happycity("show", *arguments).error
 
 
@@ -203,7 +201,6 @@ def start_patient_game(server: Arena) -> int:
 
 
 async def open_gate() -> None:
-    """Let the patient bot go on."""
     Patient.gate.set()
 
 

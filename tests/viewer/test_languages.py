@@ -128,7 +128,6 @@ class _Texts(HTMLParser):
         self._quiet = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the texts of attributes."""
         self._quiet += tag in ("code", "script", "style")
         self.found += [
             value or "" for name, value in attrs if name in ("alt", "aria-label", "placeholder", "title")
@@ -139,7 +138,6 @@ class _Texts(HTMLParser):
         self._quiet -= tag in ("code", "script", "style")
 
     def handle_data(self, data: str) -> None:
-        """Note a text."""
         if not self._quiet:
             self.found.append(data)
 

@@ -30,8 +30,6 @@ expect.set_options(timeout=60_000)  # milliseconds, for a busy machine; 5 s are 
 
 @dataclass(frozen=True)
 class Site:
-    """A server with pages."""
-
     url: str
     address: str
     channel: grpc.aio.Channel

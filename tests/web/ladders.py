@@ -34,19 +34,15 @@ boards = [{ players = 2, weight = 4 }, { players = 3, mode = "expert" }]
 
 @dataclass(frozen=True)
 class LadderSite:
-    """A server with pages and a ladder."""
-
     url: str
     address: str
     tokens: dict[str, str]
     """Of the organiser olga, the observer ivan, and the bots anna and bob, by their names."""
 
     def client(self, who: str) -> httpx.AsyncClient:
-        """Return what asks for pages as somebody."""
         return httpx.AsyncClient(timeout=60, base_url=self.url, headers=self.headers(who))
 
     def headers(self, who: str) -> dict[str, str]:
-        """Return the headers that show somebody's token."""
         return {"authorization": f"Bearer {self.tokens[who]}"}
 
     async def until(self, path: str, condition: Callable[[Any], object]) -> Any:

@@ -31,8 +31,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 @dataclass(frozen=True)
 class Guarded:
-    """A server with tokens."""
-
     url: str
     tokens: Path
     observer: str

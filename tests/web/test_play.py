@@ -45,7 +45,6 @@ async def context(browser: Browser, arena: str) -> AsyncIterator[BrowserContext]
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def guest(browser: Browser, arena: str) -> AsyncIterator[Page]:
-    """Yield a tab of somebody else's browser."""
     async with await browser.new_context(base_url=arena) as fresh:
         yield await fresh.new_page()
 

@@ -46,7 +46,6 @@ class RawBot(Session):  # type: ignore[misc]  # it is shown without types
         program.choose = self.choose
 
     def hello(self) -> Any:
-        """Add the number, and set no limit."""
         request = super().hello()
         request.hello.software = f"raw bot {os.getpid()}"
         request.hello.ClearField("max_games")
@@ -93,7 +92,6 @@ class Hello(RawBot):  # says more than hello
 
 class Name(RawBot):  # goes by a name of its own where it is given one
     def hello(self) -> Any:
-        """Ignore HAPPYCITY_NAME."""
         request = super().hello()
         if request.hello.HasField("name"):
             request.hello.name = "bond"
@@ -115,20 +113,17 @@ class TokenAlone(RawBot):  # has a name of its own where it is given none
 
 class FirstDecision(RawBot):  # counts moves from 1
     def choose(self, decision: pb.Decision) -> int:
-        """Choose one beyond the last."""
         return len(decision.moves)
 
 
 class WholeGame(RawBot):  # gives up in the middle of a game
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Answer at the beginning only."""
         drop(batch, [one for one in batch.decisions if one.decision_id >= 60])
         return super().reply(batch)
 
 
 class ManyGames(RawBot):  # overlooks games of a large batch
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Answer eight at most."""
         del batch.decisions[8:]
         return super().reply(batch)
 
@@ -194,7 +189,6 @@ class RepeatedMessages(RawBot):  # chooses again when it is asked again on the s
 
 class Notices(RawBot):  # takes a notice for an error
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Fail at a strike."""
         for notice in batch.notices:
             if notice.kind == pb.NOTICE_KIND_TIMEOUT:
                 raise RuntimeError(notice.text)
@@ -203,7 +197,6 @@ class Notices(RawBot):  # takes a notice for an error
 
 class UnknownFields(RawBot):  # is strict about fields
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Refuse what isn't known."""
         if len(UnknownFieldSet(batch)):
             raise ValueError("unknown field")
         return super().reply(batch)
@@ -211,7 +204,6 @@ class UnknownFields(RawBot):  # is strict about fields
 
 class UnknownValues(RawBot):  # is strict about enums
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Look up each kind's name, which fails."""
         for notice in batch.notices:
             sys.stderr.write(f"{pb.NoticeKind.Name(notice.kind)}\n")
         return super().reply(batch)
@@ -227,7 +219,6 @@ class GameOver(RawBot):  # says its last answer again when a game is over
 
 class Voided(RawBot):  # takes for granted that each game has a result
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Read the first place."""
         for over in batch.games_over:
             sys.stderr.write(f"place {over.result.seats[0].place}\n")
         return super().reply(batch)
@@ -235,7 +226,6 @@ class Voided(RawBot):  # takes for granted that each game has a result
 
 class Ping(RawBot):  # overlooks pings that come with decisions
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Play or answer pings, never both."""
         if batch.decisions:
             batch.ClearField("ping")
         return super().reply(batch)
@@ -269,7 +259,6 @@ class ResumedSeats(RawBot):  # resumes one game for each match
         self.resumed: set[int] = set()
 
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Forget all seats but the first."""
         if batch.HasField("welcome"):
             self.resumed = {*batch.welcome.match_ids}
         drop(batch, [one for one in batch.decisions if one.view.seat and one.match_id in self.resumed])
@@ -278,12 +267,10 @@ class ResumedSeats(RawBot):  # resumes one game for each match
 
 class ResentDecision(RawBot):  # chooses again after each lost connection
     def play(self) -> Any:
-        """Remember nothing from the last stream."""
         self.answers.clear()
         return super().play()
 
     def choose(self, decision: pb.Decision) -> int:
-        """Choose another move each time."""
         return (super().choose(decision) + self.streams) % len(decision.moves)
 
 

@@ -5,8 +5,6 @@ from happycity_client import Bot, Decision, run
 
 
 class FirstMove(Bot):
-    """Plays the first legal move."""
-
     def choose(self, decision: Decision) -> Move:
         return decision.moves[0]
 

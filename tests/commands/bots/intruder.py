@@ -61,8 +61,6 @@ def reason(call: Callable[[], object]) -> str:
 
 
 class Intruder(Bot):
-    """Plays the first legal move."""
-
     def choose(self, decision: Decision) -> Move:
         if not OUTCOMES.exists():
             tokens = {"own token": os.environ["HAPPYCITY_TOKEN"], "no token": ""}

@@ -50,7 +50,6 @@ class Ledger:
         assert view.discards == tuple(map(len, self.discards))
 
     def buildings(self) -> Counter[Card]:
-        """Count every building, wherever it is."""
         places = [self.centre, *self.decks, *self.discards, *self.cities]
         return Counter(card for place in places for card in place if card.deck)
 

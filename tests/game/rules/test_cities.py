@@ -75,7 +75,6 @@ def test_supposed_cards() -> None:
 
 
 def test_eligible_are_specials_whose_whole_condition_is_met() -> None:
-    """Each colour counts by itself (article 3.10)."""
     game = expert(Phase.BUY, cities=("house igloo", "treehouse factory"), markets=("blue",), centre=CENTRE)
     specials = cards("joke_shop castle harbour")  # 2 green; green and purple; yellow and green
     assert game.cities.eligible(0, specials) == [card("joke_shop")]

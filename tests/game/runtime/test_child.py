@@ -61,8 +61,6 @@ def close(child: Child) -> None:
 
 
 class Watched:
-    """A process that isn't this one's child."""
-
     def __init__(self, pid: int) -> None:
         self._handle = os.pidfd_open(pid)
         self._poll = select.poll()
@@ -167,7 +165,6 @@ async def test_a_grandchild_has_the_grace_time_too() -> None:
 
 
 async def test_a_program_that_can_not_be_started() -> None:
-    """One line says which and why."""
     for command, folder, message in [
         (["/no/such/bot"], None, "'/no/such/bot' can't be started: No such file or directory"),
         (["/etc/passwd"], None, "'/etc/passwd' can't be started: Permission denied"),
@@ -229,7 +226,6 @@ def test_a_childs_environment_has_no_secrets_of_this_process(monkeypatch: pytest
 
 
 def test_keys_of_language_models_are_for_the_bot_that_asks_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other programs don't get them."""
     for command, gets_keys in [
         ("happycity llm --model m", True),
         ("/opt/bin/happycity llm", True),

@@ -85,8 +85,6 @@ DEADLINE = 60.0
 
 
 def test_a_program_runs_on_uvloop_where_that_is_installed() -> None:
-    """The result is that of the coroutine."""
-
     async def main() -> type[asyncio.AbstractEventLoop]:
         return type(asyncio.get_running_loop())
 
@@ -94,7 +92,6 @@ def test_a_program_runs_on_uvloop_where_that_is_installed() -> None:
 
 
 def test_a_program_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bare SDK has asyncio's own loop."""
     monkeypatch.setitem(sys.modules, "uvloop", None)
 
     async def main() -> bool:

@@ -117,7 +117,6 @@ def test_file_is_read_again_when_it_changed(path: Path) -> None:
 
 
 def test_missing_file_holds_no_tokens(path: Path) -> None:
-    """Removing the file revokes everything."""
     clear, _ = create_token(path, Role.BOT, "alice")
     file = TokenFile(path)
     path.unlink()

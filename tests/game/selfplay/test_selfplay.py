@@ -59,7 +59,6 @@ def test_deals_follow_from_the_seed() -> None:
 
 
 def test_an_illegal_action_is_refused() -> None:
-    """The error says which moves are legal."""
     play = SelfPlay(Config(), games=4)
     actions = random_actions(play.arrays.masks, np.random.default_rng(1))
     actions[2] = 0
@@ -68,7 +67,6 @@ def test_an_illegal_action_is_refused() -> None:
 
 
 def test_impossible_options_are_refused() -> None:
-    """One line says which, and what is possible."""
     with pytest.raises(ConfigError, match="games: 0"):
         SelfPlay(Config(), games=0)
     play = SelfPlay(Config(), games=2)
@@ -95,7 +93,6 @@ def test_a_reward_by_rank_shares_places() -> None:
 
 
 def test_a_reward_by_points_is_the_points() -> None:
-    """A hundredth of them."""
     play = SelfPlay(Config(players=2, scoring=Scoring.SUM), games=1, reward=Reward.POINTS)
     rng = np.random.default_rng(1)
     game = play.games[0]
