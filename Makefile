@@ -89,7 +89,7 @@ coverage: $(READY) ## Measure which lines and branches the tests reach; the page
 fuzz: $(READY) ## Look for new examples that break a property test: games, records, messages, schedules
 	$(BIN)/pytest -n auto --dist worksteal --thorough --hypothesis-profile=new-examples -m hypothesis
 
-mutants: $(READY) ## Change the code in some 100 small ways and see whether the tests notice each (20 minutes)
+mutants: $(READY) ## Change the code in some 150 small ways and see whether the tests notice each (30 minutes)
 	$(BIN)/python -m tools.mutants
 
 lint: $(READY) ## Check style, types, layers, spelling, the contract, and that the stubs are current
