@@ -4,8 +4,8 @@
     python -m tools.mutants --area rules      # those of one area
     python -m tools.mutants --only sqlite     # those whose file, old or new text has the word
 
-The changes are made in copies of the checkout, one for each process, and never in the checkout. A mutant
-that no test notices survives: the program lists it and ends with status 1.
+The changes are made in copies of the checkout, one for each process, and never in the checkout. A mutant that
+no test notices survives: the program lists it and ends with status 1.
 """
 
 from __future__ import annotations

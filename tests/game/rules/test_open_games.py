@@ -92,7 +92,7 @@ def test_only_an_awaited_card_can_be_revealed() -> None:
 
 
 def test_the_box_is_awaited_card_by_card() -> None:
-    """A Sphinx that copies from the box awaits any of its specials, each once, in no telling order."""
+    """A Sphinx that copies from the box awaits any of its specials; their order is not to be seen."""
     boxes = 0
     for seed in range(400):
         game = Game.deal(Config(players=2, mode=Mode.EXPERT), seed=seed)

@@ -493,7 +493,7 @@ def test_empty_bank_makes_a_decision_late() -> None:
 
 
 def test_a_bank_is_never_overdrawn() -> None:
-    """A decision that is found late after some seconds costs what the bank had, not the next increment."""
+    """A decision that is found late costs what the bank had, and not the next increment."""
     referee = new_referee(bank_seconds=1.0, increment_seconds=2.0, max_strikes=9)
     ask = asked(referee.start(0.0))
     assert ask.bank_left_us == 3_000_000
