@@ -29,7 +29,7 @@ from happycity.rules.deals import MAX_SEED, Config, Deal, Scoring
 from happycity.rules.game import Game
 from happycity.runtime.commands import GroupedCommand, run_cli, until_output_closes
 from happycity.text.catalogue import entries, markdown, plain
-from happycity.text.plural import plural
+from happycity.text.words import plural
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""

@@ -3,19 +3,44 @@
 The first line of its standard input is the run's `Lineup` in JSON, whose bots the workers start.
 """
 
+# ruff: noqa: PLC0415 - before most imports, the program lets garbage wait, and gRPC and the logs are prepared
+
 from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from happycity.runtime.program import run_program
 
+if TYPE_CHECKING:
+    from happycity_server.config import ServerSettings
+    from happycity_tournament.bots.lineup import Lineup
+
+
+def start(settings: ServerSettings, lineup: Lineup | None = None) -> None:
+    """Serve until SIGINT or SIGTERM, perhaps for a run with its lineup; see `serve_until_stopped`.
+
+    Raises:
+        ConfigError: Ray is not installed, or its cluster can't be reached.
+    """
+    from happycity_server.process.logs import configure
+
+    if settings.ray is not None:
+        from happycity_server.workers.ray_launcher import check_ray
+
+        check_ray(settings.ray)
+    configure(settings.log)
+    # gRPC's core would write lines of its own beside ours, in particular when a port is taken.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from happycity_server.app import serve_until_stopped
+
+    serve_until_stopped(settings, lineup=lineup)
+
 
 def _serve() -> None:
-    # Imported here, as the program collects garbage rarely by now.
-    from happycity_server.config import load_settings  # noqa: PLC0415
-    from happycity_server.start import start  # noqa: PLC0415
-    from happycity_tournament.bots.lineup import Lineup  # noqa: PLC0415
+    from happycity_server.config import load_settings
+    from happycity_tournament.bots.lineup import Lineup
 
     settings = load_settings({}, os.environ)
     if lineup := sys.stdin.readline():  # else the run has ended already

@@ -34,9 +34,9 @@ from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceService
 from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.access.limits import ConcurrencyLimits, Limit
 from happycity_server.access.roles import CONTRACT, Principal
-from happycity_server.api.bots import BotService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
+from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
@@ -315,7 +315,7 @@ class _Components:
 def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournaments) -> ConcurrencyLimits:
     def single_matches() -> int:
         return sum(
-            not (match.tournament_id or match.ladder_deal_id or match.practice)
+            not (match.spec.tournament_id or match.spec.ladder_deal_id or match.spec.practice)
             for match in lobby.matches.values()
         )
 

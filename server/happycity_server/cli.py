@@ -1,4 +1,4 @@
-"""The commands `happycity serve`, `happycity worker`, `happycity health` and `happycity token`."""
+"""The commands `happycity serve`, `worker`, `health`, `token`, `backup` and `restore`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import json
 import os
 import platform
 import re
+
+# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,9 +20,10 @@ from happycity import ConfigError
 from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
 from happycity.runtime.transport import DEFAULT_ADDRESS, Access
-from happycity_server.config import DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
+from happycity.text.words import plural
+from happycity_server.__main__ import start
+from happycity_server.config import DEFAULT_STORE, DEFAULT_TOKENS, LogFormat, ServerSettings, load_settings
 from happycity_server.process.logs import configure
-from happycity_server.start import start
 
 _HEALTH_SECONDS = 10.0  # a server on a busy machine may well take one or two
 _DAYS = {"d": 1.0, "h": 1 / 24, "m": 1 / 1440}
@@ -82,7 +87,7 @@ def worker(**flags: object) -> None:
     name = options.name or platform.node()
     configure(options.log, worker=name)
     # Imported here, or every other command would wait for it.
-    from happycity_server.workers.worker import work  # noqa: PLC0415
+    from happycity_server.workers.worker import work
 
     access = Access.from_env(options.token)
     work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
@@ -116,10 +121,10 @@ def health(
     The exit status is 1 if it doesn't.
     """
     # Imported here, or every other command would wait for gRPC.
-    import grpc  # noqa: PLC0415
-    from grpc_health.v1 import health_pb2, health_pb2_grpc  # noqa: PLC0415
+    import grpc
+    from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-    from happycity.runtime.event_loop import run  # noqa: PLC0415
+    from happycity.runtime.event_loop import run
 
     options = load(HealthOptions, flags)
     access = Access.from_env(options.token)
@@ -224,3 +229,72 @@ def _until(one: Token, now: datetime) -> str:
         return "for ever"
     when = one.expires.strftime("%Y-%m-%d %H:%M UTC")
     return f"until {when}" if one.is_valid(now) else f"expired {when}"
+
+
+if TYPE_CHECKING:
+    from happycity_tournament.storage.backup import Copied
+
+_STORE = typer.Option(
+    "--store", help="Database URL of the store.", envvar="HAPPYCITY_SERVE_STORE", show_envvar=True
+)
+_JSON = typer.Option("--json", help="Print what was copied as JSON.")
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file to make; it must not exist.")],
+    *,
+    store: Annotated[str, _STORE] = DEFAULT_STORE,
+    as_json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Copy a server's store into a file.
+
+    The server may run meanwhile. The copy is the store as it was at one moment, and is checked. It holds what
+    servers keep secret, such as deals in play. The file of the tokens is not part of it.
+    """
+    from happycity_tournament.storage.backup import back_up
+
+    with _progress() as progress:
+        copied = back_up(store, file, progress=progress)
+    _report(copied, file, file.stat().st_size, as_json=as_json)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup, or any other SQLite store.")],
+    *,
+    store: Annotated[str, _STORE] = DEFAULT_STORE,
+    as_json: Annotated[bool, _JSON] = False,
+) -> None:
+    """Copy a backup into an empty store.
+
+    That is a SQLite file which doesn't exist, or an empty PostgreSQL database. All of it is copied and
+    checked, or nothing.
+    """
+    from happycity_tournament.storage.backup import restore as restore_store
+
+    with _progress() as progress:
+        copied = restore_store(file, store, progress=progress)
+    _report(copied, file, file.stat().st_size, as_json=as_json)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """Show on a terminal how much is copied."""
+    from rich.console import Console
+
+    with Console(stderr=True).status("copying; Ctrl-C stops it") as status:
+        yield lambda done, total: status.update(f"copied {done / max(1, total):.0%}; Ctrl-C stops it")
+
+
+def _report(copied: Copied, file: Path, size: int, *, as_json: bool) -> None:
+    games = copied.rows.get("games", 0)
+    text = f"{file}: {plural(games, 'game')}, {size / 1e6:,.1f} MB, checked, in {copied.seconds:.1f} s"
+    typer.echo(text, err=True)
+    if as_json:
+        content = {
+            "file": str(file),
+            "bytes": size,
+            "schema_version": copied.schema_version,
+            "rows": dict(copied.rows),
+            "seconds": round(copied.seconds, 3),
+        }
+        typer.echo(json.dumps(content, indent=2))

@@ -10,7 +10,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
@@ -18,16 +18,16 @@ from typing import TypeVar
 import structlog
 
 from happycity import HappyCityError
-from happycity.runtime.extras import missing_packages
+from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2 import Match
 from happycity_server.access.gate import Gate
+from happycity_server.access.interceptor import api_error_of
 from happycity_server.access.roles import CONTRACT, ROLES, Principal, principal, require
-from happycity_server.access.statuses import api_error_of
-from happycity_server.api.bots import BotService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
+from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.broadcast import Broadcast
 from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
@@ -59,8 +59,6 @@ GROUP = "happycity.web"
 EXTRA = "web"
 """The extra of the distribution that has what the pages need."""
 
-IMPORT_SECONDS = 2.0
-"""When what serves pages is imported after a server's start, unless a visitor comes before."""
 BACKLOG = 512
 """Connections that may wait to be accepted."""
 
@@ -163,8 +161,8 @@ FrontEnd = Callable[[Arena, Site, socket.socket], AbstractAsyncContextManager[No
 async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncIterator[str]:
     """Serve pages while the context lasts, on any free port if it is 0; yield their address.
 
-    What serves them is imported in a thread soon after the start, so that no visitor causes it in the middle
-    of games; but not at once, as it would cost short runs some tenths of a second.
+    What serves them is imported when the first visitor connects, in a thread: a run whose pages no browser
+    opens would pay for it some tenths of a second and 15 MB.
 
     Raises:
         FrontEndError: the pages are not installed, or the address can't be listened on.
@@ -183,9 +181,7 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
 async def _serve(entry: EntryPoint, arena: Arena, site: Site, listener: socket.socket) -> None:
     """Import and serve pages, until this is cancelled."""
     try:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(IMPORT_SECONDS):
-                await _visit(listener)
+        await _visit(listener)
         front_end: FrontEnd = await asyncio.to_thread(entry.load)
         async with front_end(arena, site, listener):
             await asyncio.Event().wait()

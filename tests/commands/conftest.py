@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 from tests.commands.programs import Gate, Program, Start
 
+DEADLINE = 60.0
+"""Seconds that what a killed program has started may live on."""
+
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +42,7 @@ def start() -> Iterator[Start]:
     yield start_one
     for program in programs:
         program.kill()
-        program.communicate()
+        program.communicate(timeout=DEADLINE)  # the limit of pytest has passed already if the test hung
 
 
 @pytest.fixture

@@ -189,11 +189,11 @@ async def test_idle_connections_of_a_stranger_shut_no_agent_out(monkeypatch: pyt
     async with serving_http(settings_at(""), http) as url:
         address = url.removeprefix("http://").removesuffix("/mcp")
         host, _, port = address.rpartition(":")
-        strangers = [await asyncio.open_connection(host, int(port)) for _ in range(40)]
+        strangers = [await asyncio.open_connection(host, int(port)) for _ in range(300)]
         for _, writer in strangers[:20]:
             writer.write(b"POST /mcp HTTP/1.1\r\nX: ")
         ends = [(await reader.read()).split(b"\r\n")[0] for reader, _ in strangers]
-        assert ends == [b"HTTP/1.1 408 Request Timeout"] * 20 + [b"HTTP/1.1 503 Service Unavailable"] * 20
+        assert ends == [b"HTTP/1.1 408 Request Timeout"] * 20 + [b"HTTP/1.1 503 Service Unavailable"] * 280
         async with httpx.AsyncClient(timeout=60, headers={"Authorization": "Bearer secret"}) as client:
             accepted = {"Accept": "application/json, text/event-stream"}
             assert (await client.post(url, json={}, headers=accepted)).status_code == 400

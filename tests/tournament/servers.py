@@ -20,6 +20,8 @@ from happycity_tournament.arena.connection import connect
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.running.snapshot import Snapshot
 
+CALL_SECONDS = 120.0
+"""A call that takes longer fails by itself: a limit of pytest's would not reach what waits for the server."""
 _T = TypeVar("_T")
 
 
@@ -45,7 +47,7 @@ class Arena:
 
     def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run something in the server's thread and return its result."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(CALL_SECONDS)
 
     def play(self, config: TournamentConfig) -> Snapshot:
         """Play a tournament to its end."""
@@ -89,7 +91,7 @@ def arena(folder: Path, bots: Mapping[str, str], **settings: Any) -> Iterator[Ar
     async def stop() -> None:
         running["stop"].set()
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     with capture_logs():  # or they would be in the output of commands
         thread.start()
         started.wait()
@@ -101,4 +103,5 @@ def arena(folder: Path, bots: Mapping[str, str], **settings: Any) -> Iterator[Ar
         finally:
             opened.close()
             opened.call(stop())
-            thread.join()
+            thread.join(CALL_SECONDS)
+            assert not thread.is_alive(), "the server does not stop"

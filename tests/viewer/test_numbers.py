@@ -15,9 +15,8 @@ from happycity.records.random_games import record_random_game
 from happycity.records.record import Json, loads
 from happycity_terminal.frames import frame
 from happycity_viewer.languages import language
-from happycity_viewer.page import game_values
 from happycity_viewer.plies import playback_json
-from happycity_viewer.templates import environment
+from happycity_viewer.templates import environment, game_values
 
 GOLDEN = Path(__file__).parents[1] / "game" / "rules" / "golden"
 GAMES = 50

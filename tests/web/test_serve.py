@@ -14,7 +14,7 @@ import websockets
 from tests.server.harness import serving
 from tests.web.sockets import close_code, closed_with
 
-from happycity.runtime import extras, http
+from happycity.runtime import http, program
 from happycity.runtime.http import BoundedProtocol
 from happycity_server.frontends import FrontEndError
 from happycity_server.process.listening import ListenError
@@ -52,7 +52,7 @@ async def test_missing_packages_are_named(folder: Path, monkeypatch: pytest.Monk
             raise metadata.PackageNotFoundError(name)
         return "1"
 
-    monkeypatch.setattr(extras, "version", installed)
+    monkeypatch.setattr(program, "version", installed)
     with pytest.raises(FrontEndError, match=r"starlette missing.*pip install 'happycity\[web\]'"):
         async with serving(folder, web="127.0.0.1:0"):
             pass

@@ -17,8 +17,7 @@ from markupsafe import Markup
 from happycity.records.record import Json
 from happycity_viewer.languages import Language
 from happycity_viewer.languages import language as language_of
-from happycity_viewer.page import game_values
-from happycity_viewer.templates import environment
+from happycity_viewer.templates import environment, game_values
 
 _STATIC = files("happycity_viewer").joinpath("static")
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)

@@ -16,8 +16,8 @@ from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import WatchedMatch
 from happycity_tournament.storage.sources import named_record
 from happycity_viewer.languages import Language, language
-from happycity_viewer.page import game_values
 from happycity_viewer.plies import game_json, game_text
+from happycity_viewer.templates import game_values
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
 from happycity_web.watch import Feeds, Ply, end_of, pack, packed_response, plies_in, plies_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from happycity import CARDS, Card, CardKind, Config, Move, MoveKind, View
+from happycity.rules.deals import happiness
 from happycity.rules.moves import COPY_BOX
-from happycity.rules.rulebook import happiness
 from happycity_client import Bot, Decision
 
 EARLY_CARDS = 5

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from happycity.rules.cards import CARDS
-from happycity.rules.deals import Scoring
-from happycity.rules.rulebook import CITY_SIZE
+from happycity.rules.deals import CITY_SIZE, Scoring
 
 SYMBOLS_AT_MOST: Final = 3.2
 """Inhabitants and hearts that one bought card brings if money is no object."""

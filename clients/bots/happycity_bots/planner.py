@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from happycity import Move, Phase, View
-from happycity.rules.deals import DECKS
-from happycity.rules.rulebook import CENTRE_SIZE
+from happycity.rules.deals import CENTRE_SIZE, DECKS
 from happycity_bots.specials import copy_values, market_values, take_values
 from happycity_bots.valuation import Appraisal, appraise, cities_of
 from happycity_client import Bot, Decision, GameStarted

@@ -7,11 +7,10 @@ from typing import Final
 
 from happycity.rules.cards import HAPPY_MARKET, Card, Mode
 from happycity.rules.cities import Cities
-from happycity.rules.deals import Config
+from happycity.rules.deals import CITY_SIZE, Config
 from happycity.rules.effects import EFFECTS, NO_EFFECT
 from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, DRAW, Move
-from happycity.rules.rulebook import CITY_SIZE
 from happycity.rules.scoring import Outcome
 from happycity.rules.views import Phase, View
 from happycity_bots.outlook import COIN_LEFT, VALUES, outlooks
@@ -33,9 +32,10 @@ _BUY: Final = Phase.BUY
 _SPECIAL: Final = Phase.SPECIAL
 _MARKET: Final = Phase.MARKET
 
-_POOR: Final = (1, 2, 3)
-_FAIR: Final = (2, 1, 3)
-_RICH: Final = (3, 2, 1)
+# The draws by what a purse can pay: from the best deck for it first, then from the next best one with cards.
+_POOR: Final = (DRAW[1], DRAW[2], DRAW[3])
+_FAIR: Final = (DRAW[2], DRAW[1], DRAW[3])
+_RICH: Final = (DRAW[3], DRAW[2], DRAW[1])
 
 
 def fast_builders(view: View) -> tuple[bool, ...]:
@@ -67,8 +67,9 @@ def play_out(game: Game, move: Move, fast: tuple[bool, ...]) -> float:
     """
     seat = game.seat
     game.apply(move)
+    apply = game.apply
     while game.outcome is None:
-        game.apply(quick_move(game, fast))
+        apply(quick_move(game, fast))
     return success(game.outcome, seat)
 
 
@@ -97,10 +98,13 @@ def quick_move(game: Game, fast: tuple[bool, ...] = ()) -> Move:
     """
     moves = game.legal_moves
     phase = game.phase
+    if phase is _DRAW:
+        coins = game.cities.coins[game.seat]
+        for move in _RICH if coins >= RICH_PURSE else _FAIR if coins >= FAIR_PURSE else _POOR:
+            if move in moves:
+                return move
     if phase is _DISCARD:
         return moves[1]
-    if phase is _DRAW:
-        return _draw(moves, game.cities.coins[game.seat])
     if phase is _BUY:
         return _best_card(game, fast=bool(fast) and fast[game.seat])
     if phase is _SPECIAL:
@@ -108,14 +112,6 @@ def quick_move(game: Game, fast: tuple[bool, ...] = ()) -> Move:
     if phase is _MARKET:
         return _most_wanted_market(game)
     return _best_copy(game)
-
-
-def _draw(moves: tuple[Move, ...], coins: int) -> Move:
-    """Return the draw from the best deck that the purse can pay, else from the next best one with cards."""
-    for deck in _RICH if coins >= RICH_PURSE else _FAIR if coins >= FAIR_PURSE else _POOR:
-        if DRAW[deck] in moves:
-            return DRAW[deck]
-    return moves[0]
 
 
 def _most_wanted_market(game: Game) -> Move:
@@ -128,7 +124,8 @@ def _most_wanted_market(game: Game) -> Move:
 
 def _best_card(game: Game, *, fast: bool) -> Move:
     moves, cities, seat, scoring = game.legal_moves, game.cities, game.seat, game.config.scoring
-    coins, income, prices = cities.coins[seat], cities.income(seat), cities.prices[seat]
+    coins, prices = cities.coins[seat], cities.prices[seat]
+    income = cities.income(seat) if cities.effects else cities.printed_incomes[seat]
     inhabitants, hearts = cities.symbols(seat)
     free, by_positions = CITY_SIZE - len(cities.cards[seat]), outlooks(scoring, CITY_SIZE - cities.longest)
     choice, best = moves[0], -1.0  # less than any card's

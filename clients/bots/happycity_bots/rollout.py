@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from happycity import Game, Mode, Move, View
-from happycity.rules.rulebook import CITY_SIZE
+from happycity.rules.deals import CITY_SIZE
 from happycity_bots.planner import PlannerBot, Situation, best
 from happycity_bots.quick import fast_builders, play_out
 from happycity_bots.specials import take_values

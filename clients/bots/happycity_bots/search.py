@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from happycity import Game, Move, View
-from happycity.rules.rulebook import CITY_SIZE
+from happycity.rules.deals import CITY_SIZE
 from happycity_bots.halving import Budget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
 from happycity_bots.quick import fast_builders, play_out

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, Card
 from happycity.rules.cities import Cities
+from happycity.rules.deals import CITY_SIZE
 from happycity.rules.effects import EFFECTS, Effect, Gains, Occasion
-from happycity.rules.rulebook import CITY_SIZE
 from happycity.rules.views import View
 from happycity_bots.usual_cards import TWO_PER_COLOUR, USUAL_CARDS, USUAL_COLOURS
 

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from happycity import Card, Mode, View
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS
 from happycity.rules.cities import Cities
+from happycity.rules.deals import CITY_SIZE, LAST_ROUND
 from happycity.rules.effects import Effect
-from happycity.rules.rulebook import CITY_SIZE, LAST_ROUND
 from happycity_bots.outlook import STRETCH, VALUES, Outlook
 from happycity_bots.special_values import (
     PRINTED,

@@ -18,8 +18,7 @@ import pyspiel
 
 from happycity import CARDS, Card, Config, Deal, Game
 from happycity.rules.cards import BUILDINGS, SPECIALS, deck_cards, specials_of
-from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
-from happycity.rules.rulebook import LAST_ROUND
+from happycity.rules.deals import DECKS, LAST_ROUND, MAX_PLAYERS, MIN_PLAYERS
 from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, action_of, rewards_of
 from happycity.text.board import board_text
 from happycity_envs.options import table

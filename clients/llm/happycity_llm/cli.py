@@ -15,7 +15,7 @@ from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime.child import MODEL_KEYS
 from happycity.runtime.commands import Name, Server, Token
-from happycity.runtime.extras import missing_packages
+from happycity.runtime.program import missing_packages
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
     from happycity_client import Settings

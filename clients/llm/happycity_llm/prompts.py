@@ -9,10 +9,9 @@ from string import Template
 
 from happycity import Config, ConfigError, Mode, Scoring
 from happycity.rules.cards import Card, CardKind, deck_cards
-from happycity.rules.rulebook import LAST_ROUND, START_COINS
+from happycity.rules.deals import LAST_ROUND, START_COINS
 from happycity.text.board import board_lines, plain
-from happycity.text.plural import plural
-from happycity.text.words import events_in_words, move_in_words
+from happycity.text.words import events_in_words, move_in_words, plural
 from happycity_client import Decision, GameStarted
 
 JSON_ANSWER = 'Answer with JSON: {"move": "..."}'

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from happycity import Ending
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_llm.prompts import Prompts
 from happycity_mcp.decisions import EndedGame, OpenDecision
 

@@ -10,7 +10,7 @@ import typer
 
 from happycity import BotInfo, ConfigError
 from happycity.runtime.commands import Server, Token
-from happycity.runtime.extras import missing_packages
+from happycity.runtime.program import missing_packages
 
 EXTRA = "mcp"
 DEFAULT_NAME = "agent"

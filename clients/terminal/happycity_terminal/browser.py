@@ -13,7 +13,7 @@ import typer
 from happycity import ConfigError
 from happycity.match import check_person_name
 from happycity.runtime import event_loop
-from happycity.runtime.extras import missing_packages
+from happycity.runtime.program import missing_packages
 from happycity_terminal.play import GamePlan, has_game
 from happycity_tournament.arena.processes import start_server
 from happycity_tournament.arena.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, new_folder, own_store

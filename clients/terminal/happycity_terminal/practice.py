@@ -17,7 +17,7 @@ from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
 from happycity.runtime.transport import Access
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
 from happycity_tournament.arena.connection import connect
 from happycity_tournament.arena.run_folder import new_folder

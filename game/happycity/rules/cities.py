@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Final, Self, TypeVar
 
 from happycity.rules.cards import CARDS, HAPPY_MARKET, Card, Colour
-from happycity.rules.deals import Config
+from happycity.rules.deals import START_COINS, Config
 from happycity.rules.effects import EFFECTS, NO_EFFECT, Effect, Occasion
-from happycity.rules.rulebook import START_COINS
 from happycity.rules.views import View
 
 _T = TypeVar("_T")
@@ -55,6 +54,7 @@ class Cities:
     __slots__ = (
         "_colours",
         "_copied",
+        "_symbols",
         "cards",
         "coins",
         "config",
@@ -89,6 +89,7 @@ class Cities:
         self.longest = 0
         """Cards of the city with the most of them."""
         self._colours = [0] * players  # packed counters
+        self._symbols = [(0, 0)] * players  # printed inhabitants and hearts
         # What follows changes a few times a game at most, so copies of the game share it.
         self.effects: tuple[Effect, ...] = ()
         """What the special of each city does; empty as long as none does anything."""
@@ -119,6 +120,7 @@ class Cities:
         copied.special_at = self.special_at[:]
         copied.longest = self.longest
         copied._colours = self._colours[:]
+        copied._symbols = self._symbols[:]
         copied.effects = self.effects
         copied.uses = self.uses
         copied._copied = self._copied
@@ -162,14 +164,11 @@ class Cities:
 
     def symbols(self, seat: int) -> tuple[int, int]:
         """Return a city's inhabitants and hearts as printed, not cut at 0, without what effects add."""
-        inhabitants = hearts = 0
-        for card in self.cards[seat]:
-            inhabitants += card.inhabitants
-            hearts += card.hearts
-        if self._copied:
-            _, more_inhabitants, more_hearts = self._copied[seat]
-            return inhabitants + more_inhabitants, hearts + more_hearts
-        return inhabitants, hearts
+        if not self._copied:
+            return self._symbols[seat]
+        inhabitants, hearts = self._symbols[seat]
+        _, more_inhabitants, more_hearts = self._copied[seat]
+        return inhabitants + more_inhabitants, hearts + more_hearts
 
     def effect(self, seat: int) -> Effect:
         """Return what the special of a city does; without a special, an effect that does nothing."""
@@ -215,6 +214,8 @@ class Cities:
         self.owned[seat] |= 1 << number
         self._colours[seat] += _ONE_OF[number]
         self.printed_incomes[seat] += _INCOME[number]
+        inhabitants, hearts = self._symbols[seat]
+        self._symbols[seat] = (inhabitants + card.inhabitants, hearts + card.hearts)
         if card.special_set is not None:
             self.special_at[seat] = len(city)
             if card in EFFECTS:
@@ -231,6 +232,8 @@ class Cities:
         self.owned[seat] ^= 1 << number
         self._colours[seat] -= _ONE_OF[number]
         self.printed_incomes[seat] -= _INCOME[number]
+        inhabitants, hearts = self._symbols[seat]
+        self._symbols[seat] = (inhabitants - card.inhabitants, hearts - card.hearts)
         return card
 
     def set_uses(self, uses: tuple[int, ...]) -> None:

@@ -18,9 +18,8 @@ from happycity.rules.cards import (
     deck_cards,
     specials_of,
 )
-from happycity.rules.deals import DECKS
+from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, DECKS, LAST_ROUND
 from happycity.rules.effects import NO_EFFECT, Effect, effect_of
-from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
 from happycity.rules.shuffling import shuffled
 from happycity.rules.views import Phase, View
 

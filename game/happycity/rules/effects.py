@@ -14,8 +14,7 @@ from enum import Enum
 from typing import Final, Protocol, TypeVar
 
 from happycity.rules.cards import BUILDINGS, HAPPY_MARKET, SPECIALS, Card, CardKind, Colour
-from happycity.rules.deals import Config
-from happycity.rules.rulebook import happiness
+from happycity.rules.deals import Config, happiness
 
 _T = TypeVar("_T")
 

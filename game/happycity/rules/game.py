@@ -16,11 +16,10 @@ from happycity.errors import IllegalMoveError
 from happycity.rules import moves as m
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
-from happycity.rules.deals import DECKS, MAX_SEED, Config, Deal
+from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, DECKS, LAST_ROUND, MAX_SEED, Config, Deal
 from happycity.rules.determinization import Hidden, check_possible
 from happycity.rules.effects import Gains, Occasion, effect_of
 from happycity.rules.moves import Move, MoveKind
-from happycity.rules.rulebook import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
 from happycity.rules.scoring import Outcome, score
 from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import Event, EventKind, Phase, View
@@ -29,6 +28,7 @@ from happycity.rules.views import Event, EventKind, Phase, View
 PILE: Final = tuple(card.deck - 1 for card in CARD)
 """The pile (0-2) of each building, by its number; -1 for other cards."""
 _STACKS: Final = tuple((stack, card.number, m.DWELL[card.number]) for stack, card in enumerate(DWELLINGS))
+_ALL_DWELLINGS: Final = sum(1 << card.number for card in DWELLINGS)
 STACK: Final = {card.number: stack for stack, card in enumerate(DWELLINGS)}
 """The stack of each dwelling, by its number."""
 
@@ -81,7 +81,12 @@ def _coins_event(kind: EventKind, seat: int, number: int, coins: int) -> Event:
     return event
 
 
-_ALL_DRAWS: Final = tuple(m.DRAW[deck] for deck in DECKS)
+_DISCARDS: Final[dict[tuple[int, ...], tuple[Move, ...]]] = {}
+"""The moves of discard steps by the centre, of which there are some thousands."""
+_DRAWS: Final = tuple(
+    tuple(m.DRAW[deck] for deck in DECKS if some & 1 << deck - 1) for some in range(1 << len(DECKS))
+)
+"""The draws by the decks that have cards: bit 0 is set for deck 1."""
 
 
 class Game:
@@ -454,14 +459,12 @@ class Game:
     def _discard_step(self) -> None:
         """List keep, then the distinct cards of the centre, which are in table order (article 3.3)."""
         self.phase = _DISCARD_PHASE
-        legal = [m.KEEP]
-        before = 0
-        for number in self.centre:
-            if number != before:
-                legal.append(m.DISCARD[number])
-                before = number
+        centre = tuple(self.centre)
+        legal = _DISCARDS.get(centre)
+        if legal is None:
+            legal = _DISCARDS[centre] = (m.KEEP, *[m.DISCARD[number] for number in dict.fromkeys(centre)])
         if len(legal) > 1:
-            self.legal_moves = tuple(legal)
+            self.legal_moves = legal
         else:
             self._play_keep(m.KEEP)
 
@@ -482,11 +485,8 @@ class Game:
             self._buy_step()
             return
         self.phase = _DRAW_PHASE
-        a, b, c = self._decks
-        if a and b and c:
-            self.legal_moves = _ALL_DRAWS
-            return
-        moves = tuple(m.DRAW[deck] for deck in DECKS if self._decks[deck - 1] or self._discards[deck - 1])
+        (a, b, c), (d, e, f) = self._decks, self._discards
+        moves = _DRAWS[(1 if a or d else 0) | (2 if b or e else 0) | (4 if c or f else 0)]
         if len(moves) > 1:
             self.legal_moves = moves
         elif moves:
@@ -505,9 +505,13 @@ class Game:
             self._turn_over(deck.pop())
 
     def _turn_over(self, number: int) -> None:
-        insort(self.centre, number)
+        centre = self.centre
+        insort(centre, number)
         self._log.append(_DREW[self.seat][number])
-        self._draw_step()
+        if len(centre) < CENTRE_SIZE:
+            self._draw_step()
+        else:
+            self._buy_step()
 
     def _rebuild(self, pile: int) -> None:
         """Shuffle a discard pile, sorted in table order, into a new deck (articles 3.5, 5.5)."""
@@ -516,7 +520,11 @@ class Game:
         if self._open:
             self._decks[pile].extend(cards)
         else:
-            order = shuffled(cards, reshuffle_rng(self._seed, pile + 1, self._rebuilt[pile]))
+            order = cards
+            if (
+                len(cards) > 1
+            ):  # a random generator costs more than a whole turn, and most piles are that small
+                order = shuffled(cards, reshuffle_rng(self._seed, pile + 1, self._rebuilt[pile]))
             self._rebuilt[pile] += 1
             self._decks[pile].extend(reversed(order))
             self.reshuffles.append((pile + 1, tuple([CARD[number] for number in order])))
@@ -530,13 +538,14 @@ class Game:
         legal = [m.COIN]
         before = 0
         for number in self.centre:
-            if prices[number] <= coins and not owned >> number & 1 and number != before:
+            if prices[number] <= coins and number != before and not owned >> number & 1:
                 legal.append(m.BUILD[number])
                 before = number
-        left = self.dwellings
-        for stack, number, dwell in _STACKS:
-            if prices[number] <= coins and left[stack] and not owned >> number & 1:
-                legal.append(dwell)
+        if owned & _ALL_DWELLINGS != _ALL_DWELLINGS:
+            left = self.dwellings
+            for stack, number, dwell in _STACKS:
+                if prices[number] <= coins and left[stack] and not owned >> number & 1:
+                    legal.append(dwell)
         if len(legal) > 1:
             self.legal_moves = tuple(legal)
         else:
@@ -582,7 +591,8 @@ class Game:
             if met:
                 self.legal_moves = (m.DECLINE, *[m.TAKE[card.number] for card in met])
                 return
-        self._play_decline(m.DECLINE)
+        self._log.append(_DECLINED[seat])
+        self._end_turn()
 
     def _play_take(self, move: Move) -> None:
         seat, cities, card = self.seat, self.cities, CARD[move.number]

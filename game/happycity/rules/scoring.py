@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from happycity.rules.cities import Cities
-from happycity.rules.rulebook import happiness
+from happycity.rules.deals import happiness
 
 
 @dataclass(frozen=True, slots=True)

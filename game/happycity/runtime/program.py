@@ -1,12 +1,14 @@
-"""What a program does at its start and end: variables in files, garbage collection, errors."""
+"""What a program does at its start and end: variables in files, garbage, errors; which extras it has."""
 
 from __future__ import annotations
 
 import atexit
 import gc
 import os
+import re
 import sys
 from collections.abc import Callable, MutableMapping
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import NoReturn
 
@@ -60,3 +62,21 @@ def _read(path: Path, name: str) -> str:
     if "\0" in text:  # which no variable can have
         raise ConfigError(f"{name}: {path} is not text in UTF-8")
     return text
+
+
+_REQUIREMENT = re.compile(r"""(?P<name>[A-Za-z0-9._-]+).*;\s*extra\s*==\s*['"](?P<extra>[^'"]+)['"]""")
+
+
+def missing_packages(extra: str) -> list[str]:
+    """Return the packages that an extra needs and that are not installed, other extras left out."""
+    found = (_REQUIREMENT.fullmatch(line) for line in requires("happycity") or ())
+    names = [match["name"] for match in found if match is not None and match["extra"] == extra]
+    return [name for name in names if name != "happycity" and not _is_installed(name)]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True

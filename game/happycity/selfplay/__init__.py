@@ -3,17 +3,20 @@
 It needs numpy (`pip install 'happycity[selfplay]'`), which the rest of `happycity` does without.
 """
 
-from happycity.selfplay.actions import (
+from happycity.selfplay.observations import OBSERVATION_LAYOUT, Observations, Plane
+from happycity.selfplay.selfplay import (
     ACTION_COUNT,
     ACTION_NUMBERING,
     ACTIONS,
+    Arrays,
+    Reward,
+    SelfPlay,
     action_of,
     mask_of,
     move_of,
+    rewards_of,
     write_masks,
 )
-from happycity.selfplay.observations import OBSERVATION_LAYOUT, Observations, Plane
-from happycity.selfplay.selfplay import Arrays, Reward, SelfPlay, rewards_of
 
 __all__ = [
     "ACTIONS",

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour, Mode
-from happycity.rules.deals import DECKS, Scoring
-from happycity.rules.rulebook import CITY_SIZE, LAST_ROUND
+from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Scoring
 from happycity.rules.views import Phase, View
 
 OBSERVATION_LAYOUT: Final = 1

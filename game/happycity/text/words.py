@@ -146,3 +146,8 @@ def _subject(event: Event) -> tuple[EventKind | None, int]:
     if event.kind in (EventKind.ROUND_STARTED, EventKind.INCOME_PAID):
         return event.kind, -1
     return None, event.seat
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun, such as "1 game" and "2,000 games"."""
+    return f"{count:,} {noun}" if abs(count) == 1 else f"{count:,} {noun}s"

@@ -13,10 +13,9 @@ from typing import Final
 from google.protobuf.message import Message
 
 from happycity.rules.cards import CARDS, Card
-from happycity.rules.deals import Config
+from happycity.rules.deals import LAST_ROUND, Config
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
-from happycity.rules.rulebook import LAST_ROUND
 from happycity.rules.views import Event, EventKind, Phase
 from happycity.v1 import game_pb2, play_service_pb2
 from happycity.wire.messages import (

@@ -34,9 +34,9 @@ def step_message(playback: Playback, decisions: int) -> pb.WatchMatchResponse:
     return pb.WatchMatchResponse(step=step)
 
 
-def end_message(playback: Playback) -> pb.WatchMatchResponse:
-    """Return the message that says how a match ended."""
-    end = pb.MatchEnd(decisions=playback.decisions)
+def end_message(playback: Playback, *, decisions: int) -> pb.WatchMatchResponse:
+    """Return the message that says how a match ended, after a number of decisions."""
+    end = pb.MatchEnd(decisions=decisions)
     if playback.void_reason is not None:
         end.void_reason = void_reason_number(playback.void_reason)
     else:

@@ -144,13 +144,15 @@ def require(roles: frozenset[Role]) -> None:
     Raises:
         ApiError: it has none of them.
     """
-    own = principal().roles
+    caller = principal()
+    own = caller.roles
     if roles & own:
         return
     held, needed = (",".join(sorted(role.value for role in some)) for some in (own, roles))
+    subject = "without a token the roles are" if caller.token is None else "the token's role is"
     raise ApiError(
         Reason.WRONG_ROLE,
-        f"the token's role is {held}; this call needs {needed or 'a role that does not exist'}",
+        f"{subject} {held}; this call needs {needed or 'a role that does not exist'}",
         role=held,
         needed=needed,
     )

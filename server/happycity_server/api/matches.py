@@ -244,7 +244,7 @@ class MatchService(MatchServiceServicer):
 
 def _check_watching(match: OpenMatch) -> None:
     """Refuse a caller that may not watch a match while it runs."""
-    if not match.practice or not _is_own(match.bots):
+    if not match.spec.practice or not _is_own(match.bots):
         require(WATCHERS)
 
 
@@ -252,7 +252,7 @@ def _admits(filters: Mapping[str, Any], match: OpenMatch) -> bool:
     """Return whether a match that isn't stored belongs to a list; its seats have not ended yet."""
     return (
         "ending" not in filters
-        and filters.get("tournament_id") in (None, match.tournament_id or None)
+        and filters.get("tournament_id") in (None, match.spec.tournament_id or None)
         and ("bot" not in filters or filters["bot"] in match.bots)
         and filters.get("state") in (None, _STATES[match.state])
     )
@@ -305,13 +305,13 @@ def _open_match(match: OpenMatch) -> pb.Match:
     """Write a match that waits or runs, or was voided a moment ago."""
     message = pb.Match(
         match_id=match.match_id,
-        config=config_message(match.config),
+        config=config_message(match.spec.deal.config),
         bots=match.bots,
         state=_STATES[match.state],
         decisions=match.decisions,
-        tournament_id=match.tournament_id or None,
-        ladder_deal_id=match.ladder_deal_id or None,
-        practice=match.practice,
+        tournament_id=match.spec.tournament_id or None,
+        ladder_deal_id=match.spec.ladder_deal_id or None,
+        practice=match.spec.practice,
         create_time=timestamp(match.created_at),
         start_time=_timestamp(match.started_at),
     )

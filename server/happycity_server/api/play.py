@@ -1,4 +1,4 @@
-"""PlayService: the stream that a bot plays on."""
+"""The services that bots ask: the stream that they play on, the cards, and who is connected."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import structlog
 from google.protobuf.message import DecodeError
 
 from happycity import ConfigError
-from happycity.match import check_bot_name
+from happycity.match import check_bot_name, is_person
+from happycity.v1 import bot_service_pb2 as bots
+from happycity.v1 import catalogue_service_pb2 as catalogue
 from happycity.v1 import play_service_pb2 as play
+from happycity.v1.bot_service_pb2_grpc import BotServiceServicer
+from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceServicer
+from happycity.wire.messages import catalogue_message
 from happycity_server.access.roles import check_name, principal
+from happycity_server.api.paging import cut_names, name_after_of, page_size
 from happycity_server.errors import ApiError, Reason
+from happycity_server.places.bots import bot_message
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
@@ -124,3 +131,37 @@ async def _read(context: _Context) -> play.PlayRequest | None:
     except (grpc.RpcError, asyncio.InvalidStateError) as error:  # as in writing
         raise _StreamBrokenError from error
     return request if isinstance(request, play.PlayRequest) else None
+
+
+class CatalogueService(CatalogueServiceServicer):
+    """Returns the card tables."""
+
+    def __init__(self) -> None:
+        self._response = catalogue_message()
+
+    async def GetCatalogue(
+        self, request: catalogue.GetCatalogueRequest, context: object
+    ) -> catalogue.Catalogue:
+        """Return every card."""
+        return self._response
+
+
+class BotService(BotServiceServicer):
+    """Lists the bots that are connected to the server."""
+
+    def __init__(self, lobby: Lobby) -> None:
+        self._lobby = lobby
+
+    async def ListBots(self, request: bots.ListBotsRequest, context: object) -> bots.ListBotsResponse:
+        """List the bots that are connected, or were a moment ago."""
+        size, after = page_size(request.page_size), name_after_of(request.page_token)
+        house = request.house if request.HasField("house") else None
+        lobby = self._lobby
+        sessions = {
+            name: session
+            for name, session in lobby.sessions.items()
+            if name > after and not (session.gone or is_person(name)) and house in (None, name in lobby.house)
+        }
+        page, token = cut_names(sessions, size)
+        messages = [bot_message(sessions[name], lobby) for name in page]
+        return bots.ListBotsResponse(bots=messages, next_page_token=token)

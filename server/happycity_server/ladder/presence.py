@@ -136,7 +136,7 @@ class Presence:
         """
         now, waiting, running = self._clock(), set[str](), Counter[str]()
         for match in self._places.newest_matches():
-            if not match.ladder_deal_id:
+            if not match.spec.ladder_deal_id:
                 if match.state is MatchState.WAITING:
                     waiting.update(match.bots)
                 elif match.state is MatchState.RUNNING:

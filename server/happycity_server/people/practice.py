@@ -47,7 +47,7 @@ class Practice:
         if missing:
             text = f"not connected: {', '.join(missing)}"
             raise ApiError(Reason.BOTS_MISSING, text, bots=",".join(missing))
-        is_open = (match.practice and own in match.spec.bots for match in self._lobby.matches.values())
+        is_open = (match.spec.practice and own in match.spec.bots for match in self._lobby.matches.values())
         self._charge(own, is_open=sum(is_open), what=f"practice matches of {own!r}")
         seed = request.seed if request.HasField("seed") else secrets.randbits(53)
         return practice_match(config, bots, seed=seed, time=_time(request), policy=FailurePolicy())

@@ -219,8 +219,8 @@ class Places:
         self._note_change()
 
     def _note_own_incident(self, match: Match, incident: Incident) -> None:
-        if match.tournament_id in self.incident_listeners:
-            self._pass_on(match.tournament_id, match_incident(match, incident, self.unix_clock()))
+        if match.spec.tournament_id in self.incident_listeners:
+            self._pass_on(match.spec.tournament_id, match_incident(match, incident, self.unix_clock()))
 
     def _pass_on(self, tournament_id: int, incident: MatchIncident) -> None:
         listener = self.incident_listeners.get(tournament_id)

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from happycity import Deal, Incident, VoidReason
 from happycity.match import one_line
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
 from happycity.wire.match import (
     failure_policy_message,
@@ -485,9 +485,9 @@ class ServerLink:
         self._urgent.set()
 
     def _note_incident(self, match: Match, incident: Incident) -> None:
-        if match.tournament_id:
+        if match.spec.tournament_id:
             noted = match_incident(match, incident, self._unix_clock())
-            self._news.incidents.add(tournament_id=match.tournament_id, incident=noted)
+            self._news.incidents.add(tournament_id=match.spec.tournament_id, incident=noted)
             self._urgent.set()
 
     def _note_bots(self) -> None:

@@ -39,6 +39,8 @@ class WatchedMatch:
         """The tournament that it belongs to, if any."""
         self.at_worker = at_worker
         """Whether a worker plays it, so that it has no position before it is over."""
+        self.decisions_at_worker = 0
+        """How many a worker had reported of a match that was voided."""
         self._written: dict[Callable[[WatchedMatch, int], Any], list[Any]] = {}
         self._made: dict[Callable[[WatchedMatch], Any], Any] = {}
         self._lock = RLock()
@@ -79,7 +81,8 @@ def step_bytes(match: WatchedMatch, decisions: int) -> bytes:
 
 def end_bytes(match: WatchedMatch) -> bytes:
     """Write how a match ended as WatchMatch sends it."""
-    return end_message(match.playback).SerializeToString()
+    decisions = match.decisions_at_worker or match.playback.decisions
+    return end_message(match.playback, decisions=decisions).SerializeToString()
 
 
 async def responses(watched: Broadcast[WatchedMatch], *, skip: int = 0) -> AsyncIterator[bytes]:
@@ -117,7 +120,7 @@ class Watches:
         if watched is None:
             shown = WatchedMatch(
                 Playback(bots=match.bots, match_id=match.match_id, timed=True),
-                tournament_id=match.tournament_id or None,
+                tournament_id=match.spec.tournament_id or None,
                 at_worker=not isinstance(match, Match),
             )
             watched = self._live[match.match_id] = Broadcast(shown)
@@ -164,6 +167,7 @@ class Watches:
                 )
             elif match.void_reason is not None:
                 shown.playback.void_reason = match.void_reason
+                shown.decisions_at_worker = match.decisions if shown.at_worker else 0
             else:
                 shown.playback.finish(match.results)
             watched.publish()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -14,12 +14,67 @@ import structlog
 from happycity import Incident, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
-from happycity_server.play.arrivals import Arrivals
 from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, FairClock
 from happycity_server.play.counters import Counters
+from happycity_server.play.limits import SessionLimits
 from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
-from happycity_server.play.outbox import Outbox, SessionLimits
+from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
+
+
+class Arrivals:
+    """Wakes those who wait for bots, when these connect."""
+
+    def __init__(self, is_connected: Callable[[str], bool]) -> None:
+        self._is_connected = is_connected
+        self._events: defaultdict[str, set[asyncio.Event]] = defaultdict(set)  # to be set, by bot
+        self._closed = False
+
+    def note(self, bot: str) -> None:
+        """Wake those who wait for a bot that has just connected."""
+        for event in self._events.get(bot, ()):
+            event.set()
+
+    def close(self) -> None:
+        """Let nobody wait any longer, as the server is about to stop."""
+        self._closed = True
+        for event in set().union(*self._events.values()):
+            event.set()
+
+    async def wait_for(self, bots: Iterable[str], seconds: float) -> list[str]:
+        """Wait until all `bots` are connected, but not longer than `seconds`; return those missing."""
+        names = list(bots)
+        with suppress(TimeoutError), self._events_of(names) as event:
+            async with asyncio.timeout(seconds):
+                while not self._closed and self._missing(names):
+                    event.clear()
+                    await event.wait()
+        return self._missing(names)
+
+    async def wait_for_any(self, bots: Iterable[str]) -> None:
+        """Wait until one of `bots` is connected, or until the server is about to stop."""
+        names = list(set(bots))
+        with self._events_of(names) as event:
+            while not self._closed and len(self._missing(names)) == len(names):
+                await event.wait()
+
+    def _missing(self, bots: Iterable[str]) -> list[str]:
+        return [name for name in bots if not self._is_connected(name)]
+
+    @contextmanager
+    def _events_of(self, bots: Iterable[str]) -> Iterator[asyncio.Event]:
+        """Yield an event that is set when one of `bots` connects, and when the server is about to stop."""
+        event, names = asyncio.Event(), set(bots)
+        for name in names:
+            self._events[name].add(event)
+        try:
+            yield event
+        finally:
+            for name in names:
+                self._events[name].discard(event)
+                if not self._events[name]:
+                    del self._events[name]
+
 
 SWEEP_SECONDS = 0.05
 """How late a passed deadline may be noticed. One sweep over the running matches costs less than a timer
@@ -232,7 +287,7 @@ class Lobby:
         if session is not None and not session.has_room():
             return  # thousands may wait, which are not to be sorted at the end of every game
         now = self.clock()
-        for match in sorted(waiting.values(), key=lambda match: match.practice):
+        for match in sorted(waiting.values(), key=lambda match: match.spec.practice):
             if match.over.done() or self._ready(name, match, now):
                 self._stop_waiting(match)
                 self._begin_or_wait(match)
@@ -253,14 +308,14 @@ class Lobby:
             grace = match.spec.policy.grace_seconds
             session.grace_seconds = max(session.grace_seconds, grace)
             return session.away_for(now) > grace
-        if match.practice and name not in self.house and self._plays_in_earnest(name, session):
+        if match.spec.practice and name not in self.house and self._plays_in_earnest(name, session):
             return False
         return session.has_room(match.spec.bots.count(name))
 
     def _plays_in_earnest(self, name: str, session: Session) -> bool:
         """Return whether a bot plays a match that is no practice, or is waited for by one."""
         waiting = self._waiting_for.get(name, {}).values()
-        return session.plays_in_earnest or any(not match.practice for match in waiting)
+        return session.plays_in_earnest or any(not match.spec.practice for match in waiting)
 
     def _session(self, name: str) -> Session | None:
         session = self.sessions.get(name)

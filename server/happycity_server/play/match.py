@@ -10,14 +10,13 @@ from typing import ParamSpec
 
 import structlog
 
-from happycity import Config, Deal, Ending, FailurePolicy, Incident, SeatResult, TimeControl, VoidReason
+from happycity import Deal, Ending, FailurePolicy, Incident, SeatResult, TimeControl, VoidReason
 from happycity.records.record import Json
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import DecisionEncoder, response_part
 from happycity.wire.match import result_message, void_reason_number
 from happycity.wire.messages import config_message
 from happycity_server.play.counters import Counters
-from happycity_server.play.event_log import EventLog
 from happycity_server.play.referee import (
     Action,
     AskSeat,
@@ -27,8 +26,7 @@ from happycity_server.play.referee import (
     Notify,
     Referee,
 )
-from happycity_server.play.seat import Seat
-from happycity_server.play.session import Session
+from happycity_server.play.session import Seat, Session
 from happycity_tournament.games import Position, is_practice
 
 
@@ -107,26 +105,6 @@ class OpenMatch:
         """Done when the match is finished or voided."""
         self.closed = asyncio.Event()
         """Set when nothing more will be done about the match: a finished one is stored by then."""
-
-    @property
-    def practice(self) -> bool:
-        """Whether it is a practice match."""
-        return self.spec.practice
-
-    @property
-    def tournament_id(self) -> int:
-        """The tournament that it belongs to, or 0."""
-        return self.spec.tournament_id
-
-    @property
-    def ladder_deal_id(self) -> int:
-        """The deal of the ladder that it belongs to, or 0."""
-        return self.spec.ladder_deal_id
-
-    @property
-    def config(self) -> Config:
-        """The kind of game."""
-        return self.spec.deal.config
 
     @property
     def bots(self) -> tuple[str, ...]:
@@ -310,7 +288,7 @@ class Match(OpenMatch):
 
     def _take_seat(self, index: int, session: Session) -> None:
         self._sessions[index] = session
-        session.join(Seat(self, index, self.spec.time, self.spec.policy))
+        session.join(Seat(self, index, self.spec.time, self.spec.policy, self.spec.practice))
         session.send(response_part("games_started", self._started(index)))
 
     def _started(self, seat: int) -> play.GameStarted:
@@ -417,3 +395,38 @@ class Match(OpenMatch):
     def _call_watchers(self) -> None:
         for watcher in list(self.watchers):
             watcher()
+
+
+class EventLog:
+    """The encoded events of a match, move by move, with a cursor for each seat.
+
+    Only an answer proves that a bot has got the events: what was sent before a connection broke may have to
+    be sent again.
+    """
+
+    def __init__(self, seats: int) -> None:
+        self._events: list[bytes] = []
+        self._sent = [0] * seats  # how much each bot was sent over its present connection
+        self._acknowledged = [0] * seats  # how much each bot has answered to
+
+    def append(self, events: bytes) -> None:
+        """Add what a move brought about; every seat gets it with its next decision."""
+        self._events.append(events)
+
+    def unsent(self, seat: int) -> Sequence[bytes]:
+        """Return the events for the seat's open decision: the same until it is settled."""
+        return self._events[self._sent[seat] :]
+
+    def settle(self, seat: int, *, answered: bool) -> None:
+        """Note that the seat's open decision is settled, by an answer of its bot or without one."""
+        self._sent[seat] = len(self._events)
+        if answered:
+            self._acknowledged[seat] = len(self._events)
+
+    def rewind(self, seat: int) -> None:
+        """Let the seat's next decision carry all that no answer has acknowledged."""
+        self._sent[seat] = self._acknowledged[seat]
+
+    def reset(self, seat: int) -> None:
+        """Let the seat's next decision carry all that has happened in the game."""
+        self._sent[seat] = self._acknowledged[seat] = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -28,8 +29,19 @@ from happycity import (
 )
 from happycity.match import one_line, seat_results
 from happycity.records.record import Json, Recorder, clock_json, metrics_json
-from happycity_server.play.bot_metrics import MAX_METRICS, METRIC_NAME, accepted
 from happycity_server.play.clock import NOT_SENT, Sending
+
+MAX_METRICS = 16
+"""How many of an answer are kept."""
+METRIC_NAME = re.compile(r"[A-Za-z0-9._+-]{1,32}")
+"""What a metric may be called."""
+
+
+def accepted(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return the metrics that are kept, by name, so that the order of the message doesn't matter."""
+    fine = [name for name in sorted(metrics) if METRIC_NAME.fullmatch(name) and math.isfinite(metrics[name])]
+    return {name: metrics[name] for name in fine[:MAX_METRICS]}
+
 
 _FINISHED: Final = Ending.FINISHED  # a member of an enum, bound once: looking it up in its class is slow
 SILENT_DECISIONS = 2

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Protocol
 
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from happycity import BotInfo, Ending
+from happycity import BotInfo, Ending, FailurePolicy, TimeControl
 from happycity.match import one_line
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
@@ -18,8 +21,60 @@ from happycity.wire.match import bot_info_of
 from happycity.wire.messages import PROTOCOL_VERSION
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.counters import Counters
-from happycity_server.play.outbox import Outbox, SessionLimits
-from happycity_server.play.seat import Seat
+from happycity_server.play.limits import SessionLimits
+from happycity_server.play.outbox import Outbox
+
+
+class SeatedMatch(Protocol):
+    """A match in which bots have seats, which are counted from 0."""
+
+    @property
+    def match_id(self) -> int:
+        """The match's number."""
+
+    def is_asked(self, seat: int) -> bool:
+        """Return whether a decision waits for a seat's bot."""
+
+    def asked_at(self, seat: int) -> float | None:
+        """Return when the clock of a seat's open decision was started; None if none waits for its bot."""
+
+    def was_asked(self, seat: int, decision_id: int) -> bool:
+        """Return whether a decision is or was this seat's."""
+
+    def answer(
+        self, seat: int, decision_id: int, index: int, now: float, metrics: Mapping[str, float] | None = None
+    ) -> None:
+        """Take a bot's choice."""
+
+    def forfeit(self, seat: int, ending: Ending, now: float, *, reason: str = "") -> bool:
+        """Continue without a seat's bot, which is asked no more in this seat; return whether that is new."""
+
+    def keep(self, seat: int, *, resumed: bool) -> bool:
+        """Return whether a seat's bot goes on with the game over a new connection.
+
+        A program that is not `resumed` has nothing to do with a forfeited seat, and is sent nothing of it.
+        """
+
+    def present(self, seat: int, now: float, *, resumed: bool) -> None:
+        """Send the game to a seat's bot over a new connection.
+
+        A `resumed` bot gets the events that it may have missed, another one all.
+        """
+
+    def drop(self, seat: int) -> None:
+        """Send a seat's bot nothing more of this match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One seat of one match."""
+
+    match: SeatedMatch
+    index: int
+    time: TimeControl
+    policy: FailurePolicy
+    practice: bool
+
 
 _SERVER = f"happycity-server/{version('happycity')}"
 SILENT_SECONDS = 5.0
@@ -94,7 +149,7 @@ class Session:
     @property
     def plays_in_earnest(self) -> bool:
         """Whether the bot plays a match at present that is no practice."""
-        return any(not seats[0].match.practice for seats in self._seats.values())
+        return any(not seats[0].practice for seats in self._seats.values())
 
     @property
     def is_asked(self) -> bool:
@@ -212,18 +267,10 @@ class Session:
         if self.outbox is not None:
             self.outbox.send(part)
 
-    def notice(
-        self,
-        kind: play.NoticeKind.ValueType,
-        text: str,
-        *,
-        match_id: int = 0,
-        decision_id: int = 0,
-        game_round: int = 0,
-    ) -> None:
-        """Send a notice if the bot is connected."""
+    def notice(self, kind: play.NoticeKind.ValueType, text: str, **decision: int) -> None:
+        """Send a notice if the bot is connected; see `Outbox.notice` for what says where it belongs."""
         if self.outbox is not None:
-            self.outbox.notice(kind, text, match_id=match_id, decision_id=decision_id, game_round=game_round)
+            self.outbox.notice(kind, text, **decision)
 
     def receive(self, outbox: Outbox, request: play.PlayRequest, now: float) -> None:
         """Take a batch from the bot.

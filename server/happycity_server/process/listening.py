@@ -19,9 +19,8 @@ from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer
 from happycity_server.access.gate import Authenticator, Gate
 from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.access.limits import ConcurrencyLimits, RateLimits
-from happycity_server.api.catalogue import CatalogueService
 from happycity_server.api.model import PlayoutQuota, SimulationService
-from happycity_server.api.play import PlayService
+from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
 from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby

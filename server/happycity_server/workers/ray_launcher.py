@@ -20,8 +20,7 @@ import structlog
 
 from happycity import ConfigError, HappyCityError
 from happycity.match import one_line
-from happycity.runtime.extras import missing_packages
-from happycity.runtime.program import run_program
+from happycity.runtime.program import missing_packages, run_program
 from happycity.runtime.transport import Target, host_and_port, joined
 from happycity_server.config import MAX_WORKERS, LogFormat
 from happycity_server.process.logs import configure

@@ -27,7 +27,7 @@ def watched(record: Json) -> Playback:
     shown, playback = Playback.of_record(record), Playback()
     for decisions in range(len(shown.steps)):
         add_to_playback(playback, step_message(shown, decisions))
-    add_to_playback(playback, end_message(shown))
+    add_to_playback(playback, end_message(shown, decisions=shown.decisions))
     return playback
 
 

@@ -24,9 +24,8 @@ from happycity import (
     View,
 )
 from happycity.rules.cards import COLOURED_MARKETS, HAPPY_MARKET, deck_cards, specials_of
-from happycity.rules.deals import DECKS
+from happycity.rules.deals import DECKS, LAST_ROUND
 from happycity.rules.effects import EFFECTS
-from happycity.rules.rulebook import LAST_ROUND
 
 # Cities one card short of full beside their Happy Market, and full ones.
 EIGHT = "grocery shoe_shop school library florist bookshop igloo museum"

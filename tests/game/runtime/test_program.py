@@ -63,7 +63,7 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
     [
         ("import happycity_bots.playing", set()),
         ("import happycity_client", set()),
-        ("import happycity_server.app, happycity_server.start", {"pydantic", "rich", "sqlalchemy"}),
+        ("import happycity_server.app, happycity_server.__main__", {"pydantic", "rich", "sqlalchemy"}),
         ("import happycity_tournament.cli.app, happycity_tournament.cli.start", {"pydantic", "typer"}),
         (
             "import happycity_tournament.cli.app, happycity_tournament.cli.play",

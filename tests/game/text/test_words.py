@@ -11,8 +11,7 @@ from tests.game.rules.positions import card
 from happycity import Event, EventKind, Move
 from happycity.text import catalogue
 from happycity.text.catalogue import catalogue_digest, entries
-from happycity.text.plural import plural
-from happycity.text.words import event_in_words, events_in_words, move_in_words
+from happycity.text.words import event_in_words, events_in_words, move_in_words, plural
 
 BOTS = ("ann", "bob")
 

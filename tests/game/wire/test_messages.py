@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.game.wire.test_decisions import CONFIGS
 
 from happycity import CARDS, Config, ConfigError, Event, EventKind, Game, Mode, Move, MoveKind, Scoring
+from happycity.rules.deals import EDITION
 from happycity.rules.effects import effect_of
 from happycity.rules.moves import COPY_BOX
-from happycity.rules.rulebook import EDITION
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import cards_pb2, game_pb2, play_service_pb2
 from happycity.wire.messages import (

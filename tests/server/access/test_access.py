@@ -43,6 +43,7 @@ from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.messages import config_message
+from happycity_server.access.gate import Authenticator
 from happycity_server.access.roles import EVERYBODY, ROLES
 from happycity_server.app import Clocks
 
@@ -224,6 +225,22 @@ async def test_open_server_lets_everybody_do_everything(tmp_path: Path) -> None:
             assert outcome.reason not in ("UNAUTHENTICATED", "WRONG_ROLE"), path
         call = await connected(channel, "anybody", bearer("hc_00000000_any"))
         call.cancel()
+
+
+@pytest.mark.parametrize(
+    ("peer", "joins"),
+    [
+        ("ipv4:127.0.0.1:4000", True),
+        ("ipv6:%5B::1%5D:4000", True),
+        ("unix:/tmp/own", True),
+        ("ipv4:10.0.0.7:4000", False),
+        ("ipv6:%5B2001:db8::7%5D:4000", False),
+    ],
+)
+def test_without_tokens_workers_join_from_the_same_machine_alone(peer: str, joins: bool) -> None:  # noqa: FBT001
+    """A worker is believed whatever results it sends; all else is open to everybody."""
+    caller = Authenticator(None, now=lambda: datetime.now(UTC)).identify(None, peer)
+    assert (Role.WORKER in caller.roles, caller.roles >= ALL) == (joins, True)
 
 
 async def test_new_token_is_valid_at_once(guarded: Guarded) -> None:

@@ -15,7 +15,7 @@ from happycity.v1 import bot_pb2
 from happycity.v1 import bot_service_pb2 as pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.wire.match import bot_info_of
-from happycity_server.api.bots import BotService
+from happycity_server.api.play import BotService
 
 
 async def listed(arena: Arena, **fields: Any) -> pb.ListBotsResponse:

@@ -130,7 +130,7 @@ async def test_match_begins_when_all_are_there(arena: Arena) -> None:
         async with arena.tables.present(arena.place(secret)):
             (match,) = arena.begun
     assert match.spec.bots == ("greedy", "@Anna", "@Bob")
-    assert match.practice
+    assert match.spec.practice
 
 
 async def test_invitation_is_good_for_one_person(arena: Arena) -> None:

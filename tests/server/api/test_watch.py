@@ -24,7 +24,7 @@ from happycity.wire.match import incident_message
 from happycity.wire.messages import event_message, move_message, view_message
 from happycity_server.broadcast import BroadcastError
 from happycity_server.places.watch import WatchedMatch, Watches, recorded, responses, step_bytes
-from happycity_server.play.match import Match
+from happycity_server.play.match import Match, OpenMatch
 
 _T = TypeVar("_T")
 
@@ -53,6 +53,16 @@ def end_of(parts: list[bytes]) -> pb.MatchEnd:
     decoded = [pb.WatchMatchResponse.FromString(part) for part in parts]
     assert [part.WhichOneof("part") for part in decoded] == ["step"] * (len(parts) - 1) + ["end"]
     return decoded[-1].end
+
+
+async def test_match_that_is_voided_at_a_worker_ends_with_the_decisions_that_it_reported() -> None:
+    """Its positions are not known here, but their number is."""
+    match = OpenMatch(1, (await LocalArena().match("anna", "ben")).spec, created_at=0.0)
+    watching = Watches().live(match)
+    match.decisions = 3
+    match.void(VoidReason.SERVER_ERROR)
+    match.closed.set()
+    assert end_of(await rest_of(responses(watching))).decisions == 3
 
 
 # The feed of a match -------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ from happycity_server.errors import Reason
 from happycity_server.places.places import Places
 from happycity_server.places.protocol import WorkerService
 from happycity_server.play.clock import FairClock
+from happycity_server.play.limits import SessionLimits
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.play.match import Match, MatchSpec
-from happycity_server.play.outbox import SessionLimits
 from happycity_tournament.storage import AsyncStore
 
 DEAL = Deal.shuffle(Config(players=2), seed=11)

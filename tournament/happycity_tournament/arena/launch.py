@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from happycity.runtime.extras import missing_packages
+from happycity.runtime.program import missing_packages
 from happycity_tournament.arena.processes import ServerProcess, start_server
 from happycity_tournament.arena.run_folder import TOKENS_FILE, OwnServer
 from happycity_tournament.arena.tokens import IssuedTokens

@@ -13,7 +13,7 @@ from rich.text import Text
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records.record import Json
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.reading import counted

@@ -11,7 +11,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.cli import sprt
 from happycity_tournament.config import (
     MEAN_ELO,

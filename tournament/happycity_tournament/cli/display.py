@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from happycity import IncidentKind
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.cli import sprt
 from happycity_tournament.cli.console import (
     disqualified_lines,

@@ -14,7 +14,7 @@ from rich.console import Console
 from happycity import ConfigError, HappyCityError
 from happycity.records.record import Json
 from happycity.runtime import event_loop
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.arena.locations import Location, ServerLocation, call_server, stored_snapshots
 from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, Run, new_folder, run_folders
 from happycity_tournament.arena.session import join_tournament

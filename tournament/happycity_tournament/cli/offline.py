@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from happycity import ConfigError
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.games import Choice
 from happycity_tournament.cli.options import check_output

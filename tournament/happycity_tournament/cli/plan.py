@@ -9,7 +9,7 @@ from rich.console import Console
 
 from happycity import ConfigError
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.reading import load_games

@@ -10,7 +10,7 @@ from rich.console import Console
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records.record import Json
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import check_json, ratings_json, write_json
 from happycity_tournament.cli.reading import load_games

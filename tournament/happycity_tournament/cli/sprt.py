@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.config import EloScale, SprtTest
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.snapshot import Snapshot

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from happycity import Ending
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.running.standings import ForfeitCount, Standing
 

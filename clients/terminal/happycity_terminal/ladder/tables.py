@@ -12,7 +12,7 @@ from rich.text import Text
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import one_line
-from happycity.text.plural import plural
+from happycity.text.words import plural
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.match import bot_info_of, seconds_of
 from happycity_terminal.ladder.content import FLAGS, KINDS, OTHER, STATES
