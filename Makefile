@@ -63,17 +63,17 @@ run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
 
 test: $(READY) ## Run the tests that are quick (see test-all)
-	$(BIN)/pytest -n 3 --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal
 
 test-all: envs ## Run all tests, those that take minutes and those of all SDKs too, with many more examples
-	$(BIN)/pytest -n 3 --dist worksteal --thorough --ignore=tests/clients
+	$(BIN)/pytest -n auto --dist worksteal --thorough --ignore=tests/clients
 	$(MAKE) --no-print-directory test-compiled
 	$(MAKE) --no-print-directory clients
 
 test-compiled: $(READY) ## Run the tests of rules, bots, wire, server and kills on compiled code too, which stays in build/
 	$(BIN)/python hatch_build.py compile --tree build/compiled
-	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n 3 --dist worksteal $(COMPILED_TESTS)
-	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n 3 --dist worksteal --thorough $(KILL_TESTS)
+	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n auto --dist worksteal $(COMPILED_TESTS)
+	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n auto --dist worksteal --thorough $(KILL_TESTS)
 
 clients: $(READY) ## Build and test the SDKs of other languages, as far as their tools are installed
 	$(BIN)/python clients/conformance/make_catalogue.py --check
@@ -84,12 +84,12 @@ clients: $(READY) ## Build and test the SDKs of other languages, as far as their
 
 coverage: $(READY) ## Measure which lines and branches the tests reach; the pages are in build/coverage/html
 	mkdir -p build/coverage
-	$(BIN)/pytest -n 3 --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage/html
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage/html
 
 fuzz: $(READY) ## Look for new examples that break a property test: games, records, messages, schedules
-	$(BIN)/pytest -n 3 --dist worksteal --thorough --hypothesis-profile=new-examples -m hypothesis
+	$(BIN)/pytest -n auto --dist worksteal --thorough --hypothesis-profile=new-examples -m hypothesis
 
-mutants: $(READY) ## Change the code in some 100 small ways and see whether the tests notice each (20 minutes)
+mutants: $(READY) ## Change the code in some 150 small ways and see whether the tests notice each (30 minutes)
 	$(BIN)/python -m tools.mutants
 
 lint: $(READY) ## Check style, types, layers, spelling, the contract, and that the stubs are current

@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
-from tests.tournament.storage.postgres import Cluster, postgresql
+
+if TYPE_CHECKING:  # tests of the rules do without databases
+    from tests.tournament.storage.postgres import Cluster
 
 # A slow machine is no error. The outcome of a run depends on the code alone, except that of `make fuzz`.
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -21,6 +24,9 @@ settings.register_profile("new-examples", _COMMON, max_examples=1000, print_blob
 
 KINDS = ("sqlite", "postgresql")
 """The databases that a store may be in."""
+FOLDER = Path(__file__).parent
+THOROUGH = [FOLDER / name for name in ("docs/test_site.py", "envs", "llm", "mcp", "release", "training")]
+"""What `make test` leaves out as a whole, so that it needs neither their packages nor their time."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,6 +47,20 @@ def pytest_configure(config: pytest.Config) -> None:
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the folders of `make test-all` out of an ordinary run, unless one is named in the command."""
+    if collection_path not in THOROUGH or config.getoption("thorough"):
+        return None
+    named = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    return None if any(path.is_relative_to(collection_path) for path in named) else True
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of processes for `-n auto`: tests wait for programs a third of the time."""
+    cores = os.cpu_count() or 1
+    return cores + cores // 2
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave the tests marked thorough out of an ordinary run."""
     if config.getoption("thorough"):
@@ -59,6 +79,8 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """Yield a PostgreSQL server, started once for all tests."""
+    from tests.tournament.storage.postgres import postgresql  # noqa: PLC0415 - for tests of stores alone
+
     with postgresql() as started:
         yield started
 

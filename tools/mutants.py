@@ -1,6 +1,6 @@
 """Change the code in small ways, one at a time, and see whether the tests of the area notice.
 
-    python -m tools.mutants                   # all of tools/mutants.toml, in some 20 minutes
+    python -m tools.mutants                   # all of tools/mutants.toml, in some 30 minutes
     python -m tools.mutants --area rules      # those of one area
     python -m tools.mutants --only sqlite     # those whose file, old or new text has the word
 

@@ -21,7 +21,6 @@ def choose(bot: Bot, decision: Decision) -> Move:
 
 
 def play(game: Game, bots: Sequence[type[Bot]], *, seed: int = 7) -> Iterator[tuple[Decision, Move]]:
-    """Play `game` to its end, one bot a seat, and report each decision with the move chosen."""
     seated = [seat_bot(bot, game, seat, seed=seed) for seat, bot in enumerate(bots)]
     while game.outcome is None:
         decision = Decision.of(game)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from google.protobuf.json_format import ParseDict
 from tests.bots.matches import choose, mean_place_difference, play, seat_bot
 
 from happycity import CARDS_BY_ID, Config, Game, Mode, Move, Phase, Scoring
@@ -18,6 +21,7 @@ TABLES = [
     for players in (2, 3, 4, 5)
     for scoring in Scoring
 ]
+GREEDY = Path(__file__).parents[2] / "clients/conformance/greedy.jsonl"
 SLOW_BOTS = ("rollout", "search", "champion")
 START_VIEW = Game.deal(Config(players=2), seed=1).view()
 
@@ -27,7 +31,6 @@ def table_id(config: Config) -> str:
 
 
 def at_table(*, phase: Phase, moves: Sequence[str], city: Sequence[str], coins: int) -> Decision:
-    """Return a decision of seat 0 of two, with `city` beside its Happy Market."""
     cities = (
         (CARDS_BY_ID["happy_market"], *(CARDS_BY_ID[card] for card in city)),
         (CARDS_BY_ID["happy_market"],),
@@ -43,10 +46,6 @@ def at_table(*, phase: Phase, moves: Sequence[str], city: Sequence[str], coins: 
     )
     legal = [Move.parse(move) for move in moves]
     return Decision(pb.Decision(view=view_message(view), moves=map(move_message, legal)))
-
-
-def greedy_choice(decision: Decision) -> str:
-    return str(choose(seat_bot(GreedyBot, Game.deal(Config(players=2), seed=1), 0), decision))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,6 @@ def greedy_choice(decision: Decision) -> str:
     ],
 )
 def test_every_bot_plays_legal_moves_to_the_end(name: str, config: Config) -> None:
-    """Whatever the table, a bot answers each decision with one of its moves until there is an outcome."""
     game = Game.deal(config, seed=11)
     for decision, move in play(game, [BOTS[name]] * config.players):
         assert move in decision.moves
@@ -83,19 +81,17 @@ def test_a_repeated_match_repeats_every_move(name: str, mode: Mode) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("name", ["greedy", "planner"])
-def test_bots_without_randomness_ignore_their_seed(name: str, mode: Mode) -> None:
-    """Greedy and planner play the same game whatever seed they are given."""
-    first, second = (
-        [move for _, move in play(Game.deal(Config(mode=mode), seed=5), [BOTS[name]] * 4, seed=seed)]
-        for seed in (1, 2)
-    )
-    assert first == second
+def test_the_seed_is_used_by_random_alone() -> None:
+    # Greedy and planner play the same game whatever seed they are given.
+    for name in ["greedy", "planner"]:
+        for mode in Mode:
+            first, second = (
+                [move for _, move in play(Game.deal(Config(mode=mode), seed=5), [BOTS[name]] * 4, seed=seed)]
+                for seed in (1, 2)
+            )
+            assert first == second
 
-
-def test_random_uses_its_seed() -> None:
-    """Two seeds make two different games."""
+    # Two seeds make two different games.
     first, second = (
         [move for _, move in play(Game.deal(Config(), seed=5), [RandomBot] * 4, seed=seed)] for seed in (1, 2)
     )
@@ -103,7 +99,6 @@ def test_random_uses_its_seed() -> None:
 
 
 def test_random_asks_for_nothing_but_the_moves() -> None:
-    """A decision that has moves and nothing else is enough for the random bot."""
     game = Game.deal(Config(), seed=3)
     bot = seat_bot(RandomBot, game, 0)
     decision = Decision(pb.Decision(moves=map(move_message, game.legal_moves)))
@@ -111,63 +106,16 @@ def test_random_asks_for_nothing_but_the_moves() -> None:
     assert {"_view", "_events"}.isdisjoint(vars(decision))
 
 
-def test_greedy_never_discards() -> None:
-    """The discard step is always answered with keep."""
-    decision = at_table(phase=Phase.DISCARD, moves=["keep", "discard museum"], city=[], coins=0)
-    assert greedy_choice(decision) == "keep"
-
-
-@pytest.mark.parametrize(("coins", "draw"), [(3, "draw 1"), (4, "draw 2"), (6, "draw 3")])
-def test_greedy_draws_the_highest_deck_its_purse_can_pay(coins: int, draw: str) -> None:
-    """A deck is in reach when its cheapest card is."""
-    decision = at_table(phase=Phase.DRAW, moves=["draw 1", "draw 2", "draw 3"], city=[], coins=coins)
-    assert greedy_choice(decision) == draw
-
-
-def test_greedy_draws_the_first_deck_offered_when_none_is_in_reach() -> None:
-    """Without the coins for any deck that is left, the first move is taken."""
-    decision = at_table(phase=Phase.DRAW, moves=["draw 2", "draw 3"], city=[], coins=1)
-    assert greedy_choice(decision) == "draw 2"
-
-
-def test_greedy_prefers_income_early() -> None:
-    """With few cards in the city one income weighs more than two hearts."""
-    moves = ["coin", "build hardware_store", "build museum"]
-    assert greedy_choice(at_table(phase=Phase.BUY, moves=moves, city=[], coins=4)) == "build hardware_store"
-
-
-def test_greedy_prefers_points_late() -> None:
-    """With five cards in the city, hearts that multiply inhabitants beat income."""
-    decision = at_table(
-        phase=Phase.BUY,
-        moves=["coin", "build hardware_store", "build museum"],
-        city=["house", "bank", "igloo", "library"],
-        coins=4,
-    )
-    assert greedy_choice(decision) == "build museum"
-
-
-def test_greedy_takes_a_coin_rather_than_a_loss() -> None:
-    """Late in the game, a card that costs points is not bought."""
-    decision = at_table(
-        phase=Phase.BUY,
-        moves=["coin", "build factory"],
-        city=["house", "bank", "igloo", "library"],
-        coins=1,
-    )
-    assert greedy_choice(decision) == "coin"
-
-
-def test_greedy_breaks_ties_by_the_order_of_moves() -> None:
-    """Of two cards with the same score, the one listed first is bought."""
-    decision = at_table(
-        phase=Phase.BUY, moves=["coin", "build library", "build town_square"], city=[], coins=2
-    )
-    assert greedy_choice(decision) == "build library"
+def test_greedy_answers_the_decisions_that_all_sdks_are_tested_with() -> None:
+    for number, line in enumerate(GREEDY.read_text("utf-8").splitlines(), start=1):
+        kept = json.loads(line)
+        decision = Decision(ParseDict(kept["decision"], pb.Decision()))
+        bot = seat_bot(GreedyBot, Game.deal(decision.view.config, seed=1), decision.seat)
+        assert decision.moves.index(choose(bot, decision)) == kept["move"], f"line {number}"
 
 
 def test_planner_does_not_give_away_the_game_on_its_last_purchase() -> None:
-    """With one free position left, the planner buys what makes the most points, not income."""
+    # With one free position left, the planner buys what makes the most points, not income.
     decision = at_table(
         phase=Phase.BUY,
         moves=["coin", "build hardware_store", "build museum"],

@@ -7,31 +7,28 @@ import random
 import pytest
 from tests.game.rules.positions import position, view_with
 
-from happycity import Config, Game, Mode, Move, Phase, Scoring
+from happycity import CARDS, Config, Game, Mode, Move, Phase, Scoring
 from happycity.records.random_games import random_move
-from happycity_bots.policies import POLICIES, Policy, play_to_end
+from happycity_bots.outlook import Outlook
+from happycity_bots.policies import POLICIES, play_to_end
 from happycity_bots.quick import quick_move
 
 
 def chosen(game: Game) -> str:
-    """Return what the quick policy plays."""
     return str(quick_move(game))
 
 
-def test_names_are_those_of_the_contract() -> None:
-    """Callers know the policies by these names."""
-    assert set(POLICIES) == {"quick", "random"}
-
-
-@pytest.mark.parametrize("scoring", Scoring)
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
-def test_policies_play_legally_to_the_end(policy: Policy, mode: Mode, scoring: Scoring) -> None:
+def test_policies_play_legally_to_the_end() -> None:
     """Games of all kinds come to their end, and the same randomness plays the same game."""
-    for players in range(2, 6):
-        config = Config(players=players, mode=mode, scoring=scoring)
-        outcomes = [play_to_end(Game.deal(config, seed=7), policy, random.Random(3)) for _ in range(2)]
-        assert outcomes[0] == outcomes[1]
+    for policy in POLICIES.values():
+        for mode in Mode:
+            for scoring in Scoring:
+                for players in range(2, 6):
+                    config = Config(players=players, mode=mode, scoring=scoring)
+                    outcomes = [
+                        play_to_end(Game.deal(config, seed=7), policy, random.Random(3)) for _ in range(2)
+                    ]
+                    assert outcomes[0] == outcomes[1]
 
 
 def test_quick_looks_at_nothing_hidden() -> None:
@@ -55,19 +52,14 @@ def test_random_plays_every_move() -> None:
     assert min(counts) > 70
 
 
-def test_quick_discards_so_that_the_centre_moves() -> None:
-    """The first card of the centre makes way for another one."""
+def test_what_quick_plays() -> None:
+    # The first card of the centre makes way for another one.
     assert chosen(position(Phase.DISCARD, centre="school museum spa")) == "discard school"
+    # The richest deck within the purse's means is drawn.
+    for coins, deck in [(0, 1), (3, 1), (4, 2), (6, 2), (7, 3)]:
+        assert chosen(position(Phase.DRAW, coins=[coins])) == f"draw {deck}"
 
-
-@pytest.mark.parametrize(("coins", "deck"), [(0, 1), (3, 1), (4, 2), (6, 2), (7, 3)])
-def test_quick_draws_what_it_can_pay(coins: int, deck: int) -> None:
-    """The richest deck within the purse's means is drawn."""
-    assert chosen(position(Phase.DRAW, coins=[coins])) == f"draw {deck}"
-
-
-def test_quick_buys_income_early_and_points_late() -> None:
-    """With many turns to come a coin a round beats a heart, in the last turn the most hearts do."""
+    # With many turns to come a coin a round beats a heart, in the last turn the most hearts do.
     early = position(Phase.BUY, coins=[2], centre="grocery library")
     late = position(
         Phase.BUY,
@@ -78,9 +70,7 @@ def test_quick_buys_income_early_and_points_late() -> None:
     assert chosen(early) == "build grocery"
     assert chosen(late) == "build zoo"
 
-
-def test_quick_drafts_what_specials_ask_for() -> None:
-    """The market is taken whose colour the most specials on the table need."""
+    # The market is taken whose colour the most specials on the table need.
     for seed in range(10):
         game = Game.deal(Config(players=2, mode=Mode.EXPERT), seed=seed)
         wanted = [
@@ -90,22 +80,7 @@ def test_quick_drafts_what_specials_ask_for() -> None:
         ]
         assert game.legal_moves.index(quick_move(game)) == wanted.index(max(wanted))
 
-
-def test_quick_is_better_than_random() -> None:
-    """The rule of thumb wins most games."""
-    rng = random.Random(2)
-    wins = 0
-    for number in range(40):
-        game = Game.deal(Config(players=2), seed=number // 2)
-        quick = number % 2
-        while game.outcome is None:
-            game.apply(quick_move(game) if game.seat == quick else random_move(game, rng))
-        wins += game.outcome.ranks[quick] < game.outcome.ranks[1 - quick]
-    assert wins >= 36
-
-
-def test_quick_copies_what_ends_best() -> None:
-    """The Sphinx takes the opponent's special that makes the most points, and never gambles on the box."""
+    # The Sphinx takes the opponent's special that makes the most points, and never gambles on the box.
     game = Game.from_view(
         view_with(
             Phase.SPHINX,
@@ -123,3 +98,34 @@ def test_quick_copies_what_ends_best() -> None:
         points[move] = ending.outcome.points[0]
     best: Move = max(points, key=points.__getitem__)
     assert quick_move(game) is best
+
+
+def test_quick_is_better_than_random() -> None:
+    rng = random.Random(2)
+    wins = 0
+    for number in range(40):
+        game = Game.deal(Config(players=2), seed=number // 2)
+        quick = number % 2
+        while game.outcome is None:
+            game.apply(quick_move(game) if game.seat == quick else random_move(game, rng))
+        wins += game.outcome.ranks[quick] < game.outcome.ranks[1 - quick]
+    assert wins >= 36
+
+
+@pytest.mark.parametrize("scoring", Scoring)
+def test_purchases_are_valued_like_cities_that_have_the_card(scoring: Scoring) -> None:
+    """The points after a purchase are those of the totals with the card, to the last bit."""
+    on_sale = [card for card in CARDS if card.cost]
+    for totals in ((12.0, 5, 3, 1), (7.0, 2, -3, 0), (8.5, 9.25, 0, 14), (6.0, 1, 9, 8)):
+        coins, income, inhabitants, hearts = totals
+        for free, turns in ((9, 20.5), (4, 3.2), (0, 0.0), (-1, 2.0)):
+            outlook = Outlook(scoring, free=free, turns=turns)
+            assert outlook.after_buying([card.number for card in on_sale], *totals) == [
+                outlook.points(
+                    coins - card.cost,
+                    income + card.income,
+                    inhabitants + card.inhabitants,
+                    hearts + card.hearts,
+                )
+                for card in on_sale
+            ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from importlib.resources import files
 from itertools import count
@@ -26,7 +26,6 @@ SMALL = Budget(playouts=6)
 
 
 def at_purchase(*, seed: int = 3, options: int = 4) -> Game:
-    """Return a game before a purchase with some options."""
     game = Game.deal(Config(), seed=seed)
     rng = random.Random(seed)
     while len(game.legal_moves) < options or game.legal_moves[0].text != "coin":
@@ -67,13 +66,27 @@ def test_halving_keeps_the_better_half_in_the_same_worlds() -> None:
     assert set(trials.moves[-1]) == {game.legal_moves[1], game.legal_moves[2]}
 
 
-def test_trials_stay_within_the_budget_of_playouts() -> None:
-    """The playouts of all candidates together are counted."""
+def test_trials_stay_within_the_budget() -> None:
+    # The playouts of all candidates together are counted.
     game = at_purchase()
     for playouts in (8, 20, 33):
         trials = Trials(0, 0, 0, 0)
         choose(game.view(), candidates(game, 0, 0, 0, 0), trials, budget=Budget(playouts=playouts))
         assert sum(map(len, trials.moves)) <= playouts
+
+    # Nothing is tried then.
+    game, trials = at_purchase(), Trials()
+    assert choose(game.view(), candidates(game, 0.2, 0.1), trials, budget=Budget()) is game.legal_moves[0]
+    assert not trials.moves
+
+    # They stop when the time is over, after one world at least.
+    for seconds, worlds in [(0.0005, 1), (4.0, 4)]:
+        game, trials = at_purchase(), Trials(0.0, 1.0)
+        clock = map(float, count()).__next__  # one of whole seconds
+        budget = Budget(seconds=seconds)
+        move = choose(game.view(), candidates(game, 0.1, 0.0), trials, budget=budget, clock=clock)
+        assert move is game.legal_moves[1]
+        assert len(trials.moves) == worlds
 
 
 def test_a_prior_counts_as_many_trials() -> None:
@@ -85,50 +98,22 @@ def test_a_prior_counts_as_many_trials() -> None:
     assert choose(game.view(), options, trials, confidence=8, budget=many) is game.legal_moves[1]
 
 
-def test_without_a_budget_the_best_prior_is_played() -> None:
-    """Nothing is tried then."""
-    game, trials = at_purchase(), Trials()
-    assert choose(game.view(), candidates(game, 0.2, 0.1), trials, budget=Budget()) is game.legal_moves[0]
-    assert not trials.moves
-
-
-@pytest.mark.parametrize(("seconds", "worlds"), [(0.0005, 1), (4.0, 4)])
-def test_a_clock_stops_the_trials(seconds: float, worlds: int) -> None:
-    """They stop when the time is over, after one world at least."""
-    game, trials = at_purchase(), Trials(0.0, 1.0)
-    ticks: Iterator[int] = count()
-    clock: Callable[[], float] = lambda: float(next(ticks))  # noqa: E731 - a clock of whole seconds
-    budget = Budget(seconds=seconds)
-    move = choose(game.view(), candidates(game, 0.1, 0.0), trials, budget=budget, clock=clock)
-    assert move is game.legal_moves[1]
-    assert len(trials.moves) == worlds
-
-
 def test_moves_far_behind_the_best_are_not_tried() -> None:
-    """At most so many moves are tried, the best first."""
     game = at_purchase()
     kept = prune(game.legal_moves[:4], [0.0, 0.5, 0.45, 0.48], near=0.1, most=2)
     assert [candidate.move for candidate in kept] == [game.legal_moves[1], game.legal_moves[3]]
     assert len(prune(game.legal_moves[:4], [0.0, 0.5, 0.45, 0.48], near=0.01, most=4)) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "budget"), [("200", Budget(playouts=200)), ("50ms", Budget(seconds=0.05)), ("1", Budget(1))]
-)
-def test_a_budget_is_a_number_of_playouts_or_a_time(text: str, budget: Budget) -> None:
-    """A time has its unit."""
-    assert Budget.parse(text) == budget
-
-
-@pytest.mark.parametrize("text", ["", "0", "-5", "50 ms", "2s", "ten", "9" * 8])
-def test_another_budget_is_refused(text: str) -> None:
-    """The message says what to give."""
-    with pytest.raises(ConfigError, match="give a number of playouts, as 200, or a time, as 50ms"):
-        Budget.parse(text)
-
-
-def test_bots_without_trials_take_no_budget() -> None:
-    """The message names those that do."""
+def test_budgets_are_read() -> None:
+    # A time has its unit.
+    for text, budget in [("200", Budget(playouts=200)), ("50ms", Budget(seconds=0.05)), ("1", Budget(1))]:
+        assert Budget.parse(text) == budget
+    # The message says what to give.
+    for text in ["", "0", "-5", "50 ms", "2s", "ten", "9" * 8]:
+        with pytest.raises(ConfigError, match="give a number of playouts, as 200, or a time, as 50ms"):
+            Budget.parse(text)
+    # The message names those that do.
     with pytest.raises(ConfigError, match="no effect on planner: search and champion take it"):
         factory_of("planner", SMALL)
 
@@ -146,7 +131,6 @@ def test_the_same_seed_and_playouts_give_the_same_decisions(bot: type[Bot], mode
 
 
 def limited(bot: type[Bot]) -> type[Bot]:
-    """Return a bot with a small budget."""
     assert issubclass(bot, SearchBot | ChampionBot)
     return type("Limited", (bot,), {"budget": SMALL})
 
@@ -162,7 +146,6 @@ def test_a_budget_reaches_the_bot(name: str) -> None:
 
 
 def test_the_weights_come_with_the_package() -> None:
-    """They are small, and make a network."""
     weights = files("happycity_bots") / WEIGHTS
     assert 0 < len(weights.read_bytes()) < 2_000_000
     game = Game.deal(Config(players=3), seed=1)

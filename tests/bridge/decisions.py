@@ -21,7 +21,6 @@ def decision_in(game: Game, *, match_id: int = 1, decision_id: int = 1) -> Decis
 
 
 def random_decisions(config: Config, seed: int) -> Iterator[Decision]:
-    """Yield every decision of a random game."""
     rng = random.Random(seed)
     game = Game.deal(config, seed=seed)
     number = 0

@@ -17,9 +17,9 @@ MOVES = Game.deal(Config(players=2), seed=1).legal_moves
 BRIDGE_MD = Path(__file__).resolve().parents[2] / "docs" / "bridge.md"
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_an_answer_is_a_move_or_a_position_bare_or_as_json() -> None:
+    # All these mean the second of the moves.
+    for line in [
         "draw 2",
         '"draw 2"',
         "1",
@@ -28,22 +28,15 @@ BRIDGE_MD = Path(__file__).resolve().parents[2] / "docs" / "bridge.md"
         '{"move": 1, "id": 7}',
         '{"id":null,"move":1}',
         '{"move": 1, "metrics": {"depth": 3}}',
-    ],
-)
-def test_an_answer_is_a_move_or_a_position_bare_or_as_json(line: str) -> None:
-    """All these mean the second of the moves."""
-    assert chosen_move(parse_answer(line), MOVES) is Move.parse("draw 2")
+    ]:
+        assert chosen_move(parse_answer(line), MOVES) is Move.parse("draw 2")
 
-
-def test_an_answer_may_name_its_decision() -> None:
-    """With an id, answers may come in any order."""
+    # With an id, answers may come in any order.
     assert parse_answer('{"id": 7, "move": 0}').id == 7
     assert parse_answer('{"move": 0}').id is None
 
-
-@pytest.mark.parametrize(
-    ("more", "metrics"),
-    [
+    # Numbers by name; which of them are kept is the server's decision.
+    for more, metrics in [
         ("", {}),
         (', "metrics": null', {}),
         (', "metrics": {}', {}),
@@ -52,13 +45,10 @@ def test_an_answer_may_name_its_decision() -> None:
         (', "metrics": {"self": 1, "": 2, "\\ud800": 3}', {"self": 1.0, "": 2.0, "\ud800": 3.0}),
         (f', "metrics": {{"up": 1{"0" * 400}, "down": -1{"0" * 400}}}', {"up": math.inf, "down": -math.inf}),
         (', "metrics": {"infinite": 1e999}', {"infinite": math.inf}),
-    ],
-)
-def test_an_answer_may_have_numbers_about_the_choice(more: str, metrics: dict[str, float]) -> None:
-    """Numbers by name; which of them are kept is the server's decision."""
-    answer = parse_answer(f'{{"move": 0{more}}}')
-    assert answer.metrics == metrics
-    assert all(type(number) is float for number in answer.metrics.values())
+    ]:
+        answer = parse_answer(f'{{"move": 0{more}}}')
+        assert answer.metrics == metrics
+        assert all(type(number) is float for number in answer.metrics.values())
 
 
 def test_the_documented_answers_mean_the_same() -> None:
@@ -75,9 +65,9 @@ def test_the_documented_answers_mean_the_same() -> None:
     assert [chosen_move(parse_answer(line), moves) for line in written] == [moves[1]] * len(written)
 
 
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
+def test_what_is_no_answer_is_named() -> None:
+    # The message repeats the line, shortened, and says what is wrong with it.
+    for line, complaint in [
         ('{"move": ', "which is not JSON"),
         ("[1, 2", "which is not JSON"),
         ("[" * 60_000, "which is not JSON"),
@@ -95,19 +85,14 @@ def test_the_documented_answers_mean_the_same() -> None:
         ('{"move": 1, "metrics": {"depth": true}}', "whose metric 'depth' is not a number"),
         (f'{{"{"x" * 5000}": 1}}', f"whose key '{'x' * 80}...' is unknown (known: id, move, metrics)"),
         (f'{{"move": 1, "metrics": {{"{"x" * 5000}": 0.5, "y": []}}}}', "whose metric 'y' is not a number"),
-    ],
-)
-def test_what_is_no_answer_is_named(line: str, complaint: str) -> None:
-    """The message repeats the line, shortened, and says what is wrong with it."""
-    with pytest.raises(AnswerError) as caught:
-        parse_answer(line)
-    assert caught.value.complaint == complaint
-    assert len(str(caught.value)) < 300
+    ]:
+        with pytest.raises(AnswerError) as caught:
+            parse_answer(line)
+        assert caught.value.complaint == complaint
+        assert len(str(caught.value)) < 300
 
-
-@pytest.mark.parametrize("line", ["3", "-1", "draw 4", "DRAW 1", "build castle", "9" * 5000])
-def test_an_illegal_move_is_answered_with_the_legal_ones(line: str) -> None:
-    """The error has what would have been right; its message is the same at every decision."""
-    with pytest.raises(AnswerError, match=r"which is not a legal move$") as caught:
-        chosen_move(parse_answer(line), MOVES)
-    assert caught.value.legal == MOVES
+    # The error has what would have been right; its message is the same at every decision.
+    for line in ["3", "-1", "draw 4", "DRAW 1", "build castle", "9" * 5000]:
+        with pytest.raises(AnswerError, match=r"which is not a legal move$") as caught:
+            chosen_move(parse_answer(line), MOVES)
+        assert caught.value.legal == MOVES

@@ -45,8 +45,8 @@ def test_a_decision_is_the_servers(mode: Mode, seed: int) -> None:
         ]
 
 
-def test_fields_are_there_also_if_they_are_0() -> None:
-    """Only what may be absent by the protocol may be absent: a seat that is copied, times."""
+def test_the_form_of_a_decision() -> None:
+    # Only what may be absent by the protocol may be absent: a seat that is copied, times.
     first = next(random_decisions(Config(players=2), 1))
     line = content(encode.decision(first))
     assert line["view"]["seat"] == 0
@@ -55,16 +55,14 @@ def test_fields_are_there_also_if_they_are_0() -> None:
     assert set(line["events"][0]) == {"kind", "seat", "card", "deck", "coins", "round"}
     assert line["clock"] == {"time_left_us": "10000000", "last_think_us": "1234", "bank_left_us": "0"}
 
-
-def test_what_simple_programs_need_comes_first() -> None:
-    """The texts of the moves are found by the first bracket, before any other list."""
+    # The texts of the moves are found by the first bracket, before any other list.
     decision = next(random_decisions(Config(players=2), 1))
     text = json.dumps(encode.decision(decision), separators=(",", ":"))
     assert text.startswith('{"type":"decision","legal":["draw 1","draw 2","draw 3"],"match_id":"46116860')
 
 
 def test_the_documented_decision_is_one() -> None:
-    """Keys and their order, moves and their texts are those of a real one."""
+    # Keys and their order, moves and their texts are those of a real one.
     (shown,) = re.findall(r"^```json\n(.*)\n```$", BRIDGE_MD.read_text(encoding="utf-8"), flags=re.MULTILINE)
     documented = json.loads(shown)
     real = encode.decision(next(random_decisions(Config(players=2), 1)))
@@ -75,16 +73,14 @@ def test_the_documented_decision_is_one() -> None:
     for key in ("moves", "events"):
         assert {frozenset(part) for part in documented[key]} == {frozenset(content(real)[key][0])}
 
-
-def test_the_documented_texts_are_moves() -> None:
-    """There is one of each kind."""
+    # There is one of each kind.
     (row,) = re.findall(r"^\| `legal` \|(.*)\|$", BRIDGE_MD.read_text(encoding="utf-8"), flags=re.MULTILINE)
     texts = [Move.parse(text) for text in re.findall(r"`([^`]+)`", row) if text != "moves"]
     assert {move.kind for move in texts} == {*MoveKind}
 
 
-def test_a_games_start_is_protobufs_mapping() -> None:
-    """Its 64-bit numbers are strings, so that no reader rounds them."""
+def test_starts_ends_and_errors_are_protobufs_mapping() -> None:
+    # Its 64-bit numbers are strings, so that no reader rounds them.
     start = GameStarted(match_id=2**63 - 1, config=Config(players=2), seat=0, bots=("a", "b"), seed=2**63)
     line = encode.game_started(start)
     assert line == {
@@ -97,41 +93,24 @@ def test_a_games_start_is_protobufs_mapping() -> None:
     }
     assert ParseDict(content(line), play.GameStarted()).match_id == start.match_id
 
-
-def over(*endings: Ending) -> GameOver:
-    game = Game.deal(Config(players=2), seed=1)
-    while game.outcome is None:
-        game.apply(game.legal_moves[-1])
-    reasons = ["" if ending is Ending.FINISHED else "too late" for ending in endings]
-    return GameOver(5, seat_results(game.outcome, endings, reasons))
-
-
-def test_a_games_end_is_protobufs_mapping() -> None:
-    """It has points, place, ending and reason by seat."""
+    # It has points, place, ending and reason by seat.
     ended = over(Ending.FINISHED, Ending.TIMEOUT)
     message = ParseDict(content(encode.game_over(ended)), play.GameOver())
     assert (message.match_id, result_of(message.result)) == (5, ended.seats)
-
-
-def test_an_ending_of_a_newer_server_is_unspecified() -> None:
-    """The rest of the result is as it is."""
+    # The rest of the result is as it is.
     result = content(encode.game_over(over(Ending.FINISHED, Ending.OTHER)))["result"]
     assert [seat["ending"] for seat in result["seats"]] == ["ENDING_FINISHED", "ENDING_UNSPECIFIED"]
     assert [seat["place"] for seat in result["seats"]] == [1, 2]
 
+    # It is a game_over too, and says why.
+    for reason in list(VoidReason):
+        assert encode.game_voided(5, reason) == {
+            "type": "game_over",
+            "match_id": "5",
+            "void_reason": f"VOID_REASON_{reason.name}",
+        }
 
-@pytest.mark.parametrize("reason", list(VoidReason))
-def test_a_voided_game_has_no_result(reason: VoidReason) -> None:
-    """It is a game_over too, and says why."""
-    assert encode.game_voided(5, reason) == {
-        "type": "game_over",
-        "match_id": "5",
-        "void_reason": f"VOID_REASON_{reason.name}",
-    }
-
-
-def test_an_error_names_its_game() -> None:
-    """A shared program may play several seats of one match."""
+    # A shared program may play several seats of one match.
     start = GameStarted(match_id=5, config=Config(), seat=2, bots=("a", "b", "c", "d"), seed=1)
     assert encode.error(start, "no such move", [Move.parse("keep"), Move.parse("draw 2")]) == {
         "type": "error",
@@ -140,3 +119,11 @@ def test_an_error_names_its_game() -> None:
         "message": "no such move",
         "legal": ["keep", "draw 2"],
     }
+
+
+def over(*endings: Ending) -> GameOver:
+    game = Game.deal(Config(players=2), seed=1)
+    while game.outcome is None:
+        game.apply(game.legal_moves[-1])
+    reasons = ["" if ending is Ending.FINISHED else "too late" for ending in endings]
+    return GameOver(5, seat_results(game.outcome, endings, reasons))

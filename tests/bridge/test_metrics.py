@@ -24,7 +24,6 @@ PATIENCE = 60.0
 
 @asynccontextmanager
 async def playing(server: ScriptedServer, *arguments: str) -> AsyncIterator[None]:
-    """Let a program play on a scripted server."""
     pool = ProgramPool((sys.executable, str(PLAYER), *arguments), name="me", share=False)
     factory = partial(BridgedBot, pool=pool)
     settings = Settings(name="me", server=server.address)
@@ -38,7 +37,6 @@ async def playing(server: ScriptedServer, *arguments: str) -> AsyncIterator[None
 
 
 async def welcome(server: ScriptedServer, *match_ids: int) -> BotStream:
-    """Welcome the bot, whose matches with these ids go on."""
     stream = await server.accept(PATIENCE)
     received = await stream.receive(PATIENCE)
     assert received is not None
@@ -49,7 +47,6 @@ async def welcome(server: ScriptedServer, *match_ids: int) -> BotStream:
 
 
 async def answer(stream: BotStream, match: ScriptedMatch, *, start: bool = False) -> play.Answer:
-    """Send a match's next decision, and its start if that is wanted; return the answer."""
     response = play.PlayResponse(games_started=match.started() if start else (), decisions=[match.decision()])
     await stream.send(response)
     received = await stream.receive(PATIENCE)
@@ -71,16 +68,14 @@ async def test_metrics_go_with_their_answer_and_with_it_again() -> None:
         assert dict((await answer(stream, match)).metrics) == {"asked": 2.0, "value": -0.5}
 
 
-async def test_an_answer_without_metrics_has_none() -> None:
-    """Nothing is sent for them."""
+async def test_metrics_of_other_programs() -> None:
+    # Nothing is sent for them.
     async with ScriptedServer.listening() as server, playing(server, "quiet"):
         match = ScriptedMatch(1, Config(players=2), seed=1)
         plain = await answer(await welcome(server), match, start=True)
         assert (plain.match_id, len(plain.metrics)) == (1, 0)
 
-
-async def test_odd_names_of_metrics_are_sent_as_far_as_possible() -> None:
-    """JSON may escape halves of characters, which no message can hold; `self` is a name like any other."""
+    # JSON may escape halves of characters, which no message can hold; `self` is a name like any other.
     async with ScriptedServer.listening() as server, playing(server, "odd"):
         match = ScriptedMatch(1, Config(players=2), seed=1)
         odd = await answer(await welcome(server), match, start=True)

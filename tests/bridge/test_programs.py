@@ -56,10 +56,10 @@ def join(pool: ProgramPool, match_id: int = 1, *, seat: int = 0) -> BridgedBot:
 
 
 async def play(bot: BridgedBot) -> Game:
-    """Play a game in which the bot has all seats."""
     game = Game.deal(CONFIG, seed=1)
-    while game.outcome is None:
-        game.apply(await bot.choose(decision_in(game, match_id=bot.start.match_id)))
+    async with asyncio.timeout(DEADLINE):
+        while game.outcome is None:
+            game.apply(await bot.choose(decision_in(game, match_id=bot.start.match_id)))
     bot.game_over(GameOver(bot.start.match_id, seat_results(game.outcome)))
     return game
 
@@ -80,7 +80,6 @@ async def test_a_program_plays_a_game_and_reads_all_of_it(open_pool: Open, tmp_p
 
 @pytest.mark.usefixtures("unhurried")
 async def test_a_voided_game_ends_its_program_too(open_pool: Open, tmp_path: Path) -> None:
-    """It reads a game_over without a result."""
     mine = open_pool("diary", str(tmp_path / "diary"))
     join(mine).game_voided(1, VoidReason.STOPPED)
     await mine.close()
@@ -91,7 +90,6 @@ async def test_a_voided_game_ends_its_program_too(open_pool: Open, tmp_path: Pat
 
 @pytest.mark.usefixtures("unhurried")
 async def test_a_shared_program_plays_all_games(open_pool: Open, tmp_path: Path) -> None:
-    """One process reads the lines of many games at once."""
     mine = open_pool("diary", str(tmp_path / "diary"), shared=True)
     await asyncio.gather(*(play(join(mine, match_id)) for match_id in (1, 2, 3)))
     await mine.close()
@@ -190,33 +188,28 @@ async def test_a_shared_program_that_crashed_is_started_anew(open_pool: Open) ->
     assert await join(mine, 3).choose(decision_in(game, match_id=3)) is game.legal_moves[-1]
 
 
-async def test_without_ids_the_oldest_decision_is_answered(open_pool: Open) -> None:
-    """Two lines of a shared program go to its decisions in their order."""
+async def test_which_decision_is_answered(open_pool: Open) -> None:
+    # Two lines of a shared program go to its decisions in their order.
     mine = open_pool("pairs", shared=True)
     game = Game.deal(CONFIG, seed=1)
     assert await both(join(mine, 1), join(mine, 2), game) == [game.legal_moves[0], game.legal_moves[1]]
-
-
-async def test_with_ids_answers_come_in_any_order(open_pool: Open) -> None:
-    """A shared program that thinks about several games at once says which decision it means."""
+    # A shared program that thinks about several games at once says which decision it means.
     mine = open_pool("backwards", shared=True)
     game = Game.deal(CONFIG, seed=1)
     assert await both(join(mine, 1), join(mine, 2), game) == [game.legal_moves[0], game.legal_moves[1]]
 
-
-async def both(one: BridgedBot, other: BridgedBot, game: Game) -> list[Move]:
-    first, second = (decision_in(game, match_id=match_id) for match_id in (1, 2))
-    return [*await asyncio.gather(one.choose(first), other.choose(second))]
-
-
-async def test_a_late_answer_is_not_taken_for_the_next(open_pool: Open) -> None:
-    """What the clock has settled is forgotten; the program catches up with the decision after it."""
+    # What the clock has settled is forgotten; the program catches up with the decision after it.
     bot = join(open_pool("pairs"))
     game = Game.deal(CONFIG, seed=1)
     late = asyncio.ensure_future(bot.choose(decision_in(game)))
     await asyncio.sleep(0)  # it has sent the line
     late.cancel()
     assert await bot.choose(decision_in(game)) is game.legal_moves[1]
+
+
+async def both(one: BridgedBot, other: BridgedBot, game: Game) -> list[Move]:
+    first, second = (decision_in(game, match_id=match_id) for match_id in (1, 2))
+    return [*await asyncio.gather(one.choose(first), other.choose(second))]
 
 
 @pytest.mark.parametrize(
@@ -259,14 +252,12 @@ async def test_a_program_that_is_not_there_costs_the_game(open_pool: Open) -> No
 async def test_a_program_gets_no_secret(
     variable: str, open_pool: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It speaks to the bridge alone."""
     monkeypatch.setenv(variable, "hc_secret")
     with pytest.raises(AnswerError, match="'there is none'"):
         await play(join(open_pool("variable", variable)))
 
 
 async def test_a_program_plays_two_seats_of_one_match(open_pool: Open, tmp_path: Path) -> None:
-    """A program of its own for each; a shared one reads in each decision whose it is."""
     mine = open_pool("diary", str(tmp_path / "diary"), shared=True)
     bots = [join(mine, 5, seat=seat) for seat in (0, 1)]
     game = Game.deal(CONFIG, seed=1)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.commands.programs import happycity
+from tests.programs import run
 
 from happycity_bots.catalogue import BOTS
 from happycity_check.runner import check, steps_named
@@ -28,12 +29,6 @@ QUICK = [step for step in steps_named(()) if not step.waits]
 HERE = Path(__file__).parent / "bots"
 RAW_BOT = f"{sys.executable} {HERE / 'raw_bot.py'}"
 HAPPYCITY = (sys.executable, "-m", "happycity")
-
-
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*HAPPYCITY, "check", *arguments], capture_output=True, text=True, timeout=DEADLINE, check=False
-    )
 
 
 @contextmanager
@@ -74,7 +69,7 @@ def test_a_good_bot_ends_the_command_with_status_0(tmp_path: Path) -> None:
     """Steps are shown as lines, and the result is written as JSON."""
     path = tmp_path / "result.json"
     steps = ("--only", "speed", "--only", "deterministic", "--only", "clean-exit")
-    done = command("--bot", f"{RAW_BOT} none", *steps, "--timeout", str(DEADLINE), "--json", str(path))
+    done = run("check", "--bot", f"{RAW_BOT} none", *steps, "--timeout", str(DEADLINE), "--json", str(path))
     assert done.returncode == 0, done.stdout
     assert re.search(r"^ok +hello +hello from 'check', raw bot", done.stdout, flags=re.MULTILINE)
     assert done.stdout.splitlines()[-1].startswith("passed: ")
@@ -103,9 +98,9 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
     assert "FAILED   first-decision" in done.errors
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
+def test_bad_input_costs_one_line_and_status_2() -> None:
+    """What can't be done is said at once."""
+    for arguments, expected in [
         ([], "give either --bot COMMAND or --listen HOST:PORT"),
         (["--bot", "x", "--listen", "127.0.0.1:0"], "give either --bot COMMAND or --listen HOST:PORT"),
         (["--bot", "'x"], "--bot: can't read the command"),
@@ -115,15 +110,12 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
         (["--listen", "somewhere"], "--listen: 'somewhere' is not host:port"),
         (["--listen", "203.0.113.1:50052"], "--listen: 203.0.113.1:50052 can't be listened on"),
         (["--bot", "x", "--json", "/no/such/folder/result.json"], "No such file or directory"),
-    ],
-)
-def test_bad_input_costs_one_line_and_status_2(arguments: list[str], expected: str) -> None:
-    """What can't be done is said at once."""
-    done = happycity("check", *arguments)
-    assert done.status == 2
-    assert len(done.errors.splitlines()) == 1
-    assert done.errors.startswith("error: ")
-    assert expected in done.errors
+    ]:
+        done = happycity("check", *arguments)
+        assert done.status == 2
+        assert len(done.errors.splitlines()) == 1
+        assert done.errors.startswith("error: ")
+        assert expected in done.errors
 
 
 def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
@@ -202,7 +194,6 @@ def test_ctrl_c_takes_the_bot_along() -> None:
 
 
 def test_every_step_is_documented() -> None:
-    """docs/conformance.md has a row for each step of a bot, with what it demands."""
     text = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text(encoding="utf-8")
     section = text.partition("## The steps\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([a-z-]+)` \| (.+?) \|$", section, flags=re.MULTILINE)

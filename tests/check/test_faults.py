@@ -101,7 +101,6 @@ def found(request: pytest.FixtureRequest) -> dict[str, list[Finding]]:
 
 
 def test_every_step_has_its_faulty_bot() -> None:
-    """Nothing is demanded of each bot that no bot of these tests fails at."""
     assert {step.name for step in STEPS if not step.sdk} == {*FAULTS, OF_ALL, LONG}
 
 
@@ -123,7 +122,6 @@ def test_a_faulty_bot_fails_at_its_step_alone(found: dict[str, list[Finding]], f
 
 
 def dependents(name: str) -> set[str]:
-    """Return the steps that need a step, directly or not, unless that one only warns."""
     if name in WARNINGS:
         return set()
     direct = {step.name for step in STEPS if name in step.needs and not step.sdk}
@@ -146,7 +144,6 @@ def test_a_failure_tells_what_to_do(found: dict[str, list[Finding]]) -> None:
 
 @pytest.mark.thorough
 async def test_a_bot_that_stays_when_its_place_is_taken_passes() -> None:
-    """It needn't end."""
     findings = await checked("staying")
     bad = {finding.step.name for finding in findings if finding.status is not Status.OK}
     assert bad == {OF_ALL}
@@ -154,7 +151,6 @@ async def test_a_bot_that_stays_when_its_place_is_taken_passes() -> None:
 
 @pytest.mark.thorough
 async def test_each_step_of_sdks_fails_for_another_bot(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None passes by itself."""
     monkeypatch.setattr("happycity_check.trial_bot.START_SECONDS", 3.0)
     steps = [replace(step, needs=()) for step in STEPS if step.sdk]
     findings, _ = await check(Options(command=f"{sys.executable} {BOT} none", timeout=2.0, sdk=True), steps)

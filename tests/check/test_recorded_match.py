@@ -37,21 +37,8 @@ def test_decisions_follow_from_the_record(config: Config, seed: int) -> None:
         last = number
 
 
-def test_a_late_decision_may_carry_the_whole_game() -> None:
-    """A bot that knows nothing of the game gets all its events, as after a restart."""
-    config = Config(players=3)
-    deal = Deal.shuffle(config, seed=5)
-    record = record_random_game(deal, movers_rng(5))
-    number = len(record["moves"])
-    match = RecordedMatch(7, record, bots=["a", "b", "c"], seat=record["moves"][-1]["seat"])
-    ledger = Ledger(deal)
-    decision = match.decision(number)
-    ledger.enter([*map(event_of, decision.events)])
-    ledger.check(view_of(decision.view))
-
-
 def test_start_and_end_are_those_of_the_record() -> None:
-    """The bot gets its seat, its seed and the bots' names, and at last the result."""
+    # The bot gets its seat, its seed and the bots' names, and at last the result.
     record = record_random_game(Deal.shuffle(Config(players=2), seed=1), movers_rng(1))
     match = RecordedMatch(7, record, bots=["ann", "bob"], seat=1, bot_seed=2**63)
     started, over = match.started(), match.over()
@@ -59,9 +46,7 @@ def test_start_and_end_are_those_of_the_record() -> None:
     assert list(started.bots) == ["ann", "bob"]
     assert [seat.points for seat in result_of(over.result)] == record["outcome"]["points"]
 
-
-def test_the_own_seat_ends_without_the_forfeit_of_then() -> None:
-    """What the bot is asked now, it may answer; the forfeits of others stay."""
+    # What the bot is asked now, it may answer; the forfeits of others stay.
     record = record_random_game(Deal.shuffle(Config(players=2), seed=1), movers_rng(1))
     record["endings"] = [Ending.TIMEOUT.value, Ending.CRASHED.value]
     record["reasons"] = ["", "IndexError"]

@@ -33,7 +33,6 @@ def python(project: Path, packed: Path) -> str:
 
 
 def go(project: Path, packed: Path) -> str:
-    """Get the module from a proxy that is a folder."""
     shutil.copy(CLIENTS / "go/examples/first/main.go", project)
     settings = _output("go", "env", "GOPROXY", "GOMODCACHE").splitlines()
     environment = {
@@ -75,7 +74,6 @@ def rust(project: Path, packed: Path) -> str:
 
 
 def java(project: Path, packed: Path) -> str:
-    """Take library and POM from the Maven repository, with a local repository of the project's own."""
     sources = project / "src/main/java"
     sources.mkdir(parents=True)
     shutil.copy(CLIENTS / "java/examples/src/main/java/First.java", sources)
@@ -115,7 +113,6 @@ def java(project: Path, packed: Path) -> str:
 
 
 def cpp(project: Path, packed: Path) -> str:
-    """Build and install the archive alone, and find the package by CMake."""
     _extract(packed / f"happycity-cpp-{version()}.tar.gz", project)
     shutil.copy(CLIENTS / "cpp/examples/first.cpp", project)
     (project / "CMakeLists.txt").write_text(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.programs import run
 
 from happycity import Mode
 from happycity.records.record import Json, loads
@@ -21,26 +21,14 @@ PATIENT = ("--connect-time", "60", "--decision-time", "60", "--grace", "60")
 """Options of a tournament in which no bot is late for being on a busy machine."""
 
 
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command of ours to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def duel(mode: Mode) -> tuple[str, ...]:
     """Return the options of the tournament that all bots are compared in: 20 games of two."""
     return ("--rounds", "10", "--seats", "2", "--seed", "5", "--mode", mode.value, *PATIENT)
 
 
 def played(bots: Sequence[str], *, mode: Mode, folder: Path) -> Records:
-    """Play a duel on a server of its own; return the records."""
     store = f"sqlite:///{folder / 'games.sqlite'}"
-    done = run("happycity_tournament", "run", *bots, *duel(mode), "--store", store, cwd=folder)
+    done = run("run", *bots, *duel(mode), "--store", store, module="happycity_tournament", cwd=folder)
     assert done.returncode == 0, done.stderr
     return records(store)
 
@@ -64,7 +52,7 @@ def records(url: str, *, tournament_id: int = 1) -> Records:
 def standings(bots: Sequence[str], *options: str, folder: Path) -> list[dict[str, Any]]:
     """Play a tournament; return the lines of its standings, best first."""
     options = (*PATIENT, *options, "--json")
-    done = run("happycity_tournament", "run", *bots, *options, cwd=folder)
+    done = run("run", *bots, *options, module="happycity_tournament", cwd=folder)
     assert done.returncode == 0, done.stderr
     lines: list[dict[str, Any]] = json.loads(done.stdout)["standings"]
     return lines

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
 from tests.clients.programs import Reference, played, standings
+from tests.docs.transcripts import check_transcript
 
 from happycity import Mode
 
@@ -29,7 +30,6 @@ def test_the_first_bot_plays_as_in_python(first: str, in_python: Reference, tmp_
 
 @pytest.mark.thorough
 def test_the_first_bot_of_the_bridge_plays_as_in_python(in_python: Reference, tmp_path: Path) -> None:
-    """So is what it shows in bash."""
     if shutil.which("jq") is None:
         pytest.skip("there is no jq")
     bash = ["bash", str(CLIENTS / "examples" / "bash" / "first.sh")]
@@ -49,3 +49,10 @@ def test_all_languages_at_the_same_tables(tmp_path: Path) -> None:
     assert {line["bot"] for line in lines} == {"greedy", *built}
     assert [line["forfeits"] for line in lines] == [0] * len(lines)
     assert {(line["elo"], line["elo_low"], line["elo_high"]) for line in lines} == {(1500, None, None)}
+
+
+def test_a_bot_in_go_plays_badly_and_is_mended(tmp_path: Path) -> None:
+    """Its worst game shows why, the recorded decisions are answered otherwise, and it is better."""
+    if lacking := missing(command("go", "greedy")):
+        pytest.skip(f"there is no {lacking}; `make clients` builds what this machine has the tools for")
+    check_transcript("In Go", tmp_path)

@@ -36,13 +36,8 @@ STORE = "sqlite:///games.sqlite"
 ALL_GAMES = 10_000
 
 
-# Commands ------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Done:
-    """A command that has ended."""
-
     status: int
     output: str
     errors: str
@@ -82,14 +77,10 @@ def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
 
 
 def played(*arguments: object) -> Json:
-    """Play a tournament by a command of `tournament` in this process; return its result as JSON."""
     done = tournament(*arguments, "--json")
     assert done.status == 0, done
     result: Json = json.loads(done.output)
     return result
-
-
-# Bots ----------------------------------------------------------------------------------------------------
 
 
 def settings_file(**settings: object) -> str:
@@ -102,6 +93,15 @@ def settings_file(**settings: object) -> str:
 def command_of(bot: str, *, name: str = "") -> str:
     """Return a program of the folder `bots` as `--bot` takes it."""
     return f"{name or bot}={sys.executable} {Path(__file__).parent}/bots/{bot}.py"
+
+
+def gated_run(games: int, *, at_once: int, store: str = "") -> tuple[str, ...]:
+    """Return the arguments of a run in whose games `random` meets a gated bot, which may wait for long."""
+    return (
+        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(games // 2),
+        "--seed", "11", "--concurrency", str(at_once), "--connect-time", "300", "--decision-time", "300",
+        "--grace", "300", "--no-web", *(("--store", store) if store else ()),
+    )  # fmt: skip
 
 
 class Gate:
@@ -120,7 +120,6 @@ class Gate:
         os.close(self._pipe)
 
     def let_through(self, games: int) -> None:
-        """Let this number of further games begin."""
         os.write(self._pipe, b"." * games)
 
     def close(self) -> None:
@@ -129,11 +128,7 @@ class Gate:
             os.read(self._pipe, ALL_GAMES)
 
 
-# Processes -----------------------------------------------------------------------------------------------
-
-
 def wait_for_line(program: Program, text: str) -> str:
-    """Wait until a program writes a line with a text to its standard error; return the line."""
     assert program.stderr is not None
     lines = []
     for line in program.stderr:
@@ -162,9 +157,6 @@ def server_of(run: Program) -> int:
     return int(server)
 
 
-# Servers and their tournaments ---------------------------------------------------------------------------
-
-
 def serve(
     start: Start, *options: str, url: str = STORE, listen: str = "unix:arena.sock", **to: Any
 ) -> Program:
@@ -186,7 +178,6 @@ ARENA = RemoteServer(address="unix:arena.sock")
 
 
 def start_gated(start: Start, name: str = "gated", *, address: str = ARENA.address) -> Program:
-    """Start a gated bot on a server, by default the one that `serve` starts."""
     own = {
         "PYTHONPATH": f"{Path(__file__).parent}/bots",
         "HAPPYCITY_SERVER": address,
@@ -196,14 +187,12 @@ def start_gated(start: Start, name: str = "gated", *, address: str = ARENA.addre
 
 
 def own_server(folder: Path) -> RemoteServer:
-    """Return the server of a run, which has to be running."""
     server = RemoteServer.of_run(folder)
     assert server is not None
     return server
 
 
 def own_folder(where: Path | None = None) -> Path:
-    """Return the folder of the only run."""
     (folder,) = (where or Path()).glob("runs/*")
     return folder
 

@@ -24,7 +24,6 @@ DIGESTS = {
 
 @pytest.mark.thorough
 def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
-    """The result, its JSON, `show` and the bots' logs say what a bot did; so does a line when it happens."""
     bots = [argument for name in DIGESTS for argument in ("--bot", command_of("failing", name=name))]
     run = tournament(
         "run", "--bots", "random,greedy", *bots, "--seats", "2", "--rounds", "2", "--seed", "1",

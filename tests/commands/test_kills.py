@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import select
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,8 +19,8 @@ from tests.commands.programs import (
     Program,
     Records,
     Start,
-    command_of,
     follow,
+    gated_run,
     own_folder,
     own_server,
     played,
@@ -38,15 +40,6 @@ VICTIMS = ("run", "server", "both")
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
 
 
-def run_of(url: str) -> tuple[str, ...]:
-    """Return the arguments of the run."""
-    return (
-        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(GAMES // 2),
-        "--seed", "11", "--concurrency", str(CONCURRENCY), "--connect-time", "120", "--decision-time", "120",
-        "--grace", "120", "--store", url,
-    )  # fmt: skip
-
-
 @pytest.mark.thorough
 @pytest.mark.timeout(1200)
 def test_results_do_not_depend_on_kills(
@@ -56,7 +49,7 @@ def test_results_do_not_depend_on_kills(
     url = new_url()
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        undisturbed = played(*run_of(url))
+        undisturbed = played(*gated_run(GAMES, at_once=CONCURRENCY, store=url))
     expected = records(url)
     assert len(expected) == GAMES
 
@@ -70,7 +63,7 @@ def test_results_do_not_depend_on_kills(
         for kill in range(KILLS):
             more = rng.randint(0, (GAMES - len(kept)) // (KILLS - kill) - SPARE)
             victim = VICTIMS[kill % len(VICTIMS)]
-            arguments = ("resume",) if kill else run_of(url)
+            arguments = ("resume",) if kill else gated_run(GAMES, at_once=CONCURRENCY, store=url)
             run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
             play_until_killed(run, gate, victim, games=len(kept) + more, more=more)
             history.append(f"{victim} after {len(kept) + more}")
@@ -84,7 +77,6 @@ def test_results_do_not_depend_on_kills(
 
 
 def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more: int) -> None:
-    """Kill run, server or both once so many games are stored, `more` than before; wait for the end of all."""
     gate.close()
     gate.let_through(more + CONCURRENCY)
     wait_for_line(run, "Ctrl-C stops it")
@@ -102,3 +94,22 @@ def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more
     os.close(handle)
     for process in processes():  # the bots of a killed run look for its server for a minute
         os.kill(process, signal.SIGKILL)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_a_ladder_loses_nothing() -> None:
+    """No game is lost, all deals are rated, nobody waits for long, and a backup has its leaderboard."""
+    options = ("--seconds", "60", "--bots", "12", "--kills", "2", "--goings", "10")
+    soak = subprocess.run(
+        [sys.executable, "-m", "benchmarks.ladder_soak", *options],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert soak.returncode == 0, soak.stdout + soak.stderr
+    shown = json.loads(soak.stdout)
+    assert shown["deals"]["finished"] > 10
+    assert shown["kills"] == 2
+    assert shown["restored lines"] > 5

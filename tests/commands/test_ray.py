@@ -19,8 +19,8 @@ from tests.commands.programs import (
     Gate,
     Program,
     Start,
-    command_of,
     follow,
+    gated_run,
     own_folder,
     own_server,
     played,
@@ -83,7 +83,6 @@ def programs_on_nodes() -> Mapping[int, str]:
 
 
 def wait_until_nothing_runs() -> None:
-    """Wait until no program of a run is left on any node."""
     while left := programs_on_nodes():
         for process, text in left.items():
             with suppress(ProcessLookupError):
@@ -93,17 +92,7 @@ def wait_until_nothing_runs() -> None:
                 assert ended, text
 
 
-def run_of(store: str) -> tuple[str, ...]:
-    """Return the arguments of a tournament in whose games a bot of the project meets a gated program."""
-    return (
-        "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2",
-        "--rounds", str(GAMES // 2), "--seed", "11", "--concurrency", str(AT_ONCE), "--connect-time", "300",
-        "--decision-time", "300", "--grace", "300", "--no-web", "--store", store,
-    )  # fmt: skip
-
-
 def wait_for_workers(program: Program, count: int) -> None:
-    """Wait until the server counts this number of workers."""
     for _ in range(count):
         wait_for_line(program, " plays")
 
@@ -118,14 +107,14 @@ def test_results_do_not_depend_on_nodes(
     store = "sqlite:///games.sqlite"
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        alone = played(*run_of(store))
+        alone = played(*gated_run(GAMES, at_once=AT_ONCE, store=store))
     expected = records(store)
 
     folder = tmp_path / "nodes"
     folder.mkdir()
     monkeypatch.chdir(folder)
     with Gate(folder) as gate:
-        arguments = (*run_of(store), "--json", "--ray", cluster.address)
+        arguments = (*gated_run(GAMES, at_once=AT_ONCE, store=store), "--json", "--ray", cluster.address)
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
         wait_for_workers(run, 2)
         wait_for_waiting_games(own_server(own_folder()), "gated", 3 * AT_ONCE)  # at all three places
@@ -214,7 +203,7 @@ def test_house_plays_on_the_nodes(start: Start, cluster: Any, monkeypatch: pytes
 def test_run_starts_a_cluster_of_its_own() -> None:
     """`--ray local` needs no other Ray, and nothing of it is left at the end."""
     pytest.importorskip("ray", reason="`make envs` installs Ray")
-    arguments = (
+    arguments = [
         "run",
         "--bots",
         "random,greedy",
@@ -225,7 +214,7 @@ def test_run_starts_a_cluster_of_its_own() -> None:
         "--no-web",
         "--seed",
         "2",
-    )
+    ]
     alone, shared = "sqlite:///alone.sqlite", "sqlite:///shared.sqlite"
     played(*arguments, "--store", alone)
     result = tournament(*arguments, "--concurrency", "4", "--store", shared, "--ray", "local")

@@ -17,8 +17,8 @@ from tests.commands.programs import (
     Program,
     Records,
     Start,
-    command_of,
     follow,
+    gated_run,
     own_folder,
     own_server,
     played,
@@ -35,21 +35,14 @@ from happycity_tournament.client.connection import call_server
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 
-ROUNDS = 10
-GAMES = 2 * ROUNDS
+GAMES = 20
 SOME_GAMES = 4
 CONCURRENCY = 4
-RUN = (
-    "run", "--rounds", str(ROUNDS), "--seats", "2", "--seed", "11", "--concurrency", str(CONCURRENCY),
-    "--connect-time", "120", "--decision-time", "120", "--grace", "120", "--bots", "random",
-    "--bot", command_of("gated"),
-)  # fmt: skip
+RUN = gated_run(GAMES, at_once=CONCURRENCY)
 
 
 @dataclass(frozen=True)
 class End:
-    """What is left of a tournament."""
-
     records: Records
     standings: list[Json]
     rating: Json
@@ -64,7 +57,6 @@ def end_of(url: str, result: Json) -> End:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
-    """Play the tournament in one go."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with Gate(folder) as gate, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -73,7 +65,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
 
 
 def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
-    """Start a run of which some games are stored and the others wait; return it and its folder."""
     gate.let_through(SOME_GAMES)
     run = start("happycity_tournament", *RUN, *options, stderr=subprocess.PIPE)
     wait_for_line(run, "Ctrl-C stops it")
@@ -116,7 +107,6 @@ def test_a_run_that_was_killed_is_resumed(start: Start, gate: Gate, undisturbed:
 def test_a_run_on_a_server_outlives_that_server(
     start: Start, gate: Gate, undisturbed: End, number: signal.Signals
 ) -> None:
-    """The next server on the store continues the tournament; the run and its bots wait for it."""
     gate.let_through(SOME_GAMES)
     server = serve(start)
     run = start(
@@ -144,13 +134,11 @@ CONFIG = TournamentConfig(
 
 
 def add_to_store(config: TournamentConfig, state: TournamentState) -> None:
-    """Add a tournament without games to the store."""
     with Store.create(STORE) as store:
         store.set_state(store.create_tournament(config.json(), games_total=4, created_at=0.0), state)
 
 
 def test_a_tournament_is_resumed_on_a_server(tmp_path: Path) -> None:
-    """Its bots connect by themselves."""
     add_to_store(CONFIG, TournamentState.STOPPED)
     with arena(tmp_path, {"random": "random", "random2": "random"}) as opened:
         result = played("resume", f"grpc://{opened.address}#1")
@@ -159,7 +147,6 @@ def test_a_tournament_is_resumed_on_a_server(tmp_path: Path) -> None:
 
 
 def test_other_tournaments_of_the_store_are_left_alone() -> None:
-    """A run plays its own tournament, and an interrupted one goes on waiting for its bots."""
     add_to_store(replace(CONFIG, bots=("absent", "away")), TournamentState.RUNNING)
     played("run", "--rounds", "1", "--seats", "2", "--bots", "random,random2=random", "--store", STORE)
     listed = json.loads(tournament("list", STORE, "--json").output)

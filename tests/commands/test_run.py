@@ -52,9 +52,6 @@ def test_the_example_is_played() -> None:
         assert record["deal"]["decks"] == kept[number, table, 0]["deal"]["decks"]
 
 
-# Processes -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.thorough
 def test_a_bot_has_no_rights_but_to_play_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """All else is refused while it plays, with its token or without; its environment has no other secret."""
@@ -156,7 +153,6 @@ def test_a_run_may_begin_incomplete() -> None:
 
 @pytest.mark.thorough
 def test_a_run_without_standard_streams(start: Start) -> None:
-    """It plays all the same."""
     shell = 'exec "$@" <&- >&- 2>&-'
     run = start(
         "happycity_tournament", "run", "--rounds", "1", "--seats", "2", "--bots", "random,greedy",
@@ -166,14 +162,11 @@ def test_a_run_without_standard_streams(start: Start) -> None:
     assert json.loads(tournament("show", "--json").output)["state"] == "finished"
 
 
-# Formats -------------------------------------------------------------------------------------------------
-
 NAMES = {"ann": "random", "bob": "random", "cem": "random", "dee": "greedy"}
 
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    """Yield a server with four bots."""
     with arena(tmp_path_factory.mktemp("arena"), NAMES) as running:
         yield running
 

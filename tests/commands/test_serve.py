@@ -38,9 +38,6 @@ def channel() -> Iterator[grpc.Channel]:
         yield opened
 
 
-# Starting and stopping -----------------------------------------------------------------------------------
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("shell", "number"),
@@ -59,7 +56,6 @@ def test_a_signal_stops_a_server_however_it_was_started(
 @pytest.mark.thorough
 @pytest.mark.parametrize("shell", ['exec "$@"', 'exec "$@" <&-'])
 def test_a_server_can_stop_with_its_standard_input(start: Start, shell: str) -> None:
-    """It does so with --stop-with-stdin; an input that is closed from the beginning has ended."""
     server = start("happycity", "serve", *LISTEN, "--stop-with-stdin", shell=shell, stdin=subprocess.PIPE)
     server.communicate()  # closes the input
     assert server.returncode == 0
@@ -115,11 +111,8 @@ def test_two_servers_never_share_a_store_or_an_address(start: Start) -> None:
     serve(start)
 
 
-# Settings ------------------------------------------------------------------------------------------------
-
-
-def test_the_settings_in_force_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Flags, environment and file together, as a file that has the same effect; nothing is served."""
+def test_settings_are_checked_and_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Flags, environment and file together, as a file that has the same effect; nothing is served.
     Path("server.toml").write_text('store = "postgresql://olga:secret@db/arena"\nopen_matches = 5\n')
     monkeypatch.setenv("HAPPYCITY_SERVE_CONFIG", "server.toml")
     monkeypatch.setenv("HAPPYCITY_SERVE_OPEN_TOURNAMENTS", "6")
@@ -128,9 +121,7 @@ def test_the_settings_in_force_are_printed(monkeypatch: pytest.MonkeyPatch) -> N
     assert (printed["open_matches"], printed["open_tournaments"], printed["grace"]) == (5, 6, 7.0)
     assert printed["store"] == "postgresql://olga:***@db/arena"
 
-
-def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says where the value comes from; the status is 2."""
+    # It says where the value comes from; the status is 2.
     Path("server.toml").write_text("opne = true\n")
     monkeypatch.setenv("HAPPYCITY_SERVE_GRACE", "long")
     done = happycity("serve", "--config", "server.toml")
@@ -140,9 +131,8 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert key == "error: server.toml: opne: there is no such key; did you mean open?"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
+def test_a_command_that_can_not_do_its_work_says_so_in_one_line() -> None:
+    for arguments, error in [
         (("serve", "--listen", "0.0.0.0:0"), "listen: 0.0.0.0:0 can be reached from other machines"),
         (("serve", "--tls-cert", "no.pem", "--tls-key", "no.pem"), "no.pem can't be read: No such file"),
         (
@@ -157,21 +147,12 @@ def test_each_wrong_setting_has_its_line(monkeypatch: pytest.MonkeyPatch) -> Non
         (("token", "create", "--role", "bot", "--name", "a", "--expires", "0d"), "expires: '0d' is not"),
         (("token", "revoke", "12345678"), "there is no token '12345678' in runs/tokens.json"),
         (("token", "list"), "tokens: there is no file runs/tokens.json"),
-    ],
-)  # fmt: skip
-def test_a_command_that_can_not_do_its_work_says_so_in_one_line(
-    arguments: tuple[str, ...], error: str
-) -> None:
-    """The line says what is wrong; the status is 2, and nothing is left behind."""
-    assert error in happycity(*arguments).error
-    assert not Path("runs/tokens.json").exists()
-
-
-# Access --------------------------------------------------------------------------------------------------
+    ]:
+        assert error in happycity(*arguments).error
+        assert not Path("runs/tokens.json").exists()
 
 
 def new_token(role: str, name: str, *options: str) -> str:
-    """Create a token and return it."""
     return happycity("token", "create", "--role", role, "--name", name, *options).output.strip()
 
 
@@ -269,9 +250,6 @@ def test_health_is_asked_by_service_and_with_a_certificate(
         for name in ("CERT", "KEY"):
             monkeypatch.delenv(f"HAPPYCITY_{name}")
         assert happycity(*health).errors == f"{address}: no answer\n"
-
-
-# Backups -------------------------------------------------------------------------------------------------
 
 
 def test_a_store_is_backed_up_while_its_server_runs(start: Start) -> None:

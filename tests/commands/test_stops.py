@@ -86,9 +86,6 @@ def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
     assert processes() == {}
 
 
-# Servers and stores that are lost ------------------------------------------------------------------------
-
-
 def kill_server(run: Program, store: Path) -> None:
     os.kill(server_of(run), signal.SIGKILL)
 

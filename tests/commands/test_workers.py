@@ -18,8 +18,8 @@ from tests.commands.programs import (
     Gate,
     Records,
     Start,
-    command_of,
     follow,
+    gated_run,
     own_folder,
     own_server,
     played,
@@ -36,15 +36,12 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for
 
 
 def match_ids(url: str) -> Mapping[Position | None, int]:
-    """Return the ids of the games of a store by their place in the schedule."""
     with Store.existing(url) as store:
         return {game.position: game.match_id for game in store.games(ALL_GAMES, tournament_id=1)}
 
 
 @dataclass(frozen=True)
 class End:
-    """What is left of a tournament."""
-
     records: Records
     match_ids: Mapping[Position | None, int]
     standings: list[Json]
@@ -85,7 +82,6 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
 def test_results_do_not_depend_on_workers(
     alone: Callable[..., End], arguments: tuple[str, ...], workers: int
 ) -> None:
-    """The same seed gives the same records, match ids and standings with workers as without."""
     without, shared = alone(*arguments), end_of(*arguments, "--workers", str(workers))
     assert shared.standings == without.standings
     # A test that has decided lets games end that were begun, of which there are more with more places.
@@ -104,24 +100,17 @@ def test_results_do_not_depend_on_killed_workers(
     """Each game of a killed worker begins again elsewhere; at the end all is as if nothing had happened."""
     kills, games = 5, 200
 
-    def run_of(url: str) -> tuple[str, ...]:
-        return (
-            "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2",
-            "--rounds", str(games // 2), "--seed", "11", "--concurrency", "3", "--connect-time", "120",
-            "--decision-time", "120", "--grace", "120", "--no-web", "--store", url,
-        )  # fmt: skip
-
     url = new_url()
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        undisturbed = played(*run_of(url))
+        undisturbed = played(*gated_run(games, at_once=3, store=url))
     expected = records(url)
 
     folder, url = tmp_path / "killed", new_url()
     folder.mkdir()
     monkeypatch.chdir(folder)
     with Gate(folder) as gate:
-        arguments = (*run_of(url), "--workers", "1")
+        arguments = (*gated_run(games, at_once=3, store=url), "--workers", "1")
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
         wait_for_line(run, "Ctrl-C stops it")
         for kill in range(1, kills + 1):
@@ -141,7 +130,6 @@ def test_results_do_not_depend_on_killed_workers(
 def test_run_plays_without_a_worker_that_does_not_start(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run says in one line which worker has ended, and plays all games."""
     program = "import os, sys\nif 'worker' in sys.orig_argv:\n    os._exit(1)\n"
     (tmp_path / "sitecustomize.py").write_text(program)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -86,8 +86,8 @@ def test_a_policy_sees_what_it_was_trained_on() -> None:
         game.apply(move)
 
 
-def test_a_policy_may_return_a_number_for_each_action() -> None:
-    """Logits or probabilities: the highest legal one counts, whatever illegal ones are."""
+def test_what_a_policy_may_return() -> None:
+    # Logits or probabilities: the highest legal one counts, whatever illegal ones are.
     mask = np.zeros(ACTION_COUNT, np.int8)
     mask[[3, 7]] = 1
     values = np.zeros(ACTION_COUNT)
@@ -96,25 +96,17 @@ def test_a_policy_may_return_a_number_for_each_action() -> None:
     assert choose_action(lambda *_: values, observation, mask) == 7
     assert choose_action(lambda *_: np.array([[3]]), observation, mask) == 3
 
-
-@pytest.mark.parametrize(
-    ("answer", "problem"),
-    [
+    # One line says what the policy returned and what is legal; the arena counts it as a crash.
+    for answer, problem in [
         (5, "chose action 5, which is not legal: 3"),
         (-1, "chose action -1"),
         (9999, "chose action 9999"),
         ([1, 2, 3], "returned 3 numbers instead of 1 or 141"),
-    ],
-)
-def test_an_impossible_answer_is_refused(answer: Any, problem: str) -> None:
-    """One line says what the policy returned and what is legal; the arena counts it as a crash."""
-    mask = np.zeros(ACTION_COUNT, np.int8)
-    mask[3] = 1
-    with pytest.raises(ValueError, match=problem):
-        choose_action(lambda *_: answer, np.zeros(4, np.float32), mask)
-
-
-# OpenSpiel ------------------------------------------------------------------------------------------------
+    ]:
+        mask = np.zeros(ACTION_COUNT, np.int8)
+        mask[3] = 1
+        with pytest.raises(ValueError, match=problem):
+            choose_action(lambda *_, answer=answer: answer, np.zeros(4, np.float32), mask)
 
 
 @pytest.fixture
@@ -148,7 +140,6 @@ def test_a_policy_of_openspiel_plays_a_tournament() -> None:
     ],
 )
 def test_a_bot_that_does_not_exist_is_refused(bot: str, problem: str) -> None:
-    """One line and status 2."""
     done = subprocess.run(
         [sys.executable, "-m", "happycity_envs", bot], capture_output=True, text=True, check=False
     )
@@ -163,8 +154,6 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(ConfigError, match=r"^pyspiel is not installed; .* 'happycity\[openspiel\]'$"):
         openspiel_bot("mcts")
 
-
-# Training -------------------------------------------------------------------------------------------------
 
 EXAMPLES = Path(__file__).parents[2] / "clients/envs/examples"
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -77,37 +80,46 @@ def test_a_seed_fixes_the_whole_game() -> None:
     assert endings[0] == endings[1] != endings[2]
 
 
-def test_an_illegal_action_costs_1_and_ends_the_episode() -> None:
-    """The learner is not asked again."""
+def test_illegal_actions() -> None:
+    # The learner is not asked again.
     env = gymnasium.make(NAME, seat=0)
     env.reset(seed=1)
     _, reward, done, _, info = env.step(0)
     assert (reward, done, info["illegal"]) == (-1, True, True)
 
-
-@pytest.mark.parametrize("action", [-1, 141])
-def test_an_action_outside_the_space_is_refused(action: int) -> None:
-    """A number that no move has is an error of the learner, and nothing is played."""
-    env = HappyCityEnv(opponents=("random", "random"))
-    env.reset(seed=23)
-    before = env.game.view()
-    with pytest.raises(ConfigError) as refused:
-        env.step(action)
-    assert str(refused.value) == f"action: {action} is not between 0 and 140"
-    assert env.game.view() == before
+    # A number that no move has is an error of the learner, and nothing is played.
+    for action in [-1, 141]:
+        env = HappyCityEnv(opponents=("random", "random"))
+        env.reset(seed=23)
+        before = env.game.view()
+        with pytest.raises(ConfigError) as refused:
+            env.step(action)
+        assert str(refused.value) == f"action: {action} is not between 0 and 140"
+        assert env.game.view() == before
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
+def test_impossible_options_are_refused() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"opponents": ()}, "opponents: 0 is not between 1 and 4"),
         ({"opponents": ("greddy",)}, "'greddy' is not a reference bot; did you mean greedy?"),
         ({"seat": 4}, "seat: 4 is not between 0 and 3"),
         ({"mode": "fam1ly"}, "mode: there is no 'fam1ly'; did you mean family?"),
-    ],
-)
-def test_impossible_options_are_refused(options: dict[str, Any], problem: str) -> None:
-    """One line says which, and what it could be."""
-    with pytest.raises(ConfigError) as refused:
-        HappyCityEnv(**options)
-    assert str(refused.value) == problem
+    ]
+    for options, problem in cases:
+        with pytest.raises(ConfigError) as refused:
+            HappyCityEnv(**options)
+        assert str(refused.value) == problem
+
+
+EXAMPLES = Path(__file__).parents[2] / "clients/envs/examples"
+
+
+def test_random_legal_actions_play_a_game_in_both_environments() -> None:
+    """The mask is used as PettingZoo and Gymnasium want it."""
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / "masked_random.py")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    *seats, place = done.stdout.splitlines()
+    assert [line.partition(":")[0] for line in seats] == ["player_0", "player_1", "player_2"]
+    assert place.startswith("place ")

@@ -21,16 +21,17 @@ PROGRAMS = re.findall(
 
 
 def test_the_tables_are_current() -> None:
-    """`python docs/make_external_ais.py` would change nothing."""
+    # `python docs/make_external_ais.py` would change nothing.
     assert page() == TEXT
 
-
-def test_the_lengths_of_observations_are_those_stated() -> None:
-    """For each number of players."""
+    # For each number of players.
     stated = re.findall(r"([\d,]{3,})(?: numbers)?\s+for\s+(\d)", TEXT)
     assert {int(players): int(size.replace(",", "")) for size, players in stated} == {
         players: Observations(players).size for players in range(2, 6)
     }
+
+    # A policy, OpenSpiel with its bot, PettingZoo, Gymnasium and self-play.
+    assert len(PROGRAMS) == 6
 
 
 @pytest.mark.parametrize(("needed", "program"), PROGRAMS, ids=range(len(PROGRAMS)))
@@ -44,8 +45,3 @@ def test_a_program_of_the_page_runs(
     monkeypatch.setattr(happycity_client, "run", play_locally)
     scope: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(program, f"external-ais.md: {program.splitlines()[0]}", "exec"), scope)
-
-
-def test_the_page_has_a_program_for_each_world() -> None:
-    """A policy, OpenSpiel with its bot, PettingZoo, Gymnasium and self-play."""
-    assert len(PROGRAMS) == 6

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -14,29 +13,15 @@ from typing import Any
 
 import pytest
 from tests.commands.programs import Done, happycity
-from tests.game.rules.positions import card
+from tests.programs import run
 
-from happycity import CARDS, CARDS_BY_ID, Card, CardKind
+from happycity import CARDS, CARDS_BY_ID
 from happycity.compiled import is_compiled
 
 Json = dict[str, Any]
 
-DECK_SIZES = (28, 20, 18)
 GAMES = 20
 DEADLINE = 60  # seconds, for the slowest machine
-
-
-def whole_program(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "happycity", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=DEADLINE,
-        check=False,
-    )
 
 
 def assert_refused(done: Done, *, status: int, saying: str) -> None:
@@ -62,7 +47,6 @@ def simulations(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
 
 @pytest.fixture
 def record(simulations: dict[int, Path]) -> Json:
-    """Return one traced record of two players."""
     with simulations[2].open(encoding="utf-8") as file:
         return dict(json.loads(file.readline()))
 
@@ -72,115 +56,45 @@ def records_in(file: Path) -> Iterator[Json]:
         yield from map(json.loads, lines)
 
 
-# Conservation, as traces show it -------------------------------------------------------------------------
-
-
-def cards_of(city: list[str]) -> list[Card]:
-    return [card(card_id) for card_id in city]
-
-
-def final_cities(record: Json) -> list[list[str]]:
-    """Return the cities after the last move, which only the mover's turn can have changed."""
-    last = record["moves"][-1]
-    cities = [list(city) for city in last["state"]["cities"]]
-    word, _, card_id = last["move"].partition(" ")
-    if word in {"build", "dwell", "take"}:
-        cities[last["seat"]].append(card_id)
-    return cities
-
-
-def assert_cards_are_all_there(record: Json, state: Json) -> None:
-    """Assert that no card of a deck, a stack or the specials row was lost or made."""
-    owned = [known for city in state["cities"] for known in cards_of(city)]
-    in_sight = Counter([*owned, *cards_of(state["centre"])])
-    for deck, size in enumerate(DECK_SIZES, start=1):
-        shown = sum(count for known, count in in_sight.items() if known.deck == deck)
-        assert state["decks"][deck - 1] + state["discards"][deck - 1] + shown == size
-    for known, count in in_sight.items():
-        assert known.kind is not CardKind.BUILDING or count <= 2
-    for dwelling, left in state["dwellings"].items():
-        assert left + in_sight[card(dwelling)] == record["config"]["players"] - 1
-    taken = [known.id for known in owned if known.kind is CardKind.SPECIAL]
-    assert sorted([*state["specials"], *taken]) == sorted(record["deal"]["specials"])
-
-
-def coins_due(city: list[str], *, turns: int, incomes: int) -> int:
-    """Return what a player has: 2, all incomes so far, a coin for each turn without purchase, less costs."""
-    bought = [known for known in cards_of(city) if known.kind in {CardKind.BUILDING, CardKind.DWELLING}]
-    return 2 + incomes + (turns - len(bought)) - sum(known.cost for known in bought)
-
-
-def assert_coins_add_up(record: Json) -> None:
-    """Assert that at every decision, and at the end, each seat has the coins that its city leaves it."""
-    seats = range(record["config"]["players"])
-    incomes = [0 for _ in seats]
-    rounds = 0
-    for line in record["moves"]:
-        state = line["state"]
-        if state["round"] > rounds:
-            rounds += 1
-            assert state["round"] == rounds
-            incomes = [before + now for before, now in zip(incomes, state["income"], strict=True)]
-        for seat in seats:
-            done = seat < state["seat"] or (seat == state["seat"] and state["phase"] == "special")
-            turns = rounds if done else rounds - 1
-            assert state["coins"][seat] == coins_due(
-                state["cities"][seat], turns=turns, incomes=incomes[seat]
-            )
-    for seat, city in enumerate(final_cities(record)):
-        assert record["outcome"]["coins"][seat] == coins_due(city, turns=rounds, incomes=incomes[seat])
-
-
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-def test_simulated_games_conserve_cards_and_coins(simulations: dict[int, Path], players: int) -> None:
-    """In many games no card and no coin comes from nowhere or goes nowhere."""
-    count = 0
-    for record in records_in(simulations[players]):
-        count += 1
-        assert record["config"]["players"] == players
-        for line in record["moves"]:
-            assert_cards_are_all_there(record, line["state"])
-        assert_coins_add_up(record)
-    assert count == GAMES
-
-
-def test_simulated_games_differ(simulations: dict[int, Path]) -> None:
-    """The games of one run have deals of their own, counted up from the seed."""
+def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
+    # The games of one run have deals of their own, counted up from the seed.
     records = list(records_in(simulations[2]))
     assert [record["deal"]["seed"] for record in records] == list(range(GAMES))
     assert len({str(record["deal"]["decks"]) for record in records}) == GAMES
-
-
-# Simulate ------------------------------------------------------------------------------------------------
+    # The same command writes the same records.
+    again = happycity("simulate", "--players", "2", "--games", str(GAMES), "--trace")
+    assert again.output == simulations[2].read_text(encoding="utf-8")
 
 
 def test_simulate_writes_records_to_the_standard_output() -> None:
-    """Without a file the records are printed, and the summary goes to the standard error."""
-    result = whole_program("simulate", "--players", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
+    # Without a file the records are printed, and the summary goes to the standard error.
+    result = run("simulate", "--players", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
     first, second = map(json.loads, result.stdout.splitlines())
     assert (first["deal"]["seed"], second["deal"]["seed"]) == (9, 10)
     assert first["config"] == {"players": 3, "mode": "family", "scoring": "sum"}
     assert result.stderr.startswith("2 games, ")
     assert result.returncode == 0
 
-
-def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
-    """The same command writes the same records."""
-    again = happycity("simulate", "--players", "2", "--games", str(GAMES), "--trace")
-    assert again.output == simulations[2].read_text(encoding="utf-8")
-
-
-def test_simulate_may_only_play() -> None:
-    """Without records there is only the summary."""
-    result = happycity("simulate", "--games", "2", "--no-records")
-    assert (result.status, result.output) == (0, "")
-    assert result.errors.startswith("2 games, ")
+    # Without records there is only the summary.
+    played = happycity("simulate", "--games", "2", "--no-records")
+    assert (played.status, played.output) == (0, "")
+    assert played.errors.startswith("2 games, ")
 
 
-def test_simulate_refuses_a_table_of_seven() -> None:
-    """A number of players that the game isn't made for is one line and status 2."""
+def test_what_simulate_cannot_do_is_refused(tmp_path: Path) -> None:
+    # A number of players that the game isn't made for is one line and status 2.
     result = happycity("simulate", "--players", "7")
     assert_refused(result, status=2, saying="players: 7")
+
+    # A mode that doesn't exist is a wrong call: status 2, nothing on the standard output.
+    result = happycity("simulate", "--mode", "solo")
+    assert (result.status, result.output) == (2, "")
+    assert "solo" in result.errors
+    assert "Traceback" not in result.errors
+
+    # A file that can't be written is one line and status 2.
+    result = happycity("simulate", "--out", tmp_path / "missing" / "games.jsonl")
+    assert_refused(result, status=2, saying="games.jsonl")
 
 
 def test_simulate_plays_the_expert_game(tmp_path: Path) -> None:
@@ -192,20 +106,6 @@ def test_simulate_plays_the_expert_game(tmp_path: Path) -> None:
     assert simulated.status == 0, simulated.errors
     replayed = happycity("simulate", "--check", file)
     assert (replayed.status, replayed.output) == (0, "20 records replayed, no difference\n")
-
-
-def test_simulate_refuses_an_unknown_mode() -> None:
-    """A mode that doesn't exist is a wrong call: status 2, nothing on the standard output."""
-    result = happycity("simulate", "--mode", "solo")
-    assert (result.status, result.output) == (2, "")
-    assert "solo" in result.errors
-    assert "Traceback" not in result.errors
-
-
-def test_simulate_refuses_a_file_it_cannot_write(tmp_path: Path) -> None:
-    """A file that can't be written is one line and status 2."""
-    result = happycity("simulate", "--out", tmp_path / "missing" / "games.jsonl")
-    assert_refused(result, status=2, saying="games.jsonl")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
@@ -226,9 +126,6 @@ def test_simulate_ends_quietly_when_nobody_reads() -> None:
     assert (result.returncode, result.stderr) == (141, b"")
 
 
-# Replay --------------------------------------------------------------------------------------------------
-
-
 def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> None:
     """Files of records replay without difference, all in one call."""
     result = happycity("simulate", *(text for path in simulations.values() for text in ("--check", path)))
@@ -238,7 +135,7 @@ def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> Non
 
 def test_replay_reads_the_standard_input(record: Json) -> None:
     """The file `-` is the standard input, in which blank lines don't matter."""
-    result = whole_program("simulate", "--check", "-", stdin=f"\n{json.dumps(record)}\n\n")
+    result = run("simulate", "--check", "-", input=f"\n{json.dumps(record)}\n\n")
     assert (result.returncode, result.stdout) == (0, "1 record replayed, no difference\n")
 
 
@@ -251,9 +148,9 @@ def test_replay_rejects_a_tampered_record(record: Json, tmp_path: Path) -> None:
     assert_refused(happycity("simulate", "--check", file), status=1, saying="tampered.jsonl:2: move 5: state")
 
 
-@pytest.mark.parametrize(
-    ("content", "saying"),
-    [
+def test_replay_refuses_a_malformed_file(tmp_path: Path, record: Json) -> None:
+    # Whatever is wrong with a file, it is one line and status 2.
+    for content, saying in [
         (b"", "no record"),
         (b"\n \n", "no record"),
         (b"nonsense\n", "not JSON"),
@@ -262,24 +159,16 @@ def test_replay_rejects_a_tampered_record(record: Json, tmp_path: Path) -> None:
         (b'{"format":"happycity-record/2"}\n', "happycity-record/2"),
         (b'{"format":"happycity-record/1"}\n', "deal"),
         (b'{"format":"happycity-record/1","deal":' + b"[" * 100_000, "broken.jsonl:1: malformed record"),
-    ],
-    ids=["empty", "blank", "no JSON", "not UTF-8", "a store", "other format", "no deal", "deeply nested"],
-)
-def test_replay_refuses_a_malformed_file(tmp_path: Path, content: bytes, saying: str) -> None:
-    """Whatever is wrong with a file, it is one line and status 2."""
-    file = tmp_path / "broken.jsonl"
-    file.write_bytes(content)
-    assert_refused(happycity("simulate", "--check", file), status=2, saying=saying)
+    ]:
+        file = tmp_path / "broken.jsonl"
+        file.write_bytes(content)
+        assert_refused(happycity("simulate", "--check", file), status=2, saying=saying)
 
-
-def test_replay_refuses_a_missing_file(tmp_path: Path) -> None:
-    """A file that isn't there is one line and status 2."""
+    # A file that isn't there is one line and status 2.
     result = happycity("simulate", "--check", tmp_path / "absent.jsonl")
     assert_refused(result, status=2, saying="absent.jsonl")
 
-
-def test_replay_tells_a_malformed_move_from_a_wrong_one(record: Json, tmp_path: Path) -> None:
-    """A move that isn't even text makes a malformed record, status 2, and no difference."""
+    # A move that isn't even text makes a malformed record, status 2, and no difference.
     file = tmp_path / "malformed.jsonl"
     record["moves"][0]["move"] = 1
     file.write_text(json.dumps(record), encoding="utf-8")
@@ -288,18 +177,8 @@ def test_replay_tells_a_malformed_move_from_a_wrong_one(record: Json, tmp_path: 
     )
 
 
-# Everything else -----------------------------------------------------------------------------------------
-
-
-def test_catalogue_prints_every_card() -> None:
-    """The catalogue names each card, and what each expert special does."""
-    text = happycity("catalogue").output
-    assert all(card.name in text and card.id in text for card in CARDS)
-    assert "Gain 1 coin whenever a neighbour pays 4 or more coins for a card." in text
-
-
 def test_catalogue_as_json_has_one_card_a_line() -> None:
-    """Programs get every card in the order of its number, conditions and effects included."""
+    # Programs get every card in the order of its number, conditions and effects included.
     cards = [json.loads(line) for line in happycity("catalogue", "--json").output.splitlines()]
     assert [card["number"] for card in cards] == list(range(1, len(CARDS) + 1))
     castle = cards[CARDS_BY_ID["castle"].number - 1]
@@ -307,9 +186,7 @@ def test_catalogue_as_json_has_one_card_a_line() -> None:
     assert castle["effect"].startswith("Gain 1 coin")
     assert all(card["effect"] for card in cards if card["special_set"] == "expert")
 
-
-def test_catalogue_is_of_one_form() -> None:
-    """Two forms at once are refused in one line."""
+    # Two forms at once are refused in one line.
     assert_refused(happycity("catalogue", "--json", "--markdown"), status=2, saying="exclude each other")
 
 
@@ -318,11 +195,3 @@ def test_the_version_is_the_packages() -> None:
     result = happycity("--version")
     code = "compiled" if is_compiled() else "pure Python"
     assert (result.status, result.output, result.errors) == (0, f"{version('happycity')} ({code})\n", "")
-
-
-def test_help_names_the_commands() -> None:
-    """`--help` lists what the command can do."""
-    result = happycity("--help")
-    assert (result.status, result.errors) == (0, "")
-    assert "simulate" in result.output
-    assert "catalogue" in result.output

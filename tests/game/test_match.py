@@ -7,61 +7,49 @@ import math
 import pytest
 
 from happycity import ConfigError, Ending, FailurePolicy, Fallback, Outcome, TimeControl
-from happycity.match import (
-    LONGEST_SECONDS,
-    MAX_REASON,
-    MOST,
-    check_bot_name,
-    one_line,
-    seat_results,
-)
+from happycity.errors import suggestion
+from happycity.match import LONGEST_SECONDS, MAX_REASON, MOST, check_bot_name, one_line, seat_results
 
 IMPOSSIBLE_SECONDS = (math.nan, math.inf, -math.inf, -0.001, LONGEST_SECONDS * 1.001, 10**400, -(10**400))
 TIMES = ("connect_seconds", "decision_seconds", "bank_seconds", "increment_seconds", "margin_seconds")
 
 
-@pytest.mark.parametrize("seconds", IMPOSSIBLE_SECONDS, ids=lambda seconds: f"{seconds!r:.12}")
-@pytest.mark.parametrize("name", TIMES)
-def test_impossible_times_are_refused(name: str, seconds: float) -> None:
-    """A time is a finite number of seconds, neither negative nor longer than ten years."""
-    with pytest.raises(ConfigError, match=rf"^{name}: .* is not a time in seconds") as caught:
-        TimeControl(**{"bank_seconds": 1.0, name: seconds})  # type: ignore[arg-type]
-    assert len(str(caught.value)) < 150
+def test_impossible_times_are_refused() -> None:
+    # A time is a finite number of seconds, neither negative nor longer than ten years.
+    for name in TIMES:
+        for seconds in IMPOSSIBLE_SECONDS:
+            with pytest.raises(ConfigError, match=rf"^{name}: .* is not a time in seconds") as caught:
+                TimeControl(**{"bank_seconds": 1.0, name: seconds})  # type: ignore[arg-type]
+            assert len(str(caught.value)) < 150
+
+    # The grace time is a time like the others.
+    for seconds in IMPOSSIBLE_SECONDS:
+        with pytest.raises(ConfigError, match=r"^grace_seconds: "):
+            FailurePolicy(grace_seconds=seconds)
 
 
-@pytest.mark.parametrize("name", TIMES)
-def test_the_longest_time_is_allowed(name: str) -> None:
-    """Ten years are a time."""
-    times = TimeControl(**{"bank_seconds": 1.0, name: LONGEST_SECONDS})  # type: ignore[arg-type]
-    assert getattr(times, name) == LONGEST_SECONDS
+def test_possible_times() -> None:
+    # Ten years are a time.
+    for name in TIMES:
+        times = TimeControl(**{"bank_seconds": 1.0, name: LONGEST_SECONDS})  # type: ignore[arg-type]
+        assert getattr(times, name) == LONGEST_SECONDS
 
-
-def test_only_a_decision_needs_time() -> None:
-    """All times but the limit of a decision may be 0."""
+    # All times but the limit of a decision may be 0.
     times = TimeControl(connect_seconds=0, bank_seconds=0, increment_seconds=0, margin_seconds=0)
     assert (times.connect_seconds, times.decision_seconds) == (0, 10)
     with pytest.raises(ConfigError, match="decision_seconds: 0 is not a time in seconds, more than 0"):
         TimeControl(decision_seconds=0)
     assert TimeControl(decision_seconds=0.0004).decision_seconds == 0.0004
 
-
-def test_an_increment_needs_a_bank() -> None:
-    """Without a bank there is nothing to add to."""
+    # Without a bank there is nothing to add to.
     with pytest.raises(ConfigError, match="increment_seconds: an increment needs a bank"):
         TimeControl(increment_seconds=1)
     assert TimeControl(bank_seconds=5, increment_seconds=1).increment_seconds == 1
 
 
-@pytest.mark.parametrize("seconds", IMPOSSIBLE_SECONDS, ids=lambda seconds: f"{seconds!r:.12}")
-def test_an_impossible_grace_time_is_refused(seconds: float) -> None:
-    """The grace time is a time like the others."""
-    with pytest.raises(ConfigError, match=r"^grace_seconds: "):
-        FailurePolicy(grace_seconds=seconds)
-
-
-@pytest.mark.parametrize(
-    ("name", "number"),
-    [
+def test_numbers_of_a_failure_policy() -> None:
+    # Each number has its range, and the error names both.
+    for name, number in [
         ("max_strikes", -1),
         ("max_strikes", MOST + 1),
         ("max_strikes", 10**400),
@@ -72,35 +60,27 @@ def test_an_impossible_grace_time_is_refused(seconds: float) -> None:
         ("disqualify_share", math.nan),
         ("disqualify_share", math.inf),
         ("disqualify_share", 10**400),
-    ],
-    ids=lambda value: f"{value!s:.20}",
-)
-def test_impossible_numbers_of_a_failure_policy_are_refused(name: str, number: float) -> None:
-    """Each number has its range, and the error names both."""
-    with pytest.raises(ConfigError, match=rf"^{name}: .* is not between [01] and 1"):
-        FailurePolicy(**{name: number})  # type: ignore[arg-type]
+    ]:
+        with pytest.raises(ConfigError, match=rf"^{name}: .* is not between [01] and 1"):
+            FailurePolicy(**{name: number})  # type: ignore[arg-type]
 
-
-def test_the_ends_of_the_ranges_are_allowed() -> None:
-    """No strike at all, disqualification at once or never."""
+    # No strike at all, disqualification at once or never.
     strict = FailurePolicy(max_strikes=0, grace_seconds=0, disqualify_share=0, disqualify_games=1)
     lenient = FailurePolicy(max_strikes=MOST, disqualify_share=1, disqualify_games=MOST)
     assert (strict.max_strikes, lenient.max_strikes) == (0, MOST)
     assert strict.fallback is Fallback.NEUTRAL
 
 
-@pytest.mark.parametrize("name", ["a", "x" * 64, "Anna-2.0_rc+1", "..."])
-def test_names_of_bots(name: str) -> None:
-    """1 to 64 letters, digits or any of . _ - + make a name."""
-    assert check_bot_name(name) == name
+def test_names_of_bots() -> None:
+    # 1 to 64 letters, digits or any of . _ - + make a name.
+    for name in ["a", "x" * 64, "Anna-2.0_rc+1", "..."]:
+        assert check_bot_name(name) == name
 
-
-@pytest.mark.parametrize("name", ["", "x" * 65, "my bot", "zoé", "a\n", "a/b", "\uff11"])
-def test_impossible_names_of_bots_are_refused(name: str) -> None:
-    """Anything else is refused in one line that shows the name."""
-    with pytest.raises(ConfigError, match=r"^bot name ") as caught:
-        check_bot_name(name)
-    assert "\n" not in str(caught.value)
+    # Anything else is refused in one line that shows the name.
+    for name in ["", "x" * 65, "my bot", "zoé", "a\n", "a/b", "\uff11"]:
+        with pytest.raises(ConfigError, match=r"^bot name ") as caught:
+            check_bot_name(name)
+        assert "\n" not in str(caught.value)
 
 
 def test_a_reason_in_one_line() -> None:
@@ -111,8 +91,8 @@ def test_a_reason_in_one_line() -> None:
     assert one_line("") == ""
 
 
-def test_results_are_finished_without_reasons_unless_said() -> None:
-    """The results by the rules alone have the ranks as places."""
+def test_results() -> None:
+    # The results by the rules alone have the ranks as places.
     outcome = Outcome(points=(9, 7), coins=(1, 2), inhabitants=(3, 7), hearts=(3, 1), ranks=(1, 2))
     first, second = seat_results(outcome)
     assert (first.points, first.coins, first.inhabitants, first.hearts) == (9, 1, 3, 3)
@@ -121,15 +101,22 @@ def test_results_are_finished_without_reasons_unless_said() -> None:
         (Ending.FINISHED, "", False)
     }
 
-
-def test_reasons_belong_to_their_seats() -> None:
-    """Each seat has its own ending and reason."""
+    # Each seat has its own ending and reason.
     outcome = Outcome(points=(9, 7), coins=(1, 2), inhabitants=(3, 7), hearts=(3, 1), ranks=(1, 2))
     first, second = seat_results(outcome, [Ending.CRASHED, Ending.FINISHED], ["ValueError", ""])
     assert (first.ending, first.reason, first.place, first.rank) == (Ending.CRASHED, "ValueError", 2, 1)
     assert (second.ending, second.reason, second.place, second.rank) == (Ending.FINISHED, "", 1, 2)
 
 
-def test_endings_in_one_word() -> None:
-    """People read the ending without the prefix of records."""
-    assert [Ending.FINISHED.word, Ending.TIMEOUT.word] == ["finished", "timeout"]
+@pytest.mark.parametrize(
+    ("name", "known", "expected"),
+    [
+        ("gready", ["random", "greedy"], "did you mean greedy?"),
+        ("zoe", ["random", "greedy"], "there are: random, greedy"),
+        ("zoe", [], "there are none"),
+        ("x7", [f"bot-{number}" for number in range(100)], "the nearest is bot-7"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_known_ones(name: str, known: list[str], expected: str) -> None:
+    """A near name is proposed; else all are listed, unless they are many."""
+    assert suggestion(name, known) == expected

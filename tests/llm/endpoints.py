@@ -13,7 +13,6 @@ KEY = "sk-secret-of-the-test"
 
 
 def completion(content: str | None, **message: object) -> bytes:
-    """Return a response that holds an answer."""
     message = {"role": "assistant", "content": content, **message}
     choice = {"index": 0, "finish_reason": "stop", "message": message}
     usage = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}
@@ -28,12 +27,10 @@ class Handler(BaseHTTPRequestHandler):
     answer: Callable[[Handler, dict[str, Any]], None]
 
     def do_POST(self) -> None:
-        """Read a request and answer it."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         type(self).answer(self, body)
 
     def send(self, status: int, body: bytes, **headers: str) -> None:
-        """Send a whole response."""
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))

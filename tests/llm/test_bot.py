@@ -141,7 +141,6 @@ def cut(handler: Handler, body: dict[str, Any]) -> None:
 
 
 def huge(handler: Handler, body: dict[str, Any]) -> None:
-    """Send more than anybody would read."""
     handler.send(200, b" " * (4 * MAX_RESPONSE_BYTES))
 
 

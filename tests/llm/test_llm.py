@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.llm.endpoints import KEY, completion, endpoint
+from tests.programs import run
 
 from happycity import Ending, Mode
 from happycity.records.record import loads
@@ -50,16 +51,25 @@ def llama(folder: Path) -> Iterator[str]:
             server.stdin.close()
 
 
-def means(folder: Path, url: str, *options: str, run: tuple[str, ...] = ()) -> dict[str, float]:
-    """Play two rated games of the model against random to their ends; return the means of what it noted."""
+def means(folder: Path, url: str, *options: str, more: tuple[str, ...] = ()) -> dict[str, float]:
     command = [*HAPPYCITY, "llm", "--model", "tiny", "--base-url", url, *options]
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "happycity_tournament", "run", "--bots", "random", *SEATED, *run),
-            *("--bot", f"model={shlex.join(command)}", "--rounds", "1", "--store", "sqlite:///games.sqlite"),
-        ],
-        cwd=folder, env={"PATH": "", "HAPPYCITY_LLM_KEY": KEY}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run(
+        *(
+            "run",
+            "--bots",
+            "random",
+            *SEATED,
+            *more,
+            "--bot",
+            f"model={shlex.join(command)}",
+            "--rounds",
+            "1",
+        ),
+        *("--store", "sqlite:///games.sqlite"),
+        module="happycity_tournament",
+        cwd=folder,
+        env={"PATH": "", "HAPPYCITY_LLM_KEY": KEY},
+    )
     assert done.returncode == 0, done.stderr
     assert KEY not in "".join(path.read_text(errors="replace") for path in folder.rglob("*.log"))
     noted: defaultdict[str, list[float]] = defaultdict(list)
@@ -77,7 +87,7 @@ def means(folder: Path, url: str, *options: str, run: tuple[str, ...] = ()) -> d
 def test_a_model_plays_rated_games(tmp_path: Path, short: tuple[str, str], mode: Mode) -> None:
     """Bound to the legal moves by the schema, even a model of random weights plays each of its moves."""
     with llama(tmp_path) as url:
-        noted = means(tmp_path, url, "--max-tokens", "100", *short, run=("--mode", mode.value))
+        noted = means(tmp_path, url, "--max-tokens", "100", *short, more=("--mode", mode.value))
     assert (noted["fallback"], noted["illegal"]) == (0, 0)
     assert noted["tokens_in"] > 100
 
@@ -103,13 +113,12 @@ def test_a_faulty_endpoint_costs_no_game(tmp_path: Path) -> None:
         assert means(tmp_path, url)["fallback"] == 1
 
 
-def test_a_dry_run_prints_what_a_model_would_read(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_dry_run_prints_what_a_model_would_read() -> None:
     """It needs neither a model nor a server."""
-    done = subprocess.run([*HAPPYCITY, "llm", "--dry-run", "--seats", "3"], check=False)
-    printed = capfd.readouterr().out
+    done = run("llm", "--dry-run", "--seats", 3)
     assert done.returncode == 0
-    assert printed.startswith("--- system\nYou play the card game Happy City")
-    assert "Your legal moves:\n- draw 1: draw from deck 1" in printed
+    assert done.stdout.startswith("--- system\nYou play the card game Happy City")
+    assert "Your legal moves:\n- draw 1: draw from deck 1" in done.stdout
 
 
 @pytest.mark.thorough
@@ -128,10 +137,7 @@ def test_a_dry_run_prints_what_a_model_would_read(capfd: pytest.CaptureFixture[s
     ids=["no model", "url", "fallback", "address", "no templates"],
 )
 def test_bad_input_costs_one_line(arguments: tuple[str, ...], problem: str, tmp_path: Path) -> None:
-    """The line says what is wrong, and the exit status is 2."""
-    done = subprocess.run(
-        [*HAPPYCITY, "llm", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = run("llm", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert problem in done.stderr
     assert done.stderr.count("\n") == 1

@@ -20,7 +20,6 @@ from happycity_mcp.server import mcp_server
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return what a model reads."""
     (content,) = result.content
     assert isinstance(content, TextContent)
     return content.text
@@ -28,8 +27,6 @@ def text_of(result: CallToolResult) -> str:
 
 @dataclass
 class Player:
-    """A client that has joined."""
-
     client: Client
     name: str
     key: str = ""
@@ -60,7 +57,6 @@ class Player:
         )
 
     async def play_to_end(self, update: dict[str, Any], move: int = 0) -> list[dict[str, Any]]:
-        """Play until a game is over; return the results."""
         while not update["results"]:
             if update["state"] == "your_turn":
                 update = await self.play(update, move)
@@ -71,7 +67,6 @@ class Player:
 
 
 async def joined(client: Client, name: str) -> Player:
-    """Let a client join."""
     player = Player(client, name)
     player.key = (await player.call("join", name=name))["key"]
     return player
@@ -84,19 +79,16 @@ def stdio(address: str) -> Client:
 
 
 def agents_of(address: str, *, is_shared: bool = True, clock: Callable[[], float] | None = None) -> Agents:
-    """Return agents that play on a server."""
     clock = clock or asyncio.get_running_loop().time
     return Agents(settings_at(address), clock, is_shared=is_shared)
 
 
 def settings_at(address: str) -> Callable[[str], Settings]:
-    """Return what the settings of an agent on a server are, by its name."""
     return lambda name: Settings(name=name, server=address, games=1)
 
 
 @asynccontextmanager
 async def in_process(address: str, *, is_shared: bool = True) -> AsyncIterator[Client]:
-    """Yield a client of a server without a transport."""
     agents = agents_of(address, is_shared=is_shared)
     try:
         async with Client(mcp_server(agents)) as client:
@@ -107,11 +99,9 @@ async def in_process(address: str, *, is_shared: bool = True) -> AsyncIterator[C
 
 @asynccontextmanager
 async def playing(address: str, name: str = "ann") -> AsyncIterator[Player]:
-    """Yield an agent that has joined."""
     async with in_process(address) as client:
         yield await joined(client, name)
 
 
 def golden(name: str) -> Any:
-    """Return a golden file."""
     return json.loads((Path(__file__).parent / "golden" / name).read_text())

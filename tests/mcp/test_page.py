@@ -41,7 +41,6 @@ def test_a_configuration_starts_our_command(configuration: dict[str, Any]) -> No
 
 
 def test_each_tool_is_explained() -> None:
-    """The table has all tools and no others."""
     table = PAGE.split("## Tools")[1].split("An answer is text")[0]
     cells = re.findall(r"^\| (`.*?`) \|", table, flags=re.MULTILINE)
     explained = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}

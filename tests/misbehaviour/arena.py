@@ -38,7 +38,6 @@ class Trouble:
     standings: dict[str, pb.Standing]
 
     def endings_of(self, bot: str) -> set[str]:
-        """Return how a bot's games ended."""
         return {record["endings"][bots.index(bot)] for bots, record in self.games}
 
     def check_forfeited(self, ending: match_pb2.Ending.ValueType) -> None:
@@ -57,15 +56,12 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Arena:
-    """A running server, and ways to it."""
-
     server: ServerProcess
     folder: Path
     """Where its log is."""
     matches: Matches
 
     async def connect(self, name: str) -> RemoteProgram:
-        """Connect a bot."""
         return await self.matches.connect(name)
 
     async def trouble(
@@ -119,7 +115,6 @@ class Arena:
         return record
 
     async def ended(self, bot: str, reason: str) -> None:
-        """Wait until the server has ended a bot's stream for a reason, by its log."""
         expected = {"event": "stream_ended", "bot": bot, "reason": reason}.items()
         command = ("tail", "--lines=+1", "--follow", str(self.folder / "server.log"))
         log = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
@@ -131,7 +126,6 @@ class Arena:
         await log.communicate()
 
     def log(self) -> list[Json]:
-        """Return the lines of the server's log."""
         text = (self.folder / "server.log").read_text()
         return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 

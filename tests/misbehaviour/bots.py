@@ -49,7 +49,6 @@ async def slow(bot: RemoteProgram) -> None:
 
 
 async def illegal(bot: RemoteProgram) -> None:
-    """Choose moves that a decision doesn't have."""
     async for batch in batches(bot):
         for count, decision in enumerate(batch.decisions):
             await bot.answer(decision, (len(decision.moves), 2**32 - 1)[count % 2])
@@ -68,7 +67,6 @@ async def twice(bot: RemoteProgram) -> None:
 
 
 async def stranger(bot: RemoteProgram) -> None:
-    """Play the own games well, and answer and resign all others that there may be."""
     own: set[int] = set()
     async for batch in batches(bot):
         own.update(started.match_id for started in batch.games_started)

@@ -17,18 +17,16 @@ from happycity.records.record import Json
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 
 # What a test waits for comes soon with these. A good bot must stand them on a busy machine too.
-QUICK = ("--ping-interval", "1", "--stall-time", "1.5", "--message-bytes", "65536")
+QUICK = ("--ping-interval", "1", "--stall-time", "3", "--message-bytes", "65536")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the server's files."""
     return tmp_path_factory.mktemp("server")
 
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[ServerProcess]:
-    """Yield a server on which two good bots play, for all tests of a module."""
     if not sys.platform.startswith("linux"):
         pytest.skip("reads the server's memory from /proc")
     bots = [f"{name}=greedy" for name in (*GOOD, "third")]

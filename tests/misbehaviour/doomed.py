@@ -17,7 +17,6 @@ ANSWERS = 5
 
 
 def main(address: str, name: str, kind: str) -> None:
-    """Play until the end comes."""
     outbox = SimpleQueue[play.PlayRequest]()
     outbox.put(play.PlayRequest(hello=play.Hello(name=name)))
     answered = 0

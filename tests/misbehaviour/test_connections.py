@@ -84,7 +84,7 @@ async def test_bot_that_never_reads_loses_its_stream(arena: Arena) -> None:
     with grpc.insecure_channel(arena.server.address) as channel:
         call: Any = PlayServiceStub(channel).Play(babble())
         async with arena.bounded_memory():
-            trouble = await arena.trouble("babbling", decision_seconds=1.5, max_strikes=1)
+            trouble = await arena.trouble("babbling", decision_seconds=3.0, max_strikes=1)
             await arena.ended("babbling", "STALLED")
         enough.set()
         with pytest.raises(grpc.RpcError):

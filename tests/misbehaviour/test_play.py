@@ -19,7 +19,7 @@ from happycity.records.replay import deal_of
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 
-SHORT = 1.5
+SHORT = 3.0
 """Seconds for decisions that a bad bot misses; the good ones must keep them on a busy machine too."""
 
 
@@ -61,7 +61,6 @@ async def test_bot_that_makes_no_move_in_time_forfeits(
 
 
 def choices(record: Json, seat: int) -> list[tuple[Move, tuple[Move, ...]]]:
-    """Return the moves of a seat, each with the legal ones."""
     game, made = Game(deal_of(record)), []
     for line in record["moves"]:
         move = Move.parse(line["move"])
@@ -72,7 +71,6 @@ def choices(record: Json, seat: int) -> list[tuple[Move, tuple[Move, ...]]]:
 
 
 async def test_first_answer_to_a_decision_counts(arena: Arena) -> None:
-    """Of several answers to a decision the first counts, and the others harm nobody."""
     bot = await arena.connect("twice")
     async with playing(bot, bots.twice):
         trouble = await arena.trouble("twice")
@@ -84,7 +82,6 @@ async def test_first_answer_to_a_decision_counts(arena: Arena) -> None:
 
 
 async def test_answers_for_others_change_nothing(arena: Arena) -> None:
-    """Answers and resignations for games of others are noticed and change nothing there."""
     bot = await arena.connect("stranger")
     async with playing(bot, bots.stranger):
         trouble = await arena.trouble("stranger")

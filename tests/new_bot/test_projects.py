@@ -26,12 +26,14 @@ def checkout(request: pytest.FixtureRequest) -> Path | None:
     return found
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_bot_is_the_sdks_own_example(language: str, tmp_path: Path) -> None:
+def test_the_bot_is_the_sdks_own_example(tmp_path: Path) -> None:
     """It is copied as it is, so what the documentation explains is what an author gets."""
-    write_project(tmp_path / "bot", language, name="ann", checkout=None)
-    source = tmp_path / "bot" / LANGUAGES[language].source
-    assert source.read_text("utf-8") == (ROOT / "clients" / LANGUAGES[language].example).read_text("utf-8")
+    for language in LANGUAGES:
+        write_project(tmp_path / language, language, name="ann", checkout=None)
+        source = tmp_path / language / LANGUAGES[language].source
+        assert source.read_text("utf-8") == (ROOT / "clients" / LANGUAGES[language].example).read_text(
+            "utf-8"
+        )
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -90,16 +92,12 @@ def test_maven_plug_ins_are_those_of_the_sdk(tmp_path: Path) -> None:
     assert own == {name: sdk[name] for name in own}
 
 
-@pytest.mark.parametrize(
-    ("name", "package"), [("ann", "ann"), ("My.Bot_2", "my-bot-2"), ("2nd", "bot-2nd"), ("+", "bot")]
-)
-def test_names_of_packages_suit_all_languages(name: str, package: str) -> None:
-    """Small letters, digits and hyphens, a letter first."""
-    assert package_name(name) == package
+def test_names_of_packages_suit_all_languages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Small letters, digits and hyphens, a letter first.
+    for name, package in [("ann", "ann"), ("My.Bot_2", "my-bot-2"), ("2nd", "bot-2nd"), ("+", "bot")]:
+        assert package_name(name) == package
 
-
-def test_the_command_uses_its_own_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The bot is called like the folder, and the output says how to go on."""
+    # The bot is called like the folder, and the output says how to go on.
     new_bot(tmp_path / "ann", language=Language("go"))
     assert own_checkout() == ROOT
     assert str(ROOT) in (tmp_path / "ann" / "go.mod").read_text()
@@ -107,7 +105,6 @@ def test_the_command_uses_its_own_checkout(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_bad_input_is_refused(tmp_path: Path) -> None:
-    """Nothing is overwritten."""
     (tmp_path / "file").write_text("")
     for folder in (tmp_path, tmp_path / "file"):
         with pytest.raises(ConfigError, match="exists and is not an empty folder"):

@@ -78,7 +78,6 @@ class Host:
     environment: Mapping[str, str]
 
     def run(self, *arguments: str, entry: Sequence[str] | None = None) -> subprocess.CompletedProcess[str]:
-        """Run a container to its end."""
         return subprocess.run(
             self._command(*arguments, entry=entry),
             stdin=subprocess.DEVNULL,
@@ -110,7 +109,6 @@ class Host:
                 process.kill()
 
     def healthy(self, address: str) -> bool:
-        """Run the image's health check, for a server at an address."""
         kind, *check = self.image.config["Healthcheck"]["Test"]
         assert kind == "CMD"
         host = replace(self, environment={**self.environment, "HAPPYCITY_SERVER": address})
@@ -131,8 +129,6 @@ class Host:
 
 @dataclass(frozen=True, kw_only=True)
 class Container:
-    """A container that runs a server."""
-
     process: subprocess.Popen[str]
     image: Image
     addresses: Mapping[str, str]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tomllib
 import urllib.error
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+from tests.programs import run
 from tests.release.container import Host, Image
 from tests.tournament.storage.postgres import Cluster
 
@@ -158,12 +158,6 @@ def _create_token(host: Host, role: str, name: str) -> str:
 
 def _tournament(*arguments: str, folder: Path, environment: Mapping[str, str]) -> str:
     """Run a command of this checkout in a folder; return what it prints."""
-    return subprocess.run(
-        [sys.executable, "-m", "happycity_tournament", *arguments],
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    ).stdout
+    environment = {**os.environ, **environment}
+    done = run(*arguments, module="happycity_tournament", cwd=folder, env=environment, check=True)
+    return done.stdout

@@ -6,6 +6,8 @@ import ast
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -17,18 +19,19 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from release.licences import UNKNOWN, licences
 from release.packages import LANGUAGES, ROOT, pack
-from release.version import version
+from release.version import PLACES, VersionError, read_versions, set_version, version
+from tests.programs import run
 
 SDKS = [language for language in LANGUAGES if language != "python"]
 
 
-@pytest.mark.parametrize("language", SDKS)
-def test_every_sdk_has_licence_changelog_and_readme(language: str) -> None:
+def test_every_sdk_has_licence_changelog_and_readme() -> None:
     """They are in its own folder, as that is what is packed; the licence is the repository's."""
-    folder = ROOT / "clients" / language
-    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
-    assert "## [" in (folder / "CHANGELOG.md").read_text()
-    assert (folder / "README.md").is_file()
+    for language in SDKS:
+        folder = ROOT / "clients" / language
+        assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+        assert "## [" in (folder / "CHANGELOG.md").read_text()
+        assert (folder / "README.md").is_file()
 
 
 def test_dependencies_have_licences() -> None:
@@ -52,7 +55,6 @@ def test_compiling_installs_what_the_modules_import() -> None:
 
 
 def _imported(module: Path) -> set[str]:
-    """Return the top-level names of what a module imports."""
     names = set[str]()
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
@@ -94,3 +96,59 @@ def test_command_needs_no_installation(tmp_path: Path) -> None:
         check=True,
     )
     assert "4 of 4 games" in done.stdout
+
+
+LACKING = Path(__file__).parent / "as_windows"
+
+
+@pytest.mark.thorough
+def test_a_tournament_needs_nothing_that_windows_lacks(tmp_path: Path) -> None:
+    """Server and bots do without uvloop, locks of files by fcntl, process groups and most signals."""
+    done = run(
+        *("run", "--rounds", 2, "--bots", "random,greedy", "--seats", 2),
+        module="happycity_tournament",
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(LACKING)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "4 of 4 games" in done.stdout
+    (log,) = tmp_path.glob("runs/*/server.log")
+    assert "Traceback" not in log.read_text()
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Return a folder with copies of the files that have the version."""
+    for name in PLACES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_all_files_have_one_version() -> None:
+    # Packages of all languages, the image and the citation are of the same version.
+    assert set(read_versions().values()) == {version()}
+    (in_image,) = re.findall(r"^ARG UV=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert f'name = "uv"\nversion = "{in_image}"\n' in (ROOT / "uv.lock").read_text()
+
+
+def test_version_is_set_everywhere(copy: Path) -> None:
+    """A new version is written into all files, and into nothing else in them."""
+    old = version()
+    set_version("12.3.45", copy)
+    assert set(read_versions(copy).values()) == {"12.3.45"}
+    set_version(old, copy)
+    for name in PLACES:
+        assert (copy / name).read_bytes() == (ROOT / name).read_bytes(), name
+
+
+def test_files_that_differ_are_named(copy: Path) -> None:
+    place = copy / "clients/rust/Cargo.toml"
+    place.write_text(place.read_text().replace(f'version = "{version()}"', 'version = "9.9.9"', 1))
+    with pytest.raises(VersionError, match=re.escape("but clients/rust/Cargo.toml has 9.9.9")):
+        version(copy)
+    place.write_text("[package]\n")
+    with pytest.raises(VersionError, match=r"clients/rust/Cargo\.toml: there should be one version"):
+        version(copy)
+    with pytest.raises(VersionError, match="a version is three numbers"):
+        set_version("0.2", copy)

@@ -57,20 +57,16 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What is on the screen."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def resize(self, *, columns: int, rows: int) -> None:
-        """Change the size of the terminal."""
         self.screen.resize(rows, columns)
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def send(self, keys: str) -> None:
-        """Press keys."""
         os.write(self._master, keys.encode())
 
     def wait_for(self, *texts: str) -> str:
-        """Wait until all texts are on the screen, and return the screen."""
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not all(text in self.text for text in texts):
             assert time.monotonic() < deadline, f"{texts} not on the screen:\n{self.text}"
@@ -85,7 +81,6 @@ class Terminal:
         return self.program.wait(DEADLINE_SECONDS)
 
     def _read(self, deadline: float) -> bool:
-        """Read what comes next; return False at the end of the command."""
         ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
         if not ready:
             return True

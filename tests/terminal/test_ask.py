@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.clients.languages import command, missing
 from tests.commands.programs import happycity
+from tests.programs import run
 from tests.terminal.terminal import CTRL_C, Terminal
 from tests.tournament.servers import arena
 
@@ -28,33 +27,26 @@ from happycity_tournament.storage import Store
 BOT = Path(__file__).parent / "bots" / "first_move.py"
 ROOT = Path(__file__).resolve().parents[2]
 MINE = f"{sys.executable} {BOT}"
-DEADLINE = 60
 
 
 class FirstMove(Bot):
-    """Plays as the program does."""
-
     def choose(self, decision: Decision) -> Any:
         return decision.moves[0]
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A command that has ended."""
-
     status: int
     output: str
     errors: str
 
     @property
     def marks(self) -> str:
-        """The marks of all decisions."""
         return "".join(line[0] for line in self.output.splitlines() if line[1:].startswith(" decision "))
 
 
 @pytest.fixture(scope="session")
 def played_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Play a run of two games, the bots `mine`, `greedy` and `random`; return its folder."""
     folder = tmp_path_factory.mktemp("asked") / "runs" / "20261122-080000"
     folder.mkdir(parents=True)
     bots = ("mine", "greedy", "random")
@@ -82,11 +74,7 @@ def ask(played_run: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(played_run.parents[1])
 
     def call(*arguments: object, **environment: str) -> Asked:
-        done = subprocess.run(
-            [sys.executable, "-m", "happycity", "ask", *map(str, arguments)],
-            env={**os.environ, **environment}, capture_output=True, text=True, timeout=DEADLINE, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        done = run("ask", *arguments, env={**os.environ, **environment})
         assert "error: Traceback" not in done.stderr
         return Asked(done.returncode, done.stdout, done.stderr)
 
@@ -110,9 +98,6 @@ def decisions_of(folder: Path, match_id: int, bot: str) -> list[int]:
 def written(path: Path, record: Json) -> Path:
     path.write_text(json.dumps(record) + "\n")
     return path
-
-
-# What is asked -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -166,15 +151,6 @@ def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run:
     assert "choosing " in asked.errors
 
 
-@pytest.mark.thorough
-def test_a_record_file_is_asked_too(ask: Any, played_run: Path, tmp_path: Path) -> None:
-    """It has no seeds of bots, which is said."""
-    path = written(tmp_path / "game.jsonl", record_of(played_run, 1))
-    asked = ask(path, "--bot", f"mine={MINE}")
-    assert (asked.status, asked.marks) == (0, "=")
-    assert "the seed of the bot's own randomness isn't known here; it is 0" in asked.errors
-
-
 def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Path) -> None:
     """Where the record has no answer of the bot, the answer is compared with nothing."""
     record = record_of(played_run, 1)
@@ -184,9 +160,6 @@ def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Pa
     assert (asked.status, asked.marks) == (0, "?")
     assert f"? decision {number}, round " in asked.output
     assert "; the record has no answer: played " in asked.output
-
-
-# How a bot fails -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.thorough
@@ -200,7 +173,6 @@ def test_a_crash_is_shown_with_its_reason(ask: Any) -> None:
 
 
 def test_a_program_that_ends_is_shown_with_its_status(ask: Any) -> None:
-    """It answers no more."""
     asked = ask(1, "--all", FAULT="exit")
     assert (asked.status, asked.marks) == (1, "=!")
     assert "its program ended with status 3" in asked.output
@@ -213,9 +185,6 @@ def test_a_program_that_never_connects_is_an_error(ask: Any) -> None:
     assert asked.status == 2
     assert "no model file" in asked.errors
     assert asked.errors.endswith("error: mine: its program ended with status 1\n")
-
-
-# What can't be asked -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -253,9 +222,6 @@ def test_without_a_run_the_bot_must_be_named(played_run: Path) -> None:
     assert "--bot: give the command that starts mine" in happycity("ask", store, 1, "--seat", "mine").error
 
 
-# Every language ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.thorough
 def test_bots_behind_the_bridge_are_asked(ask: Any, played_run: Path) -> None:
     """A script that reads and writes lines is asked like any other program."""
@@ -266,20 +232,6 @@ def test_bots_behind_the_bridge_are_asked(ask: Any, played_run: Path) -> None:
     assert asked.status == 1  # the last move in place of the first one
     assert set(asked.marks) == {"!"}
     assert len(asked.marks) == len(decisions_of(played_run, 1, "mine"))
-
-
-@pytest.mark.parametrize("language", ["go", "typescript", "rust"])
-def test_bots_of_other_languages_are_asked(ask: Any, language: str) -> None:
-    """Their greedy bots decide as the one in Python did."""
-    program = command(language, "greedy")
-    if absent := missing(program):
-        pytest.skip(f"{absent} is missing: `make clients` builds it")
-    asked = ask(1, "--bot", f"greedy={program}", "--all")
-    assert asked.status == 0, asked
-    assert set(asked.marks) == {"="}
-
-
-# Debuggers -----------------------------------------------------------------------------------------------
 
 
 def test_a_debugger_holds_the_bot_and_reads_the_terminal(ask: Any) -> None:

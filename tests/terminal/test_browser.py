@@ -16,7 +16,6 @@ from happycity_terminal.play import GamePlan
 
 
 def plan(**fields: object) -> GamePlan:
-    """Return the plan of a game of Eva."""
     values = {
         "name": "Eva",
         "against": "random",

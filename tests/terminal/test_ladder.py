@@ -41,7 +41,6 @@ def _wide_tables(_own_folder: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ladder(server: LadderServer, *arguments: object) -> Done:
-    """Run a command of the ladder."""
     return happycity("ladder", *arguments, "--server", server.arena.address)
 
 
@@ -53,7 +52,6 @@ def lines_of(server: LadderServer, *arguments: object) -> list[str]:
 
 
 def json_of(server: LadderServer, *arguments: object) -> Any:
-    """Return the JSON that a command prints."""
     done = ladder(server, *arguments, "--json")
     assert (done.status, done.errors) == (0, "")
     return json.loads(done.output)
@@ -79,7 +77,6 @@ def test_show(server: LadderServer) -> None:
 
 
 def test_bot(server: LadderServer) -> None:
-    """A bot's versions with their ratings on each board; the JSON has the history."""
     whose, head, _, *rows = lines_of(server, "bot", "anna")
     assert whose == "anna: of anna"
     assert "version" in head
@@ -106,12 +103,23 @@ def test_deals(server: LadderServer) -> None:
 
 
 def test_seasons(server: LadderServer) -> None:
-    """The seasons, and the end of one, which is said once."""
+    # The seasons, and the end of one, which is said once.
     assert [row.split()[0] for row in lines_of(server, "seasons")[2:]] == ["1"]
     assert lines_of(server, "close-season", "1")[0].startswith("season 2 since ")
     assert json_of(server, "close-season", "1")["season"] == 2
     assert [season["season"] for season in json_of(server, "seasons")] == [2, 1]
     assert json_of(server, "show", "--season", "1")["of_season"]["end"] is not None
+
+    # Without a common deal, the answer says how to play some.
+    version = json_of(server, "bot", "anna")["versions"][0]["id"]
+    said, *ratings = lines_of(server, "compare", version, version)
+    assert f"happycity ladder challenge BOT --replay {version}" in said
+    assert ratings
+    assert json_of(server, "compare", version, version)["deals"] == 0
+
+    # Nothing is odd after so few deals.
+    assert lines_of(server, "flags") == ["nothing is odd"]
+    assert json_of(server, "flags", "--season", "1") == []
 
 
 def test_challenges(server: LadderServer) -> None:
@@ -161,24 +169,8 @@ def test_server_may_be_that_of_the_environment(server: LadderServer, monkeypatch
     assert (done.status, json.loads(done.output)["bot"]) == (0, "anna")
 
 
-def test_compare(server: LadderServer) -> None:
-    """Without a common deal, the answer says how to play some."""
-    version = json_of(server, "bot", "anna")["versions"][0]["id"]
-    said, *ratings = lines_of(server, "compare", version, version)
-    assert f"happycity ladder challenge BOT --replay {version}" in said
-    assert ratings
-    assert json_of(server, "compare", version, version)["deals"] == 0
-
-
-def test_flags(server: LadderServer) -> None:
-    """Nothing is odd after so few deals."""
-    assert lines_of(server, "flags") == ["nothing is odd"]
-    assert json_of(server, "flags", "--season", "1") == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
+def test_mistakes_cost_one_line(server: LadderServer) -> None:
+    for arguments, error in [
         (("show", "--board", "5-expert"), "board: there is no '5-expert' in this ladder; there are: "),
         (("show", "--season", "99"), "season: '99' is not in this ladder"),
         (("show", "--season", "0"), "--season: "),
@@ -195,29 +187,22 @@ def test_flags(server: LadderServer) -> None:
         (("withdraw", "99", "ben"), "challenge: '99' is not in this ladder"),
         (("compare", "1", "99"), "version: '99' is not in this ladder"),
         (("close-season",), "SEASON: it is missing"),
-    ],
-)  # fmt: skip
-def test_mistakes_cost_one_line(server: LadderServer, arguments: tuple[str, ...], error: str) -> None:
-    """The line says what is wrong; the status is 2."""
-    assert error in ladder(server, *arguments).error
+    ]:
+        assert error in ladder(server, *arguments).error
 
 
 def test_init_writes_the_example_once() -> None:
-    """The file isn't overwritten."""
     done = happycity("ladder", "init", "my.toml")
     assert done.output.startswith("wrote my.toml; keep the ladder with: happycity serve --ladder my.toml ")
     assert Path("my.toml").read_text().startswith("# A ladder, for: happycity serve --ladder FILE")
     assert happycity("ladder", "init", "my.toml").error.startswith("my.toml is there already; ")
 
 
-@pytest.mark.parametrize(
-    ("deals", "shown"),
-    [
+def test_interval_of_a_comparison_needs_deals() -> None:
+    """It is Student's, the one that the page has."""
+    for deals, shown in [
         (4, "+0.100 a game against version 1, in 4 deals that both played; an interval takes 10"),
         (10, "+0.100 ± 0.113 a game against version 1, in 10 deals that both played"),
-    ],
-)
-def test_interval_of_a_comparison_needs_deals(deals: int, shown: str) -> None:
-    """It is Student's, the one that the page has."""
-    comparison = pb.VersionComparison(deals=deals, difference=0.1, standard_error=0.05)
-    assert list(comparison_lines(comparison, 1, 3)) == [f"version 3 scores {shown}"]
+    ]:
+        comparison = pb.VersionComparison(deals=deals, difference=0.1, standard_error=0.05)
+        assert list(comparison_lines(comparison, 1, 3)) == [f"version 3 scores {shown}"]

@@ -87,45 +87,27 @@ def test_moves_are_printed_as_they_are_made() -> None:
             program.kill()
 
 
-# Who sits at the table -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("bots", "seats", "names"),
-    [
+def test_who_sits_at_the_table() -> None:
+    # They sit there under names of their own.
+    for bots, seats, names in [
         ("greedy", None, ("greedy", "mine")),
         ("greedy", 4, ("greedy", "mine", "greedy-2", "greedy-3")),
         ("greedy,greedy-2=random", 5, ("greedy", "greedy-2", "mine", "greedy-3", "greedy-2-2")),
-    ],
-)
-def test_reference_bots_fill_the_seats_that_are_left(
-    bots: str, seats: int | None, names: tuple[str, ...]
-) -> None:
-    """They sit there under names of their own."""
-    lineup = table_of(bot_entries(bots, [MINE], ()), seats)
-    assert lineup.names == names
+    ]:
+        lineup = table_of(bot_entries(bots, [MINE], ()), seats)
+        assert lineup.names == names
 
-
-@pytest.mark.parametrize(
-    ("bots", "commands", "seats", "expected"),
-    [
+    # Before anything is started.
+    for bots, commands, seats, expected in [
         ("greedy", [], None, "--against, --bot: a table takes 2 to 5 bots, not 1"),
         ("random,greedy,planner", [], 2, "--seats: 3 bots don't fit at a table of 2"),
         ("", [MINE], 3, "--seats: there is no reference bot to fill the table of 3; add --against"),
         ("greedy", ["mine=nosuch"], None, "bot mine: 'nosuch' can't be started: there is no such program"),
         ("greedy", ["greedy=cat"], None, "bots: 'greedy' is named more than once"),
-    ],
-)
-def test_bots_that_make_no_table_are_refused(
-    bots: str, commands: list[str], seats: int | None, expected: str
-) -> None:
-    """Before anything is started."""
-    with pytest.raises(ConfigError) as caught:
-        table_of(bot_entries(bots, commands, ()), seats)
-    assert str(caught.value) == expected
-
-
-# In a terminal -------------------------------------------------------------------------------------------
+    ]:
+        with pytest.raises(ConfigError) as caught:
+            table_of(bot_entries(bots, commands, ()), seats)
+        assert str(caught.value) == expected
 
 
 @pytest.mark.thorough

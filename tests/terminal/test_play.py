@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from tests.commands.programs import command_of, happycity
+from tests.programs import run
 from tests.terminal.terminal import CTRL_C, ENTER, Terminal
 from tests.tournament.servers import arena
 
@@ -19,28 +17,18 @@ from happycity_client import Decision, GameStarted
 from happycity_terminal.person import Dialogue, moves_named
 from happycity_tournament.storage import Store
 
-PLAY = [sys.executable, "-m", "happycity", "play"]
-DEADLINE = 120.0
 TAKEN = [Move.parse(text) for text in ("coin", "build grocery", "build grand_hotel", "dwell house")]
 OPTIONS = list(zip(TAKEN, (1, -2, -5, -1), strict=True))
 
 
-def play(*arguments: str, lines: str) -> subprocess.CompletedProcess[str]:
-    """Play by a script of lines."""
-    return subprocess.run(
-        [*PLAY, *arguments], input=lines, capture_output=True, text=True, timeout=DEADLINE, check=False
-    )
-
-
 def kept_store() -> Path:
-    """Return the store of the only run."""
     (store,) = Path().glob("runs/*/games.sqlite")
     return store
 
 
 def test_a_whole_game_is_played_by_a_script() -> None:
     """Moves by number and in words; the game has no clock, and is kept for `happycity show`."""
-    done = play("--against", "greedy,random", "--seed", "4", lines="1\n" * 500)
+    done = run("play", "--against", "greedy,random", "--seed", "4", input="1\n" * 500)
     assert done.returncode == 0, done.stderr
     for text in ("Game 1 begins. Seats: ", "your move (1-", "greedy", "The game is over.", "finished"):
         assert text in done.stdout, text
@@ -54,8 +42,15 @@ def test_a_whole_game_is_played_by_a_script() -> None:
 @pytest.mark.thorough
 def test_a_bot_of_ones_own_is_an_opponent_in_the_expert_game() -> None:
     """`--bot` takes any program; without `--against` there are no others."""
-    done = play(
-        "--bot", command_of("first_move"), "--mode", "expert", "--seed", "1", lines="blue\n" + "1\n" * 500
+    done = run(
+        "play",
+        "--bot",
+        command_of("first_move"),
+        "--mode",
+        "expert",
+        "--seed",
+        "1",
+        input="blue\n" + "1\n" * 500,
     )
     assert done.returncode == 0, done.stderr
     assert "you chose the blue Happy Market" in done.stdout
@@ -67,7 +62,7 @@ def test_a_bot_of_ones_own_is_an_opponent_in_the_expert_game() -> None:
 @pytest.mark.thorough
 def test_who_leaves_sees_how_it_ends() -> None:
     """`q` asks first; the seat is forfeited, and the others play on."""
-    done = play("--against", "greedy", "--seed", "4", lines="q\nn\n?\nwhatever\nq\ny\n")
+    done = run("play", "--against", "greedy", "--seed", "4", input="q\nn\n?\nwhatever\nq\ny\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("leave the game to the others? your seat is forfeited (y/n): ") == 2
     assert "Points are inhabitants times hearts" in done.stdout
@@ -76,30 +71,27 @@ def test_who_leaves_sees_how_it_ends() -> None:
     assert "disconnected" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
+def test_what_cannot_be_played_is_refused_before_anything_starts() -> None:
+    """The line names the flag and what helps; no folder is made."""
+    for arguments, problem in [
         (("--against", "gready"), "--against: 'gready' is not a reference bot; did you mean greedy?"),
         (("--name", "greedy"), "--name: a bot at the table is called greedy too; choose another name"),
         (("--name", "two words"), "bot name 'two words': use "),
         (("--against", ""), "--against, --bot: name the bots to play against"),
         (("--bot", "mine=./nothing"), "bot mine: './nothing' can't be started: there is no such program"),
         (("--server", "127.0.0.1:9", "--bot", "mine=x"), "--bot: has no effect with --server"),
-    ],
-)
-def test_what_cannot_be_played_is_refused_before_anything_starts(
-    arguments: tuple[str, ...], problem: str
-) -> None:
-    """The line names the flag and what helps; no folder is made."""
-    assert problem in happycity("play", *arguments).error
-    assert not Path("runs").exists()
+    ]:
+        assert problem in happycity("play", *arguments).error
+        assert not Path("runs").exists()
 
 
 @pytest.mark.thorough
 def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     """The opponents are bots that are connected there, and the game is in that server's store."""
     with arena(tmp_path, {"champion": "greedy"}) as server:
-        done = play("--server", server.address, "--against", "champion", "--name", "ann", lines="1\n" * 500)
+        done = run(
+            "play", "--server", server.address, "--against", "champion", "--name", "ann", input="1\n" * 500
+        )
         assert done.returncode == 0, done.stderr
         assert f"happycity show grpc://{server.address} 1" in done.stdout
         assert "ann chose: " in happycity("show", f"grpc://{server.address}", 1).output
@@ -122,12 +114,9 @@ def test_a_person_plays_at_a_terminal() -> None:
         assert "Traceback" not in terminal.raw.decode(errors="replace")
 
 
-# Words ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("line", "positions"),
-    [
+def test_moves_are_named_by_number_notation_or_words() -> None:
+    """What fits several moves names none; the notation of records always works."""
+    for line, positions in [
         ("1", [0]),
         ("4", [3]),
         ("0", []),
@@ -141,16 +130,11 @@ def test_a_person_plays_at_a_terminal() -> None:
         ("take", [0]),
         ("gr", [1, 2]),
         ("museum", []),
-    ],
-)
-def test_moves_are_named_by_number_notation_or_words(line: str, positions: Iterable[int]) -> None:
-    """What fits several moves names none; the notation of records always works."""
-    assert moves_named(line, OPTIONS, []) == [TAKEN[position] for position in positions]
+    ]:
+        assert moves_named(line, OPTIONS, []) == [TAKEN[position] for position in positions]
 
 
 class Lines:
-    """A keyboard whose lines are prepared."""
-
     def __init__(self, *lines: str) -> None:
         self.lines = [*lines]
 

@@ -6,13 +6,23 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
-from tests.server.harness import met
+from tests.programs import run
+from tests.server.conftest import FirstMove
+from tests.server.harness import met, serving
 from tests.server.server_process import server_process
+
+from happycity import ConfigError, Ending, Mode
+from happycity.runtime.transport import Access
+from happycity_client import Settings, play
+from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
+from happycity_tournament.arena.connection import ServerError
 
 ROOT = Path(__file__).parents[2]
 BOT = f"mine={sys.executable} {ROOT}/tests/commands/bots/first_move.py"
@@ -20,7 +30,6 @@ BOT = f"mine={sys.executable} {ROOT}/tests/commands/bots/first_move.py"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Yield the address of a server whose house is `greedy` and `easy`."""
     with server_process(
         tmp_path_factory.mktemp("server"), "--open", "--house", "greedy,easy=random"
     ) as process:
@@ -28,23 +37,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield process.address
 
 
+def happycity(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run(*arguments, cwd=folder, env={"COLUMNS": "80"})
+
+
 async def house_connects(address: str) -> None:
     """Wait for the bots of the house, which a busy machine starts late."""
     async with grpc.aio.insecure_channel(address) as channel:
         await met(channel, "greedy", "easy")
-
-
-def happycity(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "happycity", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={"COLUMNS": "80"},
-    )
 
 
 def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
@@ -69,7 +69,6 @@ def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_results_as_json(server: str, tmp_path: Path) -> None:
-    """The JSON has each game with its id, seats and results, and the means."""
     ran = happycity(
         tmp_path,
         *("practice", "--server", server, "--bot", BOT, "--against", "mine", "--games", "2"),
@@ -107,7 +106,6 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
 def test_what_goes_wrong_is_one_line(
     server: str, tmp_path: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
-    """Wrong names and programs that end cost one line and status 2."""
     ran = happycity(tmp_path, "practice", "--server", server, *arguments)
     assert (ran.returncode, ran.stdout) in ((2, ""), (2, "no game was finished\n"))
     error = ran.stderr.splitlines()[-1]
@@ -116,7 +114,6 @@ def test_what_goes_wrong_is_one_line(
 
 
 def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
-    """Bots are listed by name with what they are, as a table of 80 columns and as JSON."""
     listed = json.loads(happycity(tmp_path, "status", server, "--json").stdout)["bots"]
     house = [bot for bot in listed if bot["house"]]
     assert [(bot["bot"], bot["connected"], bot["games"]) for bot in house] == [
@@ -131,12 +128,62 @@ def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_server_of_the_environment_is_asked(tmp_path: Path) -> None:
-    """Without an address it is that of HAPPYCITY_SERVER, and one line says that nobody answers."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "happycity", "status"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"HAPPYCITY_SERVER": f"unix:{tmp_path}/none"},
-    )
+    """Without an address it is that of HAPPYCITY_SERVER, and one line says that it doesn't answer."""
+    ran = run("status", env={"HAPPYCITY_SERVER": f"unix:{tmp_path}/none"})
     assert (ran.returncode, ran.stderr) == (1, f"unix:{tmp_path}/none: no answer\n")
+
+
+def matches(
+    server: str, against: Sequence[str], *, remark: Callable[[str], object] = print
+) -> PracticeMatches:
+    return PracticeMatches(
+        server=server,
+        access=Access(),
+        bot="anna",
+        against=against,
+        mode=Mode.EXPERT,
+        decision_seconds=None,
+        remark=remark,
+    )
+
+
+async def played(found: PracticeMatches, games: int, seed: int | None = None) -> list[PracticeGame]:
+    return [game async for game in found.play(games, seed)]
+
+
+@asynccontextmanager
+async def server_with_anna(folder: Path, **values: Any) -> AsyncIterator[str]:
+    async with serving(folder, **values) as (server, _):
+        bot = asyncio.create_task(play(FirstMove, Settings(name="anna", server=server.address)))
+        yield server.address
+        bot.cancel()
+        await asyncio.gather(bot, return_exceptions=True)
+
+
+async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -> None:
+    """A bot plays against itself; the bot that is not there yet is waited for, which is said once."""
+    remarks: list[str] = []
+    async with server_with_anna(tmp_path) as address:
+        games = await played(matches(address, ["anna"], remark=remarks.append), 5, seed=2**32 - 1)
+    assert sorted(game.deal for game in games) == [0, 0, 1, 2**32 - 1, 2**32 - 1]
+    assert {seat.ending for game in games for seat in game.seats} == {Ending.FINISHED}
+    assert all(game.own is game.seats[0] for game in games)
+    assert [remark.partition(":")[0] for remark in remarks] in ([], ["waiting"])
+
+
+async def test_the_quota_is_waited_for(tmp_path: Path) -> None:
+    """More games than may be open are played one after the other."""
+    async with server_with_anna(tmp_path, practice_matches=1) as address:
+        assert len(await played(matches(address, ["anna"]), 3)) == 3
+
+
+async def test_what_can_not_be_practised_is_said(tmp_path: Path) -> None:
+    """A bot of others, a server that is not there, and a table of six."""
+    async with server_with_anna(tmp_path) as address:
+        with pytest.raises(ServerError, match="'ben'") as caught:
+            await played(matches(address, ["ben"]), 1)
+        assert caught.value.details.reason == "NOT_HOUSE_BOT"
+    with pytest.raises(ServerError, match=r"unix:.*/none"):
+        await played(matches(f"unix:{tmp_path}/none", ["anna"]), 1)
+    with pytest.raises(ConfigError, match="players"):
+        await played(matches("127.0.0.1:9", ["anna"] * 5), 1)

@@ -15,7 +15,6 @@ from tests.terminal.conftest import BOTS
 from tests.tournament.servers import Arena, arena
 
 from happycity import Config, Move, TimeControl
-from happycity.records.playback import Playback
 from happycity.records.record import Json, dumps, loads
 from happycity.runtime.transport import Access
 from happycity_bots import BOTS as REFERENCE_BOTS
@@ -29,7 +28,6 @@ THREE = ("ann", "bob", "cem")
 
 
 def stored_record(store: Path, match_id: int) -> str:
-    """Return a game's record with its bots."""
     with Store.existing(f"sqlite:///{store}") as opened:
         game = opened.game(match_id)
         assert game is not None
@@ -37,7 +35,6 @@ def stored_record(store: Path, match_id: int) -> str:
 
 
 def shown(*arguments: object) -> str:
-    """Return what the command prints."""
     done = happycity("show", *arguments)
     assert (done.status, done.errors) == (0, "")
     return done.output
@@ -46,9 +43,6 @@ def shown(*arguments: object) -> str:
 def record_file(record: Json, name: str = "game.jsonl") -> str:
     Path(name).write_text(dumps({"format": record["format"], "bots": list(THREE), **record}) + "\n")
     return name
-
-
-# Which game ----------------------------------------------------------------------------------------------
 
 
 def test_a_game_is_shown_from_wherever_it_is(run_folder: Path) -> None:
@@ -88,7 +82,6 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path) -> None:
 )
 @pytest.mark.usefixtures("run_folder")
 def test_what_cannot_be_shown_is_named_in_one_line(arguments: tuple[str, ...], problem: str) -> None:
-    """The line says what is wrong and what helps."""
     assert problem in happycity("show", *arguments).error
 
 
@@ -111,9 +104,6 @@ def test_a_game_of_a_running_tournament_is_hidden(tmp_path: Path) -> None:
     assert "which is still running; look at a running game with: happycity show --follow" in done.error
 
 
-# What is printed -----------------------------------------------------------------------------------------
-
-
 def test_each_decision_is_printed_with_all_that_is_known(tmp_path: Path) -> None:
     """Incidents, think time and the bot's numbers stand at their decisions, the result at the end."""
     text = shown(record_file(RECORD))
@@ -131,25 +121,22 @@ def test_each_decision_is_printed_with_all_that_is_known(tmp_path: Path) -> None
     assert text.isascii()  # the test reads it in no encoding at all
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
+def test_who_chose_is_said() -> None:
+    """A move of the fallback isn't the bot's, and an incident of another seat changes nothing."""
+    for kind, said in [
         ("timeout", "no answer from {}; played for it: "),
         ("forfeit", "no answer from {}; played for it: "),
         ("illegal_answer", "illegal answer from {}; played for it: "),
-    ],
-)
-def test_who_chose_is_said(kind: str, said: str) -> None:
-    """A move of the fallback isn't the bot's, and an incident of another seat changes nothing."""
-    moves = RECORD["moves"]
-    own = {"decision": 9, "seat": moves[8]["seat"], "kind": kind, "text": "it failed"}
-    other = {**own, "seat": (moves[8]["seat"] + 1) % 3}
-    ninth = [
-        shown(record_file({**RECORD, "incidents": [incident]})).split("--- Game 1, ")[9]
-        for incident in (own, other)
-    ]
-    assert said.format(THREE[own["seat"]]) in ninth[0]
-    assert f"{THREE[own['seat']]} chose: " in ninth[1]
+    ]:
+        moves = RECORD["moves"]
+        own = {"decision": 9, "seat": moves[8]["seat"], "kind": kind, "text": "it failed"}
+        other = {**own, "seat": (moves[8]["seat"] + 1) % 3}
+        ninth = [
+            shown(record_file({**RECORD, "incidents": [incident]})).split("--- Game 1, ")[9]
+            for incident in (own, other)
+        ]
+        assert said.format(THREE[own["seat"]]) in ninth[0]
+        assert f"{THREE[own['seat']]} chose: " in ninth[1]
 
 
 def test_decisions_are_selected_by_number_and_seat(tmp_path: Path) -> None:
@@ -187,23 +174,6 @@ def test_texts_of_strangers_do_not_reach_the_terminal(tmp_path: Path) -> None:
     assert {character for character in text if not character.isprintable()} == {"\n"}
 
 
-@pytest.mark.thorough
-def test_a_reader_may_have_enough(tmp_path: Path) -> None:
-    """A pipe that is closed early ends the command without a word, as in other commands."""
-    command = [sys.executable, "-m", "happycity", "show", record_file(RECORD)]
-    program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert program.stdout is not None
-    assert program.stderr is not None
-    program.stdout.read(100)
-    program.stdout.close()
-    assert program.stderr.read() == b""
-    program.stderr.close()
-    assert program.wait() == 141
-
-
-# Live ----------------------------------------------------------------------------------------------------
-
-
 class Patient(Bot):
     """Plays the first move, from its third decision on only when it is let through."""
 
@@ -211,7 +181,6 @@ class Patient(Bot):
     decisions = 0
 
     async def choose(self, decision: Decision) -> Move:
-        """Return the first move."""
         self.decisions += 1
         if self.decisions == 3:
             await self.gate.wait()
@@ -219,8 +188,6 @@ class Patient(Bot):
 
 
 def start_patient_game(server: Arena) -> int:
-    """Let a patient bot and `greedy` begin a game, and return its match id."""
-
     async def begin() -> int:
         Patient.gate = asyncio.Event()
         async with connect(server.address, Access()) as connection:
@@ -233,7 +200,6 @@ def start_patient_game(server: Arena) -> int:
 
 
 async def open_gate() -> None:
-    """Let the patient bot go on."""
     Patient.gate.set()
 
 
@@ -242,13 +208,7 @@ def test_a_running_game_is_followed_to_its_end(tmp_path: Path) -> None:
     with arena(tmp_path, {}) as server:
         match_id = start_patient_game(server)
         command = [
-            sys.executable,
-            "-m",
-            "happycity",
-            "show",
-            "--follow",
-            f"grpc://{server.address}",
-            "--json",
+            *(sys.executable, "-m", "happycity", "show", "--follow", f"grpc://{server.address}", "--json"),
         ]
         program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert program.stdout is not None
@@ -263,10 +223,3 @@ def test_a_running_game_is_followed_to_its_end(tmp_path: Path) -> None:
         assert happycity("show", f"grpc://{server.address}", match_id, "--json").output == "".join(lines)
         done = happycity("show", "--follow", f"grpc://{server.address}")
     assert "no game is being played on " in done.error
-
-
-def test_a_playback_knows_when_it_is_complete(played: Path) -> None:
-    """The stored record of a server's game has times for each answer."""
-    playback = Playback.of_record(loads(stored_record(played, 1)), bots=BOTS)
-    assert playback.timed
-    assert all(step.think_seconds is not None for step in playback.steps[:-1])

@@ -27,7 +27,6 @@ def page_at(address: str) -> str:
 
 
 def start_of(page: str) -> tuple[str, str]:
-    """Return the position and the seat that a page begins with."""
     position, seat = re.search(r'id="board" data-ply="(\d+)"', page), re.search(r'data-look="(\d)"', page)
     assert position is not None
     assert seat is not None
@@ -35,7 +34,6 @@ def start_of(page: str) -> tuple[str, str]:
 
 
 def test_a_game_opens_in_the_browser(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The browser is given the page's address; the page is in the folder of the run."""
     Path("browser.py").write_text(BROWSER)
     monkeypatch.setenv("BROWSER", f"{sys.executable} browser.py %s")
     assert happycity("show", 1, "--browser").status == 0

@@ -28,7 +28,6 @@ TOTAL = len(RECORD["moves"])
 
 
 def first_of_round(number: int) -> int:
-    """Return the first decision of a round."""
     return next(step.decision_id for step in Playback.of_record(RECORD).steps if step.view.round == number)
 
 
@@ -95,8 +94,8 @@ def test_a_small_screen_scrolls() -> None:
         assert "↓ more below" not in terminal.wait_for("Y yellow")
 
 
-def test_colours_hold_on_dark_and_light_terminals() -> None:
-    """Text has the terminal's own colour; what has a background has a foreground too."""
+def test_colours() -> None:
+    # Text has the terminal's own colour; what has a background has a foreground too.
     with Terminal("show", record_file(RECORD), "--from", 40) as terminal:
         terminal.wait_for("q quit")
         cells = [cell for row in terminal.screen.buffer.values() for cell in row.values()]
@@ -105,18 +104,14 @@ def test_colours_hold_on_dark_and_light_terminals() -> None:
     for cell in cells:
         assert (cell.bg == "default") == (cell.fg == "default"), cell
 
-
-def test_no_color_is_respected() -> None:
-    """With NO_COLOR no cell has a colour, and the letters still tell the colours of the cards."""
+    # With NO_COLOR no cell has a colour, and the letters still tell the colours of the cards.
     with Terminal("show", record_file(RECORD), "--from", 40, env={"NO_COLOR": "1"}) as terminal:
         text = terminal.wait_for("q quit")
         cells = [cell for row in terminal.screen.buffer.values() for cell in row.values()]
     assert {(cell.fg, cell.bg) for cell in cells} == {("default", "default")}
     assert "Y yellow" in text
 
-
-def test_a_terminal_without_utf_8_gets_ascii() -> None:
-    """Symbols have letters in their place."""
+    # Symbols have letters in their place.
     plain = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
     with Terminal("show", record_file(RECORD), "--from", 40, env=plain) as terminal:
         text = terminal.wait_for("q quit", "h hearts")

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from training import learner as learner_module
 from training.__main__ import CURVE, train, weights_of
-from training.games import MAX_SEATS, Positions, play, play_many
+from training.games import Positions, play, play_many
 from training.learner import TRACE, Learner, fit, targets, traced, write_arrays
 from training.matches import compare
 from training.strengths import row
@@ -46,7 +46,6 @@ def test_a_gradient_step_makes_the_loss_smaller() -> None:
 
 
 def test_the_target_of_a_position_is_traced_back_from_the_end() -> None:
-    """The last position of each game keeps the end; the others mix in how the next position is judged."""
     game = play(Deal.shuffle(Config(players=3), seed=2), [GreedyBot] * 3)
     positions = Positions.joined([game, game])
     end, _ = targets(positions.points)
@@ -85,24 +84,12 @@ def test_whole_numbers_play_like_the_learner() -> None:
     assert np.allclose(strengths, learner.strengths(rows[:, None])[:, 0], atol=0.005)
 
 
-def test_positions_have_a_row_for_each_seat() -> None:
-    """Rows of seats that don't play are zeros, and their points are -1."""
-    positions = play(Deal.shuffle(Config(players=3), seed=1), [GreedyBot] * 3)
-    assert positions.rows.shape[1] == MAX_SEATS
-    assert not positions.rows[:, 3:].any()
-    assert (positions.points[:, 3:] == -1).all()
-    assert (positions.points[:, :3] >= 0).all()
-
-
-def test_a_bot_as_strong_as_the_planner_is_level_with_it() -> None:
-    """The planner's own row in the table of strengths says +0 in both modes, as each deal is played twice."""
+def test_strengths_of_bots() -> None:
+    # The planner's own row in the table of strengths says +0 in both modes, as each deal is played twice.
     assert re.fullmatch(
         r"\| `planner` \| 2 \| \+0 ±0 \| \d+\.\d\d \| \+0 ±0 \| \d+\.\d\d \|\n", row("planner", 2, deals=2)
     )
-
-
-def test_a_bot_that_never_wins_has_no_elo() -> None:
-    """A bot that loses every pair is named so: no number says how much weaker it is."""
+    # A bot that loses every pair is named so: no number says how much weaker it is.
     result = compare(BOTS["random"], PlannerBot, Config(players=2), deals=2, seed=1)
     assert result.lead == "loses every pair"
     assert min(result.seconds) > 0
@@ -144,5 +131,4 @@ def test_a_short_training_learns_and_goes_on_wherever_it_was_stopped(
 
 
 def repeated(positions: Positions, times: int) -> Positions:
-    """Return positions so many times over."""
     return Positions.joined([positions] * times)

@@ -27,40 +27,38 @@ def _forms(text: object) -> tuple[str, ...]:
     return (text,) if isinstance(text, str) else tuple(map(str, text))  # type: ignore[call-overload]
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
-def test_file_has_the_texts_of_the_sources(code: str) -> None:
-    """No text of the sources is missing, and none is left over; `make texts` puts it right."""
-    assert (make_texts.TEXTS / f"{code}.po").read_text(encoding="utf-8") == make_texts.updated(code)
+def test_files_of_texts_are_complete() -> None:
+    # No text of the sources is missing, and none is left over; `make texts` puts it right.
+    for code in TRANSLATED:
+        assert (make_texts.TEXTS / f"{code}.po").read_text(encoding="utf-8") == make_texts.updated(code)
+
+    # Every form of every text has a translation; only cards may keep their English names.
+    for code in TRANSLATED:
+        texts = catalogue(code)
+        missing = [
+            message.id
+            for message in texts
+            if message.id
+            and message.context != "card"
+            and (not message.string or not all(_forms(message.string)))
+        ]
+        assert missing == []
+        assert {len(_forms(message.string)) for message in texts if message.pluralizable} == {
+            texts.num_plurals
+        }
+
+    # A translation has each placeholder of its text, and no other.
+    for code in TRANSLATED:
+        for message in catalogue(code):
+            wanted = sorted(_PLACEHOLDER.findall(_forms(message.id)[-1]))
+            for form in _forms(message.string):
+                if form and message.id:
+                    assert sorted(_PLACEHOLDER.findall(form)) == wanted, form
 
 
-@pytest.mark.parametrize("code", TRANSLATED)
-def test_every_text_is_translated(code: str) -> None:
-    """Every form of every text has a translation; only cards may keep their English names."""
-    texts = catalogue(code)
-    missing = [
-        message.id
-        for message in texts
-        if message.id
-        and message.context != "card"
-        and (not message.string or not all(_forms(message.string)))
-    ]
-    assert missing == []
-    assert {len(_forms(message.string)) for message in texts if message.pluralizable} == {texts.num_plurals}
-
-
-@pytest.mark.parametrize("code", TRANSLATED)
-def test_placeholders_are_those_of_the_source(code: str) -> None:
-    """A translation has each placeholder of its text, and no other."""
-    for message in catalogue(code):
-        wanted = sorted(_PLACEHOLDER.findall(_forms(message.id)[-1]))
-        for form in _forms(message.string):
-            if form and message.id:
-                assert sorted(_PLACEHOLDER.findall(form)) == wanted, form
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
+def test_texts_of_a_language() -> None:
+    # A count has the noun in the form that the language asks for.
+    for code, words in [
         ("en", {1: "1 game", 2: "2 games", 5: "5 games", 21: "21 games"}),
         ("et", {1: "1 partii", 2: "2 partiid", 5: "5 partiid", 21: "21 partiid"}),
         ("it", {1: "1 partita", 2: "2 partite", 5: "5 partite", 21: "21 partite"}),
@@ -69,53 +67,46 @@ def test_placeholders_are_those_of_the_source(code: str) -> None:
             {1: "1 rozgrywka", 2: "2 rozgrywki", 5: "5 rozgrywek", 12: "12 rozgrywek", 22: "22 rozgrywki"},
         ),
         ("uk", {1: "1 партія", 2: "2 партії", 5: "5 партій", 11: "11 партій", 21: "21 партія"}),
-    ],
-)
-def test_plurals_follow_the_language(code: str, words: dict[int, str]) -> None:
-    """A count has the noun in the form that the language asks for."""
-    texts = language(code).texts
-    for number, expected in words.items():
-        assert texts.ngettext("%(num)s game", "%(num)s games", number) % {"num": number} == expected
+    ]:
+        texts = language(code).texts
+        for number, expected in words.items():
+            assert texts.ngettext("%(num)s game", "%(num)s games", number) % {"num": number} == expected
 
-
-@pytest.mark.parametrize(
-    ("code", "move", "event"),
-    [
+    # Moves and events are sentences in each language; a card without a name in it keeps the English one.
+    for code, move, event in [
         ("en", "build Museum for 4 coins", "ann took 2 coins"),
         ("et", "osta: Museum, hind 4 münti", "ann võtab 2 münti"),
         ("it", "compra Museum per 4 monete", "ann prende 2 monete"),
         ("pl", "kup: Muzeum za 4 monety", "ann bierze 2 monety"),
         ("uk", "придбати: Музей за 4 монети", "ann бере 2 монети"),
-    ],
-)
-def test_moves_and_events_are_said_in_the_language(code: str, move: str, event: str) -> None:
-    """Moves and events are sentences in each language; a card without a name in it keeps the English one."""
-    texts = language(code).texts
-    took = Event(EventKind.COIN, 0, coins=2)
-    assert move_in_words(Move.parse("build museum"), -4, texts=texts) == move
-    assert event_in_words(took, ["ann"], texts=texts) == event
-    assert texts.pgettext("card", CARDS_BY_ID["zoo"].name) == "Zoo"
+    ]:
+        texts = language(code).texts
+        took = Event(EventKind.COIN, 0, coins=2)
+        assert move_in_words(Move.parse("build museum"), -4, texts=texts) == move
+        assert event_in_words(took, ["ann"], texts=texts) == event
+        assert texts.pgettext("card", CARDS_BY_ID["zoo"].name) == "Zoo"
 
-
-@pytest.mark.parametrize(
-    ("code", "whole", "decimals", "think"),
-    [
+    # Groups of digits, the decimal sign and units are the language's own.
+    for code, whole, decimals, think in [
         ("en", "12,345", "1.50", "1.2 s"),
         ("et", "12\u00a0345", "1,50", "1,2 s"),
         ("it", "12.345", "1,50", "1,2 s"),
         ("pl", "12\u00a0345", "1,50", "1,2 s"),
         ("uk", "12\u00a0345", "1,50", "1,2 с"),
-    ],
-)
-def test_numbers_are_written_as_the_language_does(code: str, whole: str, decimals: str, think: str) -> None:
-    """Groups of digits, the decimal sign and units are the language's own."""
-    own = language(code)
-    assert (own.whole(12345), own.decimals(1.5, 2), own.think_time(1_240_000)) == (whole, decimals, think)
+    ]:
+        own = language(code)
+        assert (own.whole(12345), own.decimals(1.5, 2), own.think_time(1_240_000)) == (whole, decimals, think)
+
+    # A page brings the texts that its scripts say, and no others.
+    in_scripts = language("pl").script_texts
+    assert in_scripts["Pause"] == "Pauza"
+    assert in_scripts["disconnected"] == "brak połączenia"
+    assert "Standings" not in in_scripts
 
 
-@pytest.mark.parametrize(
-    ("header", "code"),
-    [
+def test_preferred_language_is_the_best_that_there_is() -> None:
+    """The language with the greatest weight wins; a malformed entry counts for nothing."""
+    for header, code in [
         ("", "en"),
         ("pl", "pl"),
         ("uk-UA,uk;q=0.9,en;q=0.8", "uk"),
@@ -124,19 +115,8 @@ def test_numbers_are_written_as_the_language_does(code: str, whole: str, decimal
         ("en;q=0.2, PL;q=0.3", "pl"),
         ("it;q=0,et;q=0.1", "et"),
         ("pl;q=much,*", "en"),
-    ],
-)
-def test_preferred_language_is_the_best_that_there_is(header: str, code: str) -> None:
-    """The language with the greatest weight wins; a malformed entry counts for nothing."""
-    assert preferred(header) == code
-
-
-def test_scripts_get_their_texts() -> None:
-    """A page brings the texts that its scripts say, and no others."""
-    texts = language("pl").script_texts
-    assert texts["Pause"] == "Pauza"
-    assert texts["disconnected"] == "brak połączenia"
-    assert "Standings" not in texts
+    ]:
+        assert preferred(header) == code
 
 
 class _Texts(HTMLParser):
@@ -148,7 +128,6 @@ class _Texts(HTMLParser):
         self._quiet = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the texts of attributes."""
         self._quiet += tag in ("code", "script", "style")
         self.found += [
             value or "" for name, value in attrs if name in ("alt", "aria-label", "placeholder", "title")
@@ -159,7 +138,6 @@ class _Texts(HTMLParser):
         self._quiet -= tag in ("code", "script", "style")
 
     def handle_data(self, data: str) -> None:
-        """Note a text."""
         if not self._quiet:
             self.found.append(data)
 
@@ -169,14 +147,14 @@ def _templates() -> Iterator[Path]:
         yield from sorted((folder / "templates").glob("*.html"))
 
 
-@pytest.mark.parametrize("path", list(_templates()), ids=lambda path: path.name)
-def test_templates_have_no_unmarked_text(path: Path) -> None:
+def test_templates_have_no_unmarked_text() -> None:
     """Everything that a template says is marked for translation."""
-    parser = _Texts()
-    parser.feed(_HOLES.sub(" ", path.read_text(encoding="utf-8")))
-    texts = [_ATTRIBUTE.sub("", text) for text in parser.found]
-    words = {word for text in texts for word in re.findall(r"\w{2,}", text) if word.isalpha()}
-    assert words - _NAMES == set()
+    for path in list(_templates()):
+        parser = _Texts()
+        parser.feed(_HOLES.sub(" ", path.read_text(encoding="utf-8")))
+        texts = [_ATTRIBUTE.sub("", text) for text in parser.found]
+        words = {word for text in texts for word in re.findall(r"\w{2,}", text) if word.isalpha()}
+        assert words - _NAMES == set()
 
 
 def _scripts() -> Iterator[Path]:

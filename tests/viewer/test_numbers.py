@@ -31,7 +31,6 @@ ORDINARY = ("expert_4", "players_2", "players_5")
 
 
 def record_of(game: str | int) -> Json:
-    """Return a golden record by its name, or that of a random game by its seed."""
     if isinstance(game, str):
         return loads((GOLDEN / f"{game}.jsonl").read_text(encoding="utf-8").splitlines()[0])
     config = Config(players=2 + game % 4, mode=list(Mode)[game // 4 % 2])
@@ -46,7 +45,6 @@ def printed(playback: Playback, index: int) -> list[list[int]]:
 
 
 def drawn(game: Json, index: int) -> list[list[int]]:
-    """Return by seat the numbers in the table that is drawn of a position."""
     values = game_values(game, ply=index, seat=1)
     is_last = values["ply"]["ply"] == values["last"]
     results = game["end"]["results"] if is_last else None

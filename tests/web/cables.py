@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager
 
 
 class Cable:
-    """Passes connections on until they are cut."""
-
     def __init__(self, target: str) -> None:
         self.url = ""
         """Where it listens."""

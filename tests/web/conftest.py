@@ -30,8 +30,6 @@ expect.set_options(timeout=60_000)  # milliseconds, for a busy machine; 5 s are 
 
 @dataclass(frozen=True)
 class Site:
-    """A server with pages."""
-
     url: str
     address: str
     channel: grpc.aio.Channel
@@ -39,7 +37,6 @@ class Site:
     """Asks for its pages."""
 
     async def create_match(self, *bots: str, mode: Mode = Mode.FAMILY) -> int:
-        """Set up a match; return its id."""
         request = match_pb.CreateMatchRequest(
             config=config_message(Config(players=len(bots), mode=mode)),
             bots=bots,
@@ -56,7 +53,6 @@ class Site:
         return match_id
 
     async def create_tournament(self, *bots: str, rounds: int) -> int:
-        """Begin a tournament; return its id."""
         config = tournament_pb.TournamentConfig(
             game=config_message(Config(players=len(bots))),
             bots=bots,
@@ -109,7 +105,6 @@ async def expert_match(site: Site) -> int:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def tournament(site: Site) -> int:
-    """Return the id of a finished tournament."""
     return await site.finished_tournament("anna", "bob", "carl", rounds=4)
 
 
@@ -130,7 +125,6 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def context(browser: Browser, site: Site) -> AsyncIterator[BrowserContext]:
-    """Yield a fresh profile of the browser."""
     async with await browser.new_context(base_url=site.url) as fresh:
         yield fresh
 

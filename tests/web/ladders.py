@@ -34,19 +34,15 @@ boards = [{ players = 2, weight = 4 }, { players = 3, mode = "expert" }]
 
 @dataclass(frozen=True)
 class LadderSite:
-    """A server with pages and a ladder."""
-
     url: str
     address: str
     tokens: dict[str, str]
     """Of the organiser olga, the observer ivan, and the bots anna and bob, by their names."""
 
     def client(self, who: str) -> httpx.AsyncClient:
-        """Return what asks for pages as somebody."""
         return httpx.AsyncClient(timeout=60, base_url=self.url, headers=self.headers(who))
 
     def headers(self, who: str) -> dict[str, str]:
-        """Return the headers that show somebody's token."""
         return {"authorization": f"Bearer {self.tokens[who]}"}
 
     async def until(self, path: str, condition: Callable[[Any], object]) -> Any:
@@ -102,7 +98,6 @@ class LadderSite:
 
 @asynccontextmanager
 async def ladder_site(folder: Path) -> AsyncIterator[LadderSite]:
-    """Run a server whose ladder has one season behind it, with two versions of anna and one of bob."""
     config, tokens = folder / "ladder.toml", folder / "tokens.json"
     config.write_text(_CONFIG, encoding="utf-8")
     roles = {"olga": Role.ORGANISER, "ivan": Role.OBSERVER, "anna": Role.BOT, "bob": Role.BOT}
@@ -125,7 +120,6 @@ async def ladder_site(folder: Path) -> AsyncIterator[LadderSite]:
 
 
 def _has_history(version: str, shown: Any) -> bool:
-    """Return whether a bot's page has a rating of its newest version, which is this one."""
     if "bot" not in shown:
         return False  # it has not connected yet
     newest = shown["bot"]["versions"][0]

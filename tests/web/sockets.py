@@ -6,7 +6,6 @@ import websockets
 
 
 async def close_code(socket: websockets.ClientConnection) -> int:
-    """Read a socket to its end; return the code with which it was closed."""
     try:
         async for _ in socket:
             pass

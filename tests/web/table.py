@@ -6,9 +6,26 @@ import re
 from collections.abc import Awaitable, Callable
 from itertools import count
 
+from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Locator, Page, expect
 
 _NUMBERS = count(1)  # two people may not have one name at once
+
+OVERFLOWING = """() => {
+  const width = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= width) return [];
+  const all = [...document.querySelectorAll("body *")];
+  const wide = all.filter((one) => one.getBoundingClientRect().right > width);
+  return wide.map((one) => `${one.tagName} ${one.className} ${one.textContent.slice(0, 40)}`);
+}"""
+"""What reaches beyond the right edge of a page, for people to read."""
+
+
+async def check_layout(page: Page) -> None:
+    """Check that nothing overflows a page, and that axe finds nothing."""
+    assert not await page.evaluate(OVERFLOWING)
+    found = await Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
 
 
 async def sit_down(page: Page, *seats: str, name: str = "", mode: str = "family", clock: str = "300") -> None:
@@ -32,7 +49,6 @@ async def next_decision(page: Page, before: str | None) -> str | None:
 
 
 async def play_to_the_end(page: Page, choose: Callable[[Locator, int], Awaitable[None]]) -> None:
-    """Play a game to its end: `choose` gets the choices of each decision and the one to take."""
     decision, answers = await next_decision(page, None), 0
     while decision is not None:
         choices = page.locator("#panel [data-move]")

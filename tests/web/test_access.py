@@ -31,8 +31,6 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 @dataclass(frozen=True)
 class Guarded:
-    """A server with tokens."""
-
     url: str
     tokens: Path
     observer: str
@@ -129,7 +127,6 @@ async def test_bot_may_not_watch_running_games(guarded: Guarded) -> None:
 
 
 async def test_revoked_token_ends_open_pages(guarded: Guarded) -> None:
-    """When a token is revoked, the sockets that it has opened are closed."""
     token = issued_token(guarded.tokens, Role.OBSERVER, "eve")
     url = f"{guarded.url}/".replace("http", "ws")
     async with websockets.connect(url, additional_headers={"authorization": f"Bearer {token}"}) as socket:
@@ -139,7 +136,6 @@ async def test_revoked_token_ends_open_pages(guarded: Guarded) -> None:
 
 
 async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
-    """A finished game whose cards are in play in others is shown to nobody before the tournament is over."""
     async with serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
         bots = [
@@ -170,24 +166,19 @@ async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
         await asyncio.gather(*bots, return_exceptions=True)
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
+async def test_only_known_hosts_are_served(site: Site) -> None:
+    # A request for a name that is not the server's is refused: a stranger may have rebound it.
+    for host, status in [
         ("localhost:1", 200),
         ("127.0.0.1", 200),
         ("[::1]:80", 200),
         ("evil.example", 421),
         ("127.0.0.1.evil.example:80", 421),
         ("", 421),
-    ],
-)
-async def test_only_known_hosts_are_served(host: str, status: int, site: Site) -> None:
-    """A request for a name that is not the server's is refused: a stranger may have rebound it."""
-    assert (await site.client.get("/", headers={"host": host})).status_code == status
+    ]:
+        assert (await site.client.get("/", headers={"host": host})).status_code == status
 
-
-async def test_other_sites_may_not_connect(site: Site) -> None:
-    """A WebSocket or a form of another site's page is refused; one of this server's pages is not."""
+    # A WebSocket or a form of another site's page is refused; one of this server's pages is not.
     own = site.url
     assert await closed_with(site.url, origin=own) == 0
     with pytest.raises(websockets.InvalidStatus):
@@ -196,21 +187,19 @@ async def test_other_sites_may_not_connect(site: Site) -> None:
     assert posted.status_code == 421
 
 
-@pytest.mark.parametrize("path", ["/", "/nothing", "/static/style.css", "/matches/999999.json"])
-async def test_every_answer_has_the_headers(path: str, site: Site) -> None:
-    """Whatever is answered forbids scripts from elsewhere, frames, and guessing what it is."""
-    headers = (await site.client.get(path)).headers
-    policy = headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "script-src 'self'" in policy
-    assert "unsafe" not in policy
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["x-frame-options"] == "DENY"
-    assert "server" not in headers
+async def test_every_answer_has_the_headers(site: Site) -> None:
+    # Whatever is answered forbids scripts from elsewhere, frames, and guessing what it is.
+    for path in ["/", "/nothing", "/static/style.css", "/matches/999999.json"]:
+        headers = (await site.client.get(path)).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "server" not in headers
 
-
-async def test_no_cache_keeps_a_page(site: Site) -> None:
-    """What is shown depends on the cookie, so only files of all servers alike may be kept on the way."""
+    # What is shown depends on the cookie, so only files of all servers alike may be kept on the way.
     for path in ("/", "/index.json", "/nothing"):
         headers = (await site.client.get(path)).headers
         assert headers["cache-control"] == "no-store"
@@ -218,17 +207,13 @@ async def test_no_cache_keeps_a_page(site: Site) -> None:
     assert "no-store" not in (await site.client.get("/static/style.css")).headers.get("cache-control", "")
 
 
-@pytest.mark.parametrize(
-    "number", ["9" * 5000, str(2**63), str(10**18)], ids=["5000 digits", "2^63", "10^18"]
-)
-@pytest.mark.parametrize(
-    "path", ["/matches/{}", "/matches/{}.json", "/tournaments/{}", "/tournaments/{}/bots/x"]
-)
-async def test_ids_that_no_store_has_are_not_found(path: str, number: str, site: Site) -> None:
+async def test_ids_that_no_store_has_are_not_found(site: Site) -> None:
     """A number of any length is no reason to fail."""
-    answer = await site.client.get(path.format(number))
-    assert answer.status_code == 404
-    assert "content-security-policy" in answer.headers
+    for path in ["/matches/{}", "/matches/{}.json", "/tournaments/{}", "/tournaments/{}/bots/x"]:
+        for number in ["9" * 5000, str(2**63), str(10**18)]:
+            answer = await site.client.get(path.format(number))
+            assert answer.status_code == 404
+            assert "content-security-policy" in answer.headers
 
 
 async def test_what_is_not_found_counts_as_a_call(folder: Path) -> None:
@@ -248,13 +233,18 @@ async def test_what_is_not_found_counts_as_a_call(folder: Path) -> None:
     assert not [line for line in lines if line["level"] == "error"]
 
 
-async def test_message_that_is_no_text_ends_its_socket(site: Site, caplog: pytest.LogCaptureFixture) -> None:
-    """Bytes that are not UTF-8 close the socket, without a traceback in the log."""
+async def test_messages_that_end_a_socket(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    # Bytes that are not UTF-8 close the socket, without a traceback in the log.
     async with websockets.connect(site.url.replace("http", "ws")) as socket:
         await socket.recv()
         await socket.send(b"\xff\xfe", text=True)
         assert await close_code(socket) == 1007
     assert not caplog.records
+
+    # A page sends nothing over its WebSocket; a long message ends it.
+    async with websockets.connect(site.url.replace("http", "ws")) as socket:
+        await socket.send("x" * 100_000)
+        assert await close_code(socket) == 1009
 
 
 async def test_hidden_orders_are_nowhere(site: Site, expert_match: int) -> None:
@@ -264,13 +254,6 @@ async def test_hidden_orders_are_nowhere(site: Site, expert_match: int) -> None:
     assert '"box"' not in text
     shown = (await site.client.get(f"/matches/{expert_match}.json")).json()
     assert all(isinstance(size, int) for ply in shown["plies"] for size in ply["decks"] + ply["discards"])
-
-
-async def test_viewer_that_talks_too_much_is_disconnected(site: Site) -> None:
-    """A page sends nothing over its WebSocket; a long message ends it."""
-    async with websockets.connect(site.url.replace("http", "ws")) as socket:
-        await socket.send("x" * 100_000)
-        assert await close_code(socket) == 1009
 
 
 async def test_streams_of_a_caller_are_limited(folder: Path) -> None:

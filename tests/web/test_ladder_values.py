@@ -44,12 +44,17 @@ def test_an_axis_of_time_has_few_round_moments(low: int, length: int) -> None:
         assert written
 
 
-def test_moments_have_as_much_of_the_date_as_they_need() -> None:
-    """Hours of a day are written with the time, days with the year."""
+def test_moments_of_a_chart() -> None:
+    # Hours of a day are written with the time, days with the year.
     noon = datetime(2026, 11, 23, 12, tzinfo=UTC).timestamp()
     assert (noon, "11-23 12:00") in moments(Scale(noon - 3000, noon + 3000))
     assert (noon - 43200, "2026-11-23") in moments(Scale(noon - 100_000, noon + 100_000))
     assert [text for _, text in moments(Scale(noon - 60, noon + 5400))] == ["11-23 13:00"]
+
+    # A bot that has just begun has a chart with a moment on its axis.
+    drawn = ET.fromstring(str(rating_history([_point(86430, 1, _rating(1500, 50))], label="Elo")))
+    texts = [element.text for element in drawn.iter() if element.get("class") == "tick"]
+    assert "01-02 00:01" in texts
 
 
 def test_history_has_a_band_for_each_version() -> None:
@@ -88,13 +93,6 @@ def test_intervals_of_new_bots_leave_room_for_the_others() -> None:
     assert rating_scale([]).ticks()
 
 
-def test_history_of_one_point_has_its_time() -> None:
-    """A bot that has just begun has a chart with a moment on its axis."""
-    drawn = ET.fromstring(str(rating_history([_point(86430, 1, _rating(1500, 50))], label="Elo")))
-    texts = [element.text for element in drawn.iter() if element.get("class") == "tick"]
-    assert "01-02 00:01" in texts
-
-
 @given(
     places=st.integers(2, 5).flatmap(
         lambda players: st.lists(st.permutations(range(1, players + 1)), min_size=0, max_size=players)
@@ -120,8 +118,8 @@ def test_places_of_a_deal_are_those_of_the_mean(places: list[list[int]]) -> None
     assert sum(entry.mean_place for entry in shown) == pytest.approx(players * (players + 1) / 2)
 
 
-def test_an_address_asks_for_the_deals_of_its_filter() -> None:
-    """The query of a filter reads back as the same filter, and defaults are left out of it."""
+def test_filters_of_deals() -> None:
+    # The query of a filter reads back as the same filter, and defaults are left out of it.
     chosen = DealQuery(bot="a+b", version=7, board="4-family", season=2, kind="rated", challenge=3)
     assert DealQuery.of(dict(parse_qsl(chosen.query().removeprefix("?")))) == chosen
     assert DealQuery().query() == "?"
@@ -130,30 +128,23 @@ def test_an_address_asks_for_the_deals_of_its_filter() -> None:
     assert (asked.bot, asked.version_id, asked.kind) == ("a+b", 7, pb.DEAL_KIND_RATED)
     assert not DealQuery().request().HasField("season_id")
 
-
-@pytest.mark.parametrize(
-    ("query", "text"),
-    [
+    # A value that no list can have is refused with its name.
+    for query, text in [
         ("season=0", "season: '0' is not a number from 1"),
         ("version=x", "version: 'x' is not a number"),
         ("deal=99999999999999", "deal: "),
         ("kind=odd", "kind: 'odd' is not one of rated, challenge, comparison"),
         ("bot=<b>", "bot name"),
-    ],
-)
-def test_wrong_filters_say_what_is_wrong(query: str, text: str) -> None:
-    """A value that no list can have is refused with its name."""
-    with pytest.raises((ApiError, ConfigError), match=text.replace("(", r"\(")):
-        DealQuery.of(dict(parse_qsl(query)))
+    ]:
+        with pytest.raises((ApiError, ConfigError), match=text.replace("(", r"\(")):
+            DealQuery.of(dict(parse_qsl(query)))
 
-
-def test_fields_that_are_left_empty_ask_for_nothing() -> None:
-    """A form sends all its fields, empty ones too."""
+    # A form sends all its fields, empty ones too.
     assert DealQuery.of({"bot": "", "board": "", "kind": "", "season": ""}) == DealQuery()
 
 
 def test_a_form_asks_for_what_is_typed() -> None:
-    """Names are separated by commas or blanks, and everything else is passed on for the ladder to judge."""
+    # Names are separated by commas or blanks, and everything else is passed on for the ladder to judge.
     asked = creation(
         "anna",
         {
@@ -171,9 +162,7 @@ def test_a_form_asks_for_what_is_typed() -> None:
     with pytest.raises(ApiError, match="deals: 'many' is not a number"):
         creation("anna", {"kind": "rated", "deals": "many"})
 
-
-def test_differences_have_their_sign() -> None:
-    """A difference has its sign in front, unless nothing of it is left."""
+    # A difference has its sign in front, unless nothing of it is left.
     english = language("en")
     assert [signed(number, 2, english) for number in (0.061, -0.061, 0.001, -0.001)] == [
         "+0.06",

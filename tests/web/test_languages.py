@@ -12,6 +12,7 @@ from docs.make_texts import template
 from playwright.async_api import Browser, Page, expect
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
+from tests.web.table import OVERFLOWING
 
 from happycity.text.words import PHASES
 from happycity_viewer import languages
@@ -126,14 +127,12 @@ async def test_nothing_of_the_ladder_stays_english(browser: Browser, ladder: Lad
 @pytest.mark.thorough
 @pytest.mark.parametrize("code", ["et", "uk"])
 async def test_ladder_fits_a_phone_in_long_words(code: str, browser: Browser, ladder: LadderSite) -> None:
-    """No page of the ladder overflows a phone in the languages with the longest words."""
     async with ladder.browsing(browser, "anna") as context:
         page = await context.new_page()
         await page.set_viewport_size({"width": 320, "height": 800})
         for path in ("/ladder/bots/anna", "/ladder/challenges"):
             await page.goto(f"{path}?lang={code}")
-            wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            assert await page.evaluate(wider) == 0, path
+            assert not await page.evaluate(OVERFLOWING), path
 
 
 @pytest.mark.thorough
@@ -141,15 +140,13 @@ async def test_ladder_fits_a_phone_in_long_words(code: str, browser: Browser, la
 async def test_pages_speak_the_language_and_fit(
     code: str, page: Page, tournament: int, expert_match: int
 ) -> None:
-    """Every page names its language, and fits into the width of a phone in it."""
     await page.set_viewport_size({"width": 320, "height": 800})
     heading = language(code).texts.gettext("Standings")
     for path in ("/", f"/tournaments/{tournament}", f"/matches/{expert_match}"):
         await page.goto(f"{path}?lang={code}")
         await expect(page.locator("html")).to_have_attribute("lang", code)
         await expect(page.locator(".languages [aria-current]")).to_have_text(LANGUAGES[code])
-        wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert await page.evaluate(wider) == 0, path
+        assert not await page.evaluate(OVERFLOWING), path
         if "tournaments" in path:
             await expect(page.locator("#h-standings")).to_have_text(heading)
 
@@ -193,16 +190,13 @@ async def test_script_chooses_the_plurals_of_the_server(page: Page) -> None:
 
 
 async def test_json_stays_english(site: Site, family_match: int) -> None:
-    """JSON is for programs, so it is the same for everybody."""
     async with httpx.AsyncClient(timeout=60, base_url=site.url, headers={"accept-language": "uk"}) as client:
         game = (await client.get(f"/matches/{family_match}.json")).json()
         page = await client.get(f"/matches/{family_match}?ply=0")
     assert game["plies"][0]["waits"] in PHASES.values()
     assert '<html lang="uk"' in page.text
 
-
-async def test_unknown_language_is_refused(site: Site) -> None:
-    """A language that the pages don't have is named in the refusal, with those that they have."""
+    # A language that the pages don't have is named in the refusal, with those that they have.
     refused = await site.client.get("/?lang=xx")
     assert refused.status_code == 400
     assert "lang: &#39;xx&#39; is not one of en, et, it, pl, uk" in refused.text

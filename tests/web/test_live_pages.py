@@ -56,8 +56,6 @@ async def feeds() -> AsyncIterator[Feeds]:
 
 
 def made_by(page: Any) -> Callable[[], Awaitable[Page]]:
-    """Return what makes a page."""
-
     async def make() -> Page:
         return cast(Page, page)
 
@@ -80,14 +78,6 @@ async def test_a_viewer_gets_the_parts_that_changed(feeds: Feeds, monkeypatch: p
         assert page.message(0) is page.message(0)
 
 
-async def test_many_viewers_are_written_to_less_often(feeds: Feeds) -> None:
-    """Time between messages grows with the number of viewers, and is never below what was asked for."""
-    feeds.viewers = 20
-    assert feeds.interval(1.0) == 1.0
-    feeds.viewers = 5000
-    assert feeds.interval(1.0) > 5.0
-
-
 async def test_a_page_that_fails_ends_its_viewers(feeds: Feeds) -> None:
     """If a page can't be made any more, its viewers get the reason, and the next one begins again."""
 
@@ -102,8 +92,6 @@ async def test_a_page_that_fails_ends_its_viewers(feeds: Feeds) -> None:
 
 
 async def test_a_caller_pays_for_all_its_pages_together(feeds: Feeds) -> None:
-    """Each of a caller's pages pauses for what all of them cost, and none for those of another caller."""
-
     async def make() -> Page:
         await asyncio.Event().wait()
         raise AssertionError

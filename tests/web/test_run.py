@@ -33,7 +33,6 @@ def running(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
-    """Return the lines that a process prints up to the one with a word."""
     assert process.stderr is not None
     lines = []
     for line in process.stderr:
@@ -45,7 +44,6 @@ def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
 
 @pytest.mark.thorough
 def test_run_prints_a_link_that_opens_its_tournament(tmp_path: Path) -> None:
-    """The printed link is that of the tournament's page, and nobody gets in without the token in it."""
     with running(tmp_path) as process:
         link = lines_until(process, "watch: ")[-1].removeprefix("watch: ").strip()
         url, token = link.split("?token=")
@@ -59,7 +57,6 @@ def test_run_prints_a_link_that_opens_its_tournament(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_run_without_pages_prints_no_link(tmp_path: Path) -> None:
-    """With --no-web there is neither a link nor a page."""
     with running(tmp_path, "--no-web") as process:
         assert "watch: " not in "".join(lines_until(process, " games/s"))
     assert '"web": null' in next(tmp_path.rglob("server.log")).read_text()

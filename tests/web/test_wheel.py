@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder into which the wheel is installed; what it depends on is that of the checkout."""
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run([UV, "build", "--wheel", "--quiet", "--out-dir", folder / "dist"], cwd=ROOT, check=True)
     (wheel,) = (folder / "dist").glob("*.whl")
@@ -80,7 +79,6 @@ class Wheel:
 async def test_pages_and_replays_work_from_the_wheel(
     installed: Path, tmp_path: Path, browser: Browser
 ) -> None:
-    """A game is played, replayed from its file and looked at on a server, all by what the wheel installs."""
     wheel = Wheel(installed, tmp_path)
     assert wheel.run("-c", "import happycity_viewer; print(happycity_viewer.__file__)").startswith(
         str(installed)

@@ -10,7 +10,6 @@ class Patient(Bot):
     """Chooses by chance, after a detour over a thread."""
 
     async def choose(self, decision: Decision) -> Move:
-        """Return any move."""
         return await asyncio.to_thread(self.rng.choice, decision.moves)
 
 

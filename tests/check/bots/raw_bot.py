@@ -23,7 +23,6 @@ from happycity.wire.status import STATUS_METADATA, decode_status
 
 
 def _program() -> Any:
-    """Return the program as a module."""
     spec = importlib.util.spec_from_file_location("whole_bot", Path(__file__).parents[1] / "whole_bot.py")
     assert spec is not None
     assert spec.loader is not None
@@ -47,14 +46,12 @@ class RawBot(Session):  # type: ignore[misc]  # it is shown without types
         program.choose = self.choose
 
     def hello(self) -> Any:
-        """Add the number, and set no limit."""
         request = super().hello()
         request.hello.software = f"raw bot {os.getpid()}"
         request.hello.ClearField("max_games")
         return request
 
     def play(self) -> Any:
-        """Count the streams."""
         self.streams += 1
         try:
             return super().play()
@@ -71,17 +68,14 @@ class RawBot(Session):  # type: ignore[misc]  # it is shown without types
 
 
 def reason_of(error: Any) -> str:
-    """Return the typed reason of a status, or ""."""
     return decode_status(dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")).reason
 
 
 def key_of(decision: pb.Decision) -> tuple[int, int]:
-    """Return whose decision it is, by match and seat."""
     return decision.match_id, decision.view.seat
 
 
 def drop(batch: pb.PlayResponse, decisions: list[pb.Decision]) -> None:
-    """Take decisions out of a batch."""
     for decision in decisions:
         batch.decisions.remove(decision)
 
@@ -89,139 +83,100 @@ def drop(batch: pb.PlayResponse, decisions: list[pb.Decision]) -> None:
 # The faults ----------------------------------------------------------------------------------------------
 
 
-class Hello(RawBot):
-    """Says more than hello."""
-
+class Hello(RawBot):  # says more than hello
     def hello(self) -> Any:
-        """Add a pong."""
         request = super().hello()
         request.pong.nonce = 1
         return request
 
 
-class Name(RawBot):
-    """Goes by a name of its own where it is given one."""
-
+class Name(RawBot):  # goes by a name of its own where it is given one
     def hello(self) -> Any:
-        """Ignore HAPPYCITY_NAME."""
         request = super().hello()
         if request.hello.HasField("name"):
             request.hello.name = "bond"
         return request
 
 
-class Token(RawBot):
-    """Has no token."""
-
+class Token(RawBot):  # has no token
     def __init__(self) -> None:
         super().__init__()
         program.HEADERS = []
 
 
-class TokenAlone(RawBot):
-    """Has a name of its own where it is given none."""
-
+class TokenAlone(RawBot):  # has a name of its own where it is given none
     def hello(self) -> Any:
-        """Add one."""
         request = super().hello()
         request.hello.name = request.hello.name or "bond"
         return request
 
 
-class FirstDecision(RawBot):
-    """Counts moves from 1."""
-
+class FirstDecision(RawBot):  # counts moves from 1
     def choose(self, decision: pb.Decision) -> int:
-        """Choose one beyond the last."""
         return len(decision.moves)
 
 
-class WholeGame(RawBot):
-    """Gives up in the middle of a game."""
-
+class WholeGame(RawBot):  # gives up in the middle of a game
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Answer at the beginning only."""
         drop(batch, [one for one in batch.decisions if one.decision_id >= 60])
         return super().reply(batch)
 
 
-class ManyGames(RawBot):
-    """Overlooks games of a large batch."""
-
+class ManyGames(RawBot):  # overlooks games of a large batch
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Answer eight at most."""
         del batch.decisions[8:]
         return super().reply(batch)
 
 
-class Expert(RawBot):
-    """Knows the moves of the family game only."""
-
+class Expert(RawBot):  # knows the moves of the family game only
     def choose(self, decision: pb.Decision) -> int:
-        """Fail at a market."""
         if decision.moves[0].kind == game_pb2.MOVE_KIND_MARKET:
             raise KeyError("market")
         return super().choose(decision)
 
 
-class TableSizes(RawBot):
-    """Knows no table of five in which points are summed up."""
-
+class TableSizes(RawBot):  # knows no table of five in which points are summed up
     def choose(self, decision: pb.Decision) -> int:
-        """Fail at one seat too many."""
         if len(decision.view.seats) > 4 and decision.view.config.scoring == cards_pb2.SCORING_SUM:
             raise IndexError("seat 4")
         return super().choose(decision)
 
 
-class LargeNumbers(RawBot):
-    """Keeps ids in floats, as some languages do."""
-
+class LargeNumbers(RawBot):  # keeps ids in floats, as some languages do
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Round."""
         request = super().reply(batch)
         for answer in request.answers:
             answer.match_id = min(int(float(answer.match_id)), 2**63 - 1)
         return request
 
 
-class OneMessage(RawBot):
-    """Takes a message that starts games for nothing else."""
-
+class OneMessage(RawBot):  # takes a message that starts games for nothing else
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Overlook decisions."""
         if batch.games_started:
             batch.ClearField("decisions")
         return super().reply(batch)
 
 
-class SeveralSeats(RawBot):
-    """Plays one game for each match: the seat that was started last."""
-
+class SeveralSeats(RawBot):  # plays one game for each match: the seat that was started last
     def __init__(self) -> None:
         super().__init__()
         self.seats: dict[int, int] = {}
 
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Overlook the decisions of other seats."""
         self.seats.update((started.match_id, started.seat) for started in batch.games_started)
         seats = self.seats
         drop(batch, [one for one in batch.decisions if seats.get(one.match_id, 0) != one.view.seat])
         return super().reply(batch)
 
 
-class RepeatedMessages(RawBot):
-    """Chooses again when it is asked again on the same stream."""
-
+class RepeatedMessages(RawBot):  # chooses again when it is asked again on the same stream
     asked: set[tuple[int, int]]
 
     def hello(self) -> Any:
-        """Forget what was asked."""
         self.asked = set()
         return super().hello()
 
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Add one to the move of a decision that comes again."""
         request = super().reply(batch)
         moves = {(one.match_id, one.decision_id): len(one.moves) for one in batch.decisions}
         for answer in request.answers:
@@ -232,81 +187,58 @@ class RepeatedMessages(RawBot):
         return request
 
 
-class Notices(RawBot):
-    """Takes a notice for an error."""
-
+class Notices(RawBot):  # takes a notice for an error
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Fail at a strike."""
         for notice in batch.notices:
             if notice.kind == pb.NOTICE_KIND_TIMEOUT:
                 raise RuntimeError(notice.text)
         return super().reply(batch)
 
 
-class UnknownFields(RawBot):
-    """Is strict about fields."""
-
+class UnknownFields(RawBot):  # is strict about fields
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Refuse what isn't known."""
         if len(UnknownFieldSet(batch)):
             raise ValueError("unknown field")
         return super().reply(batch)
 
 
-class UnknownValues(RawBot):
-    """Is strict about enums."""
-
+class UnknownValues(RawBot):  # is strict about enums
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Look up each kind's name, which fails."""
         for notice in batch.notices:
             sys.stderr.write(f"{pb.NoticeKind.Name(notice.kind)}\n")
         return super().reply(batch)
 
 
-class GameOver(RawBot):
-    """Says its last answer again when a game is over."""
-
+class GameOver(RawBot):  # says its last answer again when a game is over
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Answer too late."""
         request = super().reply(batch)
         over = {message.match_id for message in batch.games_over}
         request.answers.extend(answer for key, answer in self.answers.items() if key[0] in over)
         return request
 
 
-class Voided(RawBot):
-    """Takes for granted that each game has a result."""
-
+class Voided(RawBot):  # takes for granted that each game has a result
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Read the first place."""
         for over in batch.games_over:
             sys.stderr.write(f"place {over.result.seats[0].place}\n")
         return super().reply(batch)
 
 
-class Ping(RawBot):
-    """Overlooks pings that come with decisions."""
-
+class Ping(RawBot):  # overlooks pings that come with decisions
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Play or answer pings, never both."""
         if batch.decisions:
             batch.ClearField("ping")
         return super().reply(batch)
 
 
-class Reconnect(RawBot):
-    """Connects again without its token."""
-
+class Reconnect(RawBot):  # connects again without its token
     def hello(self) -> Any:
-        """Leave the token out."""
         request = super().hello()
         request.hello.ClearField("resume_token")
         return request
 
 
-class ResumedGames(RawBot):
-    """Never drops a game."""
-
+class ResumedGames(RawBot):  # never drops a game
     def __init__(self) -> None:
         super().__init__()
         self.last: dict[tuple[int, int], int] = {}
@@ -321,120 +253,85 @@ class ResumedGames(RawBot):
         return super().reply(batch)
 
 
-class ResumedSeats(RawBot):
-    """Resumes one game for each match."""
-
+class ResumedSeats(RawBot):  # resumes one game for each match
     def __init__(self) -> None:
         super().__init__()
         self.resumed: set[int] = set()
 
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Forget all seats but the first."""
         if batch.HasField("welcome"):
             self.resumed = {*batch.welcome.match_ids}
         drop(batch, [one for one in batch.decisions if one.view.seat and one.match_id in self.resumed])
         return super().reply(batch)
 
 
-class ResentDecision(RawBot):
-    """Chooses again after each lost connection."""
-
+class ResentDecision(RawBot):  # chooses again after each lost connection
     def play(self) -> Any:
-        """Remember nothing from the last stream."""
         self.answers.clear()
         return super().play()
 
     def choose(self, decision: pb.Decision) -> int:
-        """Choose another move each time."""
         return (super().choose(decision) + self.streams) % len(decision.moves)
 
 
-class Interrupted(RawBot):
-    """Takes a connection that ends before the welcome for the end."""
-
+class Interrupted(RawBot):  # takes a connection that ends before the welcome for the end
     def lost(self, error: Any) -> None:
-        """Fail."""
         if not self.received:
             sys.exit("there is no server")
 
 
-class Retried(RawBot):
-    """Doesn't wait."""
-
+class Retried(RawBot):  # doesn't wait
     def __init__(self) -> None:
         super().__init__()
         delay = program.retry_delay
         program.retry_delay = lambda error: None if delay(error) is None else 0.0
 
 
-class Deterministic(RawBot):
-    """Has randomness of its own, which is not forbidden."""
-
+class Deterministic(RawBot):  # has randomness of its own, which is not forbidden
     def choose(self, decision: pb.Decision) -> int:
-        """Choose by chance."""
         return random.randrange(len(decision.moves))
 
 
-class Speed(RawBot):
-    """Has no room for many games, and its hello doesn't say so."""
-
+class Speed(RawBot):  # has no room for many games, and its hello doesn't say so
     def reply(self, batch: pb.PlayResponse) -> Any:
-        """Fail at too many games."""
         if len(batch.decisions) > 40:
             raise MemoryError("too many games")
         return super().reply(batch)
 
 
-class ShuttingDown(RawBot):
-    """Takes the server's shutdown for its own failure."""
-
+class ShuttingDown(RawBot):  # takes the server's shutdown for its own failure
     def lost(self, error: Any) -> None:
-        """Fail."""
         if reason_of(error) == "SHUTTING_DOWN":
             sys.exit("the server is gone")
 
 
-class Refused(RawBot):
-    """Says nothing when it is refused."""
-
+class Refused(RawBot):  # says nothing when it is refused
     def lost(self, error: Any) -> None:
-        """Just end."""
         if not self.received and error.code() is not grpc.StatusCode.UNAVAILABLE:
             os._exit(2)
 
 
-class Unreachable(RawBot):
-    """Takes it for the end of all games that there is no server."""
-
+class Unreachable(RawBot):  # takes it for the end of all games that there is no server
     def lost(self, error: Any) -> None:
-        """Just end."""
         if not self.resume_token and error.code() is grpc.StatusCode.UNAVAILABLE:
             os._exit(0)
 
 
-class Ended(RawBot):
-    """Connects again although another program has its place."""
-
+class Ended(RawBot):  # connects again although another program has its place
     def __init__(self) -> None:
         super().__init__()
         delay = program.retry_delay
         program.retry_delay = lambda error: delay(error) or 0.0
 
 
-class Staying(RawBot):
-    """Stays away, but doesn't end, when its place is taken. This is no fault."""
-
+class Staying(RawBot):  # stays away, but doesn't end, when its place is taken. This is no fault
     def lost(self, error: Any) -> None:
-        """Wait for a signal."""
         if reason_of(error) == "REPLACED":
             signal.pause()
 
 
-class CleanExit(RawBot):
-    """Ends without a goodbye."""
-
+class CleanExit(RawBot):  # ends without a goodbye
     def leave(self) -> None:
-        """Just end."""
         os._exit(0)
 
 

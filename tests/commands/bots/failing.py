@@ -13,8 +13,6 @@ NAME = os.environ["HAPPYCITY_NAME"]
 
 
 class Failing(Bot):
-    """Fails."""
-
     decisions = 0
 
     async def choose(self, decision: Decision) -> Move:

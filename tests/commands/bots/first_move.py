@@ -5,10 +5,7 @@ from happycity_client import Bot, Decision, run
 
 
 class FirstMove(Bot):
-    """Plays the first legal move."""
-
     def choose(self, decision: Decision) -> Move:
-        """Return it."""
         return decision.moves[0]
 
 

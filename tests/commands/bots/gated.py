@@ -22,8 +22,6 @@ def take_permit() -> None:
 
 
 class Gated(Bot):
-    """Plays random moves."""
-
     def __init__(self, start: GameStarted) -> None:
         super().__init__(start)
         self._permitted = False

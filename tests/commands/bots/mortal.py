@@ -11,10 +11,7 @@ decisions = itertools.count(1)
 
 
 class Mortal(Bot):
-    """Plays for a while."""
-
     def choose(self, decision: Decision) -> Move:
-        """Die at the fiftieth decision."""
         if next(decisions) == 50:
             os.kill(os.getpid(), signal.SIGKILL)
         return decision.moves[0]

@@ -60,16 +60,14 @@ def test_a_decision_has_what_is_known_of_the_bot() -> None:
     assert [playback.name(seat) for seat in (0, 2)] == ["ann", "cem"]
 
 
-def test_without_a_clock_nothing_is_said_of_times() -> None:
-    """Records that no server wrote have neither times nor names."""
+def test_what_has_no_time_or_name() -> None:
+    # Records that no server wrote have neither times nor names.
     playback = Playback.of_record(PLAIN)
     assert not playback.timed
     assert {step.think_seconds for step in playback.steps} == {None}
     assert playback.name(1) == "seat 2"
 
-
-def test_a_decision_that_nobody_was_asked_has_no_time() -> None:
-    """The clock of a record has 0 where the fallback played alone."""
+    # The clock of a record has 0 where the fallback played alone.
     times = [0, *[5] * (len(PLAIN["moves"]) - 1)]
     playback = Playback.of_record({**RECORD, "clock": {"think_us": times, "round_trip_us": [0, 0, 0]}})
     assert [step.think_seconds for step in playback.steps[:2]] == [None, 5e-6]
@@ -93,16 +91,14 @@ def test_a_match_in_progress_ends_with_an_open_decision() -> None:
     assert playback.steps == [*full.steps[:2], replace(full.steps[2], move=None)]
 
 
-def test_a_voided_match_says_why() -> None:
-    """It has no result."""
+def test_messages_of_a_watch() -> None:
+    # It has no result.
     playback = Playback()
     reason = void_reason_number(VoidReason.SHUTDOWN)
     add_to_playback(playback, pb.WatchMatchResponse(end=pb.MatchEnd(void_reason=reason)))
     assert (playback.void_reason, playback.results) == (VoidReason.SHUTDOWN, ())
 
-
-def test_what_a_newer_server_shows_is_refused_in_words() -> None:
-    """A card or move that this version doesn't know ends the watch by an error."""
+    # A card or move that this version doesn't know ends the watch by an error.
     step = pb.MatchStep()
     step.view.CopyFrom(pb.MatchStep().view)
     step.view.phase = 99  # type: ignore[assignment]  # that of a newer server

@@ -10,11 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.game.rules.positions import stacked_deal
 
-from happycity import Config, Deal, Ending, Game, Mode, Move, Outcome, RecordError, ReplayError, Scoring
+from happycity import (
+    Config,
+    Deal,
+    Ending,
+    Game,
+    Mode,
+    Outcome,
+    RecordError,
+    ReplayError,
+    Scoring,
+)
 from happycity.match import MAX_REASON, seat_results
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import (
-    FORMAT,
     Json,
     Recorder,
     clock_json,
@@ -25,7 +34,6 @@ from happycity.records.record import (
     trace,
 )
 from happycity.records.replay import config_of, deal_of, endings_of, metrics_of, replay, results_of
-from happycity.rules.cards import CARDS_BY_ID
 
 # A three-player game in which deck 3 is rebuilt.
 DEAL = Deal.shuffle(Config(players=3, scoring=Scoring.SUM), seed=62)
@@ -51,110 +59,6 @@ def plain() -> Json:
     return copy.deepcopy(PLAIN)
 
 
-def is_ids(value: object, count: int | None = None) -> bool:
-    known = isinstance(value, list) and all(card_id in CARDS_BY_ID for card_id in value)
-    return known and (count is None or len(value) == count)  # type: ignore[arg-type]  # a list by then
-
-
-def is_numbers(value: object, count: int) -> bool:
-    return isinstance(value, list) and len(value) == count and all(type(number) is int for number in value)
-
-
-# The format ----------------------------------------------------------------------------------------------
-
-
-def test_the_keys_of_a_record_and_their_order(plain: Json) -> None:
-    """A record has exactly the documented keys, in the documented order."""
-    assert list(plain) == ["format", "config", "deal", "moves", "outcome", "endings"]
-    assert list(plain["config"]) == ["players", "mode", "scoring"]
-    assert list(plain["deal"]) == ["seed", "decks", "specials", "box", "reshuffles"]
-    assert list(plain["outcome"]) == ["points", "coins", "inhabitants", "hearts", "ranks"]
-    assert all(list(line) == ["seat", "move"] for line in plain["moves"])
-
-
-def test_the_values_of_a_record(plain: Json) -> None:
-    """Configuration, outcome and endings are as the game was."""
-    assert plain["format"] == FORMAT == "happycity-record/1"
-    assert plain["config"] == {"players": 3, "mode": "family", "scoring": "sum"}
-    assert plain["endings"] == ["finished"] * 3
-    assert all(is_numbers(values, 3) for values in plain["outcome"].values())
-
-
-def test_the_deal_of_a_record(plain: Json) -> None:
-    """The deal has its seed and every order, first card first."""
-    deal = plain["deal"]
-    assert deal["seed"] == 62
-    assert deal["decks"] == [[card.id for card in deck] for deck in DEAL.decks]
-    assert deal["specials"] == [card.id for card in DEAL.specials]
-    assert deal["box"] == [card.id for card in DEAL.box]
-
-
-def test_the_reshuffles_of_a_record(plain: Json) -> None:
-    """Each rebuilt deck has its number and its new order."""
-    [reshuffle] = plain["deal"]["reshuffles"]
-    assert list(reshuffle) == ["deck", "order"]
-    assert reshuffle["deck"] in {1, 2, 3}
-    assert is_ids(reshuffle["order"])
-
-
-def test_moves_are_decisions_only(plain: Json, traced: Json) -> None:
-    """Every move of a record was chosen from two or more."""
-    assert len(plain["moves"]) == len(traced["moves"])
-    assert all(len(line["legal"]) >= 2 for line in traced["moves"])
-    assert all(line["move"] in line["legal"] for line in traced["moves"])
-
-
-def test_a_trace_adds_legal_moves_and_state(traced: Json) -> None:
-    """A traced move has the legal moves and the state before it, all of the documented types."""
-    assert all(list(line) == ["seat", "move", "legal", "state"] for line in traced["moves"])
-    for line in traced["moves"]:
-        state = line["state"]
-        assert list(state) == [
-            "round",
-            "seat",
-            "phase",
-            "coins",
-            "income",
-            "cities",
-            "centre",
-            "specials",
-            "dwellings",
-            "decks",
-            "discards",
-        ]
-        assert state["seat"] == line["seat"]
-        assert state["phase"] in {"discard", "draw", "buy", "special"}
-        assert all(is_numbers(state[key], 3) for key in ("coins", "income", "decks", "discards"))
-        assert all(map(is_ids, (*state["cities"], state["centre"], state["specials"])))
-        assert list(state["dwellings"]) == ["house", "apartment_building", "luxury_residence"]
-
-
-def test_empty_stacks_are_listed(traced: Json) -> None:
-    """A dwelling that ran out stays in the state, with 0."""
-    left = [count for line in traced["moves"] for count in line["state"]["dwellings"].values()]
-    assert min(left) == 0
-    assert max(left) == 2
-
-
-def test_a_trace_changes_nothing_else(plain: Json, traced: Json) -> None:
-    """Without legal moves and state, the traced record is the plain one."""
-    for line in traced["moves"]:
-        del line["legal"], line["state"]
-    assert traced == plain
-
-
-def test_a_line_is_compact_and_stable(traced: Json) -> None:
-    """A record is one line of ASCII JSON without spaces between its parts, the same after reading it."""
-    line = dumps(traced)
-    assert "\n" not in line
-    assert line.isascii()
-    assert ", " not in line
-    assert dumps(loads(line)) == line
-
-
-# Recording -----------------------------------------------------------------------------------------------
-
-
 def neutral_game(deal: Deal) -> tuple[Game, Recorder]:
     game, recorder = Game(deal), Recorder(deal)
     while game.outcome is None:
@@ -163,24 +67,15 @@ def neutral_game(deal: Deal) -> tuple[Game, Recorder]:
     return game, recorder
 
 
-def test_a_recorder_notes_seats_and_moves() -> None:
-    """The recorder's moves are seat and move of each decision."""
-    game, recorder = neutral_game(stacked_deal())
-    assert recorder.moves[:2] == [(0, Move.parse("draw 1")), (0, Move.parse("draw 1"))]
-    assert len(recorder.record(game)["moves"]) == len(recorder.moves)
-
-
-def test_a_servers_record_has_how_each_seat_ended() -> None:
-    """Endings other than finished are recorded by their values, and replay."""
+def test_a_servers_record(plain: Json) -> None:
+    # Endings other than finished are recorded by their values, and replay.
     game, recorder = neutral_game(stacked_deal())
     record = recorder.record(game, endings=[Ending.FINISHED, Ending.TIMEOUT])
     assert record["endings"] == ["finished", "forfeit:timeout"]
     assert list(record)[-1] == "endings"
     assert replay(record).outcome == game.outcome
 
-
-def test_a_servers_record_has_why_a_seat_was_forfeited() -> None:
-    """Where somebody gave a reason, the record has one for each seat; without any, it has none."""
+    # Where somebody gave a reason, the record has one for each seat; without any, it has none.
     game, recorder = neutral_game(stacked_deal())
     endings = [Ending.FINISHED, Ending.CRASHED]
     record = recorder.record(game, endings=endings, reasons=["", "ValueError: no move (bot.py:7)"])
@@ -188,6 +83,10 @@ def test_a_servers_record_has_why_a_seat_was_forfeited() -> None:
     assert [result.reason for result in results_of(loads(dumps(record)))] == record["reasons"]
     assert replay(record).outcome == game.outcome
     assert "reasons" not in recorder.record(game, endings=endings, reasons=["", ""])
+
+    # Whatever a record has as a reason, it is read without control characters and cut to its length.
+    plain["reasons"] = ["", "two\nlines\x1b[31m", "x" * 1000]
+    assert [result.reason for result in results_of(plain)] == ["", "two lines [31m", "x" * MAX_REASON]
 
 
 def test_parts_can_be_read_back(plain: Json) -> None:
@@ -200,7 +99,10 @@ def test_parts_can_be_read_back(plain: Json) -> None:
     assert endings_of(plain) == (Ending.FINISHED,) * 3
 
 
-# Replay --------------------------------------------------------------------------------------------------
+def test_a_trace_changes_nothing_else(plain: Json, traced: Json) -> None:
+    for line in traced["moves"]:
+        del line["legal"], line["state"]
+    assert traced == plain
 
 
 @pytest.mark.parametrize("record", [PLAIN, TRACED, SERVED], ids=["plain", "traced", "served"])
@@ -261,15 +163,24 @@ CONTRADICTIONS: dict[str, Callable[[Json], object]] = {
 }
 
 
-@pytest.mark.parametrize("tamper", CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
-def test_a_record_that_the_rules_contradict_is_a_replay_error(
-    traced: Json, tamper: Callable[[Json], object]
+def refused(
+    tampers: dict[str, Callable[[Json], object]],
+    *,
+    of: Json,
+    read: Callable[[Json], object],
+    by: type[Exception] | tuple[type[Exception], ...],
 ) -> None:
-    """A well-formed record of another game than the rules play is refused as such, in one line."""
-    tamper(traced)
-    with pytest.raises(ReplayError) as caught:
-        replay(traced)
-    assert "\n" not in str(caught.value)
+    for name, tamper in tampers.items():
+        record = copy.deepcopy(of)
+        tamper(record)
+        with pytest.raises(by) as caught:
+            pytest.fail(f"{name}: {read(record)}")
+        assert "\n" not in str(caught.value), name
+
+
+def test_a_record_that_the_rules_contradict_is_a_replay_error() -> None:
+    """A well-formed record of another game than the rules play is refused as such."""
+    refused(CONTRADICTIONS, of=TRACED, read=replay, by=ReplayError)
 
 
 # Numbers that Python takes for equal, but JSON and other languages don't.
@@ -286,12 +197,9 @@ UNTRUE_NUMBERS: dict[str, Callable[[Json], object]] = {
 }
 
 
-@pytest.mark.parametrize("tamper", UNTRUE_NUMBERS.values(), ids=UNTRUE_NUMBERS.keys())
-def test_numbers_are_whole_numbers(traced: Json, tamper: Callable[[Json], object]) -> None:
+def test_numbers_are_whole_numbers() -> None:
     """A true or a 1.0 in the place of a 1 is not the same record."""
-    tamper(traced)
-    with pytest.raises((RecordError, ReplayError)):
-        replay(traced)
+    refused(UNTRUE_NUMBERS, of=TRACED, read=replay, by=(RecordError, ReplayError))
 
 
 MALFORMATIONS: dict[str, Callable[[Json], object]] = {
@@ -344,18 +252,14 @@ MALFORMATIONS: dict[str, Callable[[Json], object]] = {
 }
 
 
-@pytest.mark.parametrize("tamper", MALFORMATIONS.values(), ids=MALFORMATIONS.keys())
-def test_a_malformed_record_is_a_record_error(traced: Json, tamper: Callable[[Json], object]) -> None:
-    """A record that lacks a part or has one of the wrong kind is refused as such, in one line."""
-    tamper(traced)
-    with pytest.raises(RecordError) as caught:
-        replay(traced)
-    assert "\n" not in str(caught.value)
+def test_a_malformed_record_is_a_record_error() -> None:
+    """A record that lacks a part or has one of the wrong kind is refused as such."""
+    refused(MALFORMATIONS, of=TRACED, read=replay, by=RecordError)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_line_that_is_no_record_is_a_record_error() -> None:
+    """A line that isn't JSON, isn't an object or has another format is refused when read."""
+    for line in [
         "",
         "nonsense",
         "{",
@@ -370,16 +274,10 @@ def test_a_malformed_record_is_a_record_error(traced: Json, tamper: Callable[[Js
         '\ufeff{"format":"happycity-record/1"}',
         '{"format":"happycity-record/1","seed":' + "9" * 5000 + "}",
         "[" * 100_000,
-    ],
-    ids=lambda line: repr(line[:32]),
-)
-def test_a_line_that_is_no_record_is_a_record_error(line: str) -> None:
-    """A line that isn't JSON, isn't an object or has another format is refused when read."""
-    with pytest.raises(RecordError):
-        loads(line)
+    ]:
+        with pytest.raises(RecordError):
+            loads(line)
 
-
-# Any damage ----------------------------------------------------------------------------------------------
 
 values = st.recursive(
     st.one_of(
@@ -437,7 +335,6 @@ def test_damage_is_reported_or_harmless(record: Json) -> None:
 )
 @given(record=damaged())
 def test_parts_of_a_damaged_record_are_read_or_refused(read: Callable[[Json], object], record: Json) -> None:
-    """What reads a part of a record without replaying it fails only by the error of malformed records."""
     try:
         read(record)
     except RecordError as error:
@@ -453,12 +350,9 @@ def test_damaged_text_is_reported_or_harmless(place: int, insert: str) -> None:
     assert len(refusal(line[:cut] + insert + line[cut + 1 :]).splitlines()) <= 1
 
 
-# Results -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("forfeits", "expected"),
-    [
+def test_forfeited_seats_share_the_last_place() -> None:
+    """Seats that finished are placed by the outcome, and all forfeited ones come after them together."""
+    for forfeits, expected in [
         ("", (1, 2, 2, 4)),
         ("0", (4, 1, 1, 3)),
         ("1", (1, 4, 2, 3)),
@@ -466,46 +360,26 @@ def test_damaged_text_is_reported_or_harmless(place: int, insert: str) -> None:
         ("02", (3, 1, 3, 2)),
         ("013", (2, 2, 1, 2)),
         ("0123", (1, 1, 1, 1)),
-    ],
-)
-def test_forfeited_seats_share_the_last_place(forfeits: str, expected: tuple[int, ...]) -> None:
-    """Seats that finished are placed by the outcome, and all forfeited ones come after them together."""
-    outcome = Outcome(
-        points=(20, 12, 12, 3),
-        coins=(1, 5, 5, 9),
-        inhabitants=(4, 3, 3, 1),
-        hearts=(5, 4, 4, 3),
-        ranks=(1, 2, 2, 4),
-    )
-    endings = [Ending.RESIGNED if str(seat) in forfeits else Ending.FINISHED for seat in range(4)]
-    results = seat_results(outcome, endings)
-    assert tuple(result.place for result in results) == expected
-    assert tuple(result.rank for result in results) == outcome.ranks
-    assert [result.forfeited for result in results] == [str(seat) in forfeits for seat in range(4)]
+    ]:
+        outcome = Outcome(
+            points=(20, 12, 12, 3),
+            coins=(1, 5, 5, 9),
+            inhabitants=(4, 3, 3, 1),
+            hearts=(5, 4, 4, 3),
+            ranks=(1, 2, 2, 4),
+        )
+        endings = [Ending.RESIGNED if str(seat) in forfeits else Ending.FINISHED for seat in range(4)]
+        results = seat_results(outcome, endings)
+        assert tuple(result.place for result in results) == expected
+        assert tuple(result.rank for result in results) == outcome.ranks
+        assert [result.forfeited for result in results] == [str(seat) in forfeits for seat in range(4)]
 
 
-@pytest.mark.parametrize("ending", [ending for ending in Ending if ending is not Ending.OTHER])
-def test_every_ending_is_accepted(plain: Json, ending: Ending) -> None:
-    """A record may end in any of the documented ways for a seat."""
-    plain["endings"][1] = ending.value
-    replay(plain)
-    assert results_of(plain)[1].ending is ending
-
-
-def test_the_endings_there_are() -> None:
-    """A seat finishes, or is forfeited for one of nine reasons; newer servers may have others."""
-    assert [ending.value for ending in Ending] == [
-        "finished",
-        "forfeit:timeout",
-        "forfeit:illegal",
-        "forfeit:disconnected",
-        "forfeit:resigned",
-        "forfeit:crashed",
-        "forfeit:absent",
-        "forfeit:disqualified",
-        "forfeit:silent",
-        "forfeit:other",
-    ]
+def test_every_ending_is_accepted(plain: Json) -> None:
+    for ending in set(Ending) - {Ending.OTHER}:
+        plain["endings"][1] = ending.value
+        replay(plain)
+        assert results_of(plain)[1].ending is ending
 
 
 MALFORMED_RESULTS: dict[str, Callable[[Json], object]] = {
@@ -527,22 +401,9 @@ MALFORMED_RESULTS: dict[str, Callable[[Json], object]] = {
 }
 
 
-@pytest.mark.parametrize("tamper", MALFORMED_RESULTS.values(), ids=MALFORMED_RESULTS.keys())
-def test_malformed_results_are_a_record_error(plain: Json, tamper: Callable[[Json], object]) -> None:
-    """Results are read without a replay, so their form is checked by themselves; the error is one line."""
-    tamper(plain)
-    with pytest.raises(RecordError) as caught:
-        results_of(plain)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_reason_is_one_short_line(plain: Json) -> None:
-    """Whatever a record has as a reason, it is read without control characters and cut to its length."""
-    plain["reasons"] = ["", "two\nlines\x1b[31m", "x" * 1000]
-    assert [result.reason for result in results_of(plain)] == ["", "two lines [31m", "x" * MAX_REASON]
-
-
-# The clock of a server's record --------------------------------------------------------------------------
+def test_malformed_results_are_a_record_error() -> None:
+    """Results are read without a replay, so their form is checked by themselves."""
+    refused(MALFORMED_RESULTS, of=PLAIN, read=results_of, by=RecordError)
 
 
 def with_clock(record: Json, **damage: object) -> Json:
@@ -560,30 +421,23 @@ def test_clock_is_the_last_key_and_the_only_difference(plain: Json) -> None:
     assert "clock" not in untimed
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
+def test_malformed_clocks_are_refused(plain: Json) -> None:
+    # There is a time for each decision and a round trip for each seat, whole numbers from 0.
+    damages: list[Json] = [
         {"think_us": [1]},
         {"think_us": None},
         {"round_trip_us": [1, 2]},
         {"round_trip_us": [1, 2, "3"]},
         {"round_trip_us": [1, 2, -3]},
         {"round_trip_us": [1, 2, True]},
-    ],
-)
-def test_clock_of_a_wrong_shape_is_refused(plain: Json, damage: Json) -> None:
-    """There is a time for each decision and a round trip for each seat, whole numbers from 0."""
-    with pytest.raises(RecordError, match=r"^clock: "):
-        replay(with_clock(plain, **damage))
+    ]
+    for damage in damages:
+        with pytest.raises(RecordError, match=r"^clock: "):
+            replay(with_clock(plain, **damage))
 
-
-def test_clock_that_is_no_object_is_refused(plain: Json) -> None:
-    """Where there is a clock, it has its parts."""
+    # Where there is a clock, it has its parts.
     with pytest.raises(RecordError, match=r"clock: expected dict"):
         replay({**plain, "clock": None})
-
-
-# Metrics of a server's record ----------------------------------------------------------------------------
 
 
 def with_metrics(record: Json, *entries: object) -> Json:
@@ -604,9 +458,9 @@ def test_metrics_are_read_back_by_seat(plain: Json) -> None:
     assert metrics_of(plain) == []
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
+def test_malformed_metrics_are_a_record_error(plain: Json) -> None:
+    # Each entry names a decision of the game and has finite numbers; a refusal is one line.
+    entries: list[Json | list[object] | None] = [
         None,
         [],
         {},
@@ -622,35 +476,26 @@ def test_metrics_are_read_back_by_seat(plain: Json) -> None:
         {"decision": 1, "values": {"depth": float("inf")}},
         {"decision": 1, "values": {"depth": 10**400}},
         {"decision": 1, "values": {"de\npth\x85": None}},
-    ],
-    ids=lambda entry: f"{entry!r:.40}",
-)
-def test_malformed_metrics_are_a_record_error(plain: Json, entry: object) -> None:
-    """Each entry names a decision of the game and has finite numbers; a refusal is one line."""
-    record = with_metrics(plain, entry)
-    for read in (metrics_of, replay):
-        with pytest.raises(RecordError, match=r"^metrics: ") as caught:
-            read(record)
-        assert len(str(caught.value).splitlines()) == 1
+    ]
+    for entry in entries:
+        record = with_metrics(plain, entry)
+        for read in (metrics_of, replay):
+            with pytest.raises(RecordError, match=r"^metrics: ") as caught:
+                read(record)
+            assert len(str(caught.value).splitlines()) == 1
 
+    # Where there are metrics, they are a list.
+    for metrics in (None, "depth"):
+        with pytest.raises(RecordError, match="metrics: expected list"):
+            replay({**plain, "metrics": metrics})
 
-@pytest.mark.parametrize("metrics", [None, {}, "depth"])
-def test_metrics_that_are_no_list_are_refused(plain: Json, metrics: object) -> None:
-    """Where there are metrics, they are a list."""
-    with pytest.raises(RecordError, match="metrics: expected list"):
-        replay({**plain, "metrics": metrics})
+    # The seat comes from the moves, which `metrics_of` doesn't replay.
+    for seat in [-1, 3, 10**400]:
+        plain["moves"][0]["seat"] = seat
+        with pytest.raises(RecordError, match="move 1: there is no seat"):
+            metrics_of(with_metrics(plain, {"decision": 1, "values": {}}))
 
-
-@pytest.mark.parametrize("seat", [-1, 3, 10**400])
-def test_metrics_of_a_seat_that_is_not_there_are_refused(plain: Json, seat: int) -> None:
-    """The seat comes from the moves, which `metrics_of` doesn't replay."""
-    plain["moves"][0]["seat"] = seat
-    with pytest.raises(RecordError, match="move 1: there is no seat"):
-        metrics_of(with_metrics(plain, {"decision": 1, "values": {}}))
-
-
-def test_metrics_of_a_move_that_is_no_object_are_refused(plain: Json) -> None:
-    """The moves are not replayed, so their form is checked where they are read."""
+    # The moves are not replayed, so their form is checked where they are read.
     plain["moves"][0] = "draw 1"
     with pytest.raises(RecordError, match="move 1: not a JSON object"):
         metrics_of(with_metrics(plain, {"decision": 1, "values": {}}))

@@ -50,7 +50,6 @@ class Ledger:
         assert view.discards == tuple(map(len, self.discards))
 
     def buildings(self) -> Counter[Card]:
-        """Count every building, wherever it is."""
         places = [self.centre, *self.decks, *self.discards, *self.cities]
         return Counter(card for place in places for card in place if card.deck)
 
@@ -141,13 +140,11 @@ class Ledger:
 
 
 def _only_card(event: Event) -> Card:
-    """Return the card of an event that has no other fields."""
     assert event == Event(event.kind, event.seat, event.card)
     return _card_and_coins(event)
 
 
 def _card_and_coins(event: Event) -> Card:
-    """Return the card of an event that has no other fields but its coins."""
     assert event.card is not None
     assert event == Event(event.kind, event.seat, event.card, coins=event.coins)
     return event.card

@@ -46,13 +46,12 @@ def cards(ids: str) -> tuple[Card, ...]:
     return tuple(map(card, ids.split()))
 
 
-def options(game: Game) -> list[str]:
-    """Return the notation of the legal moves."""
-    return [str(move) for move in game.legal_moves]
+def options(game: Game) -> str:
+    """Return the legal moves in notation, with commas between them."""
+    return ", ".join(map(str, game.legal_moves))
 
 
 def play(game: Game, *moves: str) -> Game:
-    """Play `moves`, given in notation, and return the game."""
     for text in moves:
         game.apply(Move.parse(text))
     return game
@@ -138,7 +137,6 @@ def view_with(
 
 
 def _markets(mode: Mode, players: int, colours: Sequence[str]) -> list[Card]:
-    """Return the Happy Market of each seat."""
     if mode is Mode.FAMILY:
         return [HAPPY_MARKET] * players
     left = [str(colour) for colour in Colour if str(colour) not in colours]
@@ -151,13 +149,11 @@ def position(phase: Phase, **setup: Unpack[Setup]) -> Game:
 
 
 def expert(phase: Phase, **setup: Unpack[Setup]) -> Game:
-    """Return the `position` of an expert game."""
     setup["mode"] = Mode.EXPERT
     return position(phase, **setup)
 
 
 def next_round(**setup: Unpack[Setup]) -> Game:
-    """Return an expert game at the first decision of the round after that of `setup`."""
     setup["seat"] = _last_seat(setup)
     return expert(Phase.SPECIAL, **setup)
 
@@ -174,7 +170,6 @@ def ended(**setup: Unpack[Setup]) -> Outcome:
 
 
 def outcome_of(game: Game) -> Outcome:
-    """Return the outcome of a game that has one."""
     assert game.outcome is not None
     return game.outcome
 

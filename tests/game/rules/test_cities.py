@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from tests.game.rules.positions import card, cards, expert, price_of
 from tests.game.rules.test_properties import positions
 
-from happycity import Colour, Game, Phase
-from happycity.rules.cards import CARDS
+from happycity import CARDS, Colour, Game, Phase
 from happycity.rules.cities import Cities
 from happycity.rules.effects import effect_of
 
@@ -15,7 +14,6 @@ CENTRE = "museum spa bank"
 
 
 def facts(cities: Cities) -> list[object]:
-    """Return all that cities show, by seat."""
     return [
         [
             cities.coins[seat],
@@ -47,7 +45,6 @@ def test_cities_of_a_view_are_those_of_the_game(game: Game) -> None:
 @given(positions())
 @settings(max_examples=50)
 def test_supposing_changes_nothing(game: Game) -> None:
-    """Cities with other cards are cities of their own."""
     before = facts(game.cities)
     seat, house = game.seat, card("house")
     supposed = game.cities.with_cards(seat, house, house)
@@ -59,17 +56,15 @@ def test_supposing_changes_nothing(game: Game) -> None:
     assert facts(game.cities) == before
 
 
-def test_a_supposed_special_has_its_effect() -> None:
-    """With a special in the city, prices, incomes and uses are those of its owner."""
+def test_supposed_cards() -> None:
+    # With a special in the city, prices, incomes and uses are those of its owner.
     game = expert(Phase.BUY, cities=("igloo", "school"), centre=CENTRE)
     cities = game.cities.with_cards(0, card("undersea_tunnel"))
     assert (cities.prices[0][card("museum").number], price_of(game, 0, card("museum"))) == (0, 4)
     assert (cities.uses, cities.special_at) == ((1, 0), [2, -1])
     assert cities.effect(0) is effect_of(card("undersea_tunnel"))
 
-
-def test_a_card_in_the_place_of_another() -> None:
-    """The city keeps its order; a limited effect of the new card is not used up, one of a rival may be."""
+    # The city keeps its order; a limited effect of the new card is not used up, one of a rival may be.
     game = expert(Phase.BUY, cities=("igloo garage", "undersea_tunnel"), uses=(0, 0), centre=CENTRE)
     cities = game.cities.with_card_at(0, 1, card("louvre"))
     assert cities.cards[0] == (game.cities.cards[0][0], *cards("louvre garage"))
@@ -80,7 +75,6 @@ def test_a_card_in_the_place_of_another() -> None:
 
 
 def test_eligible_are_specials_whose_whole_condition_is_met() -> None:
-    """Each colour counts by itself (article 3.10)."""
     game = expert(Phase.BUY, cities=("house igloo", "treehouse factory"), markets=("blue",), centre=CENTRE)
     specials = cards("joke_shop castle harbour")  # 2 green; green and purple; yellow and green
     assert game.cities.eligible(0, specials) == [card("joke_shop")]

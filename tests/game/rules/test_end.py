@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from tests.game.rules.positions import EIGHT, play, position
 
 from happycity import EventKind, Game, Outcome, Phase, Scoring
@@ -10,7 +9,6 @@ from happycity.rules.scoring import rank
 
 
 def final(*cities: str, coins: Sequence[int] = (), scoring: Scoring = Scoring.PRODUCT) -> Outcome:
-    """Return the outcome for these cities and coins (3 each by default), met at the end of round 30."""
     given = list(coins or [3] * len(cities))
     given[-1] -= 1  # the last move of the game gains it
     game = position(
@@ -28,11 +26,7 @@ def final(*cities: str, coins: Sequence[int] = (), scoring: Scoring = Scoring.PR
     return game.outcome
 
 
-# The end of the game -------------------------------------------------------------------------------------
-
-
 def test_art_4_1_the_round_is_completed() -> None:
-    """When seat 0 fills its city, the seats after it have their turns and then the game is over."""
     game = position(Phase.BUY, players=3, coins=(9, 9, 9), cities=(EIGHT, "", ""), centre="hospital spa zoo")
     play(game, "build hospital")
     seats = []
@@ -42,9 +36,7 @@ def test_art_4_1_the_round_is_completed() -> None:
     assert sorted(set(seats)) == [1, 2]
     assert game.round == 2
 
-
-def test_art_4_1_a_copy_knows_that_the_round_is_the_last() -> None:
-    """A game copied after a city was filled ends with the same round."""
+    # A game copied after a city was filled ends with the same round.
     game = position(Phase.BUY, coins=(9, 0), cities=(EIGHT,), centre="hospital spa zoo")
     play(game, "build hospital")
     twin = play(game.copy(), "keep")
@@ -52,39 +44,28 @@ def test_art_4_1_a_copy_knows_that_the_round_is_the_last() -> None:
         twin.apply(twin.neutral_move)
     assert twin.round == game.round == 2
 
-
-def test_art_4_1_the_last_seat_ends_the_game_at_once() -> None:
-    """When the last seat fills its city, nobody plays again."""
+    # When the last seat fills its city, nobody plays again.
     game = position(Phase.BUY, seat=1, coins=(9, 9), cities=("", EIGHT), centre="hospital spa zoo")
     play(game, "build hospital")
     assert game.outcome is not None
     assert EventKind.INCOME_PAID not in {event.kind for event in game.events}
 
-
-def test_art_4_1_a_special_can_end_the_game() -> None:
-    """A special as the tenth card ends the game like any other card."""
+    # A special as the tenth card ends the game like any other card.
     game = position(Phase.SPECIAL, seat=1, cities=("", EIGHT), specials="dinosaur_park")
     play(game, "take dinosaur_park")
     assert game.outcome is not None
 
-
-def test_art_4_1_a_dwelling_can_end_the_game() -> None:
-    """A dwelling as the tenth card ends the game like any other card."""
-    game = position(Phase.BUY, seat=1, cities=("", EIGHT), centre="zoo")
-    play(game, "dwell house")
-    assert game.outcome is not None
-
-
-def test_art_4_1_nine_cards_do_not_end_the_game() -> None:
-    """With nine cards in the fullest city the next round begins."""
+    # With nine cards in the fullest city the next round begins.
     game = position(Phase.BUY, seat=1, cities=("", EIGHT), centre="zoo spa casino")
     play(game, "coin")
     assert game.outcome is None
     assert game.round == 3
 
+    game = position(Phase.BUY, seat=1, cities=("", EIGHT), centre="zoo")
+    play(game, "dwell house")
+    assert game.outcome is not None
 
-def test_art_4_1_nothing_is_legal_after_the_end() -> None:
-    """A finished game has an outcome, no legal moves and no step that waits."""
+    # A finished game has an outcome, no legal moves and no step that waits.
     game = position(Phase.BUY, seat=1, cities=("", EIGHT), centre="zoo")
     play(game, "dwell house")
     assert game.legal_moves == ()
@@ -92,108 +73,74 @@ def test_art_4_1_nothing_is_legal_after_the_end() -> None:
     assert game.view().phase is Phase.OVER
 
 
-# Scoring -------------------------------------------------------------------------------------------------
-
-
-def test_art_4_2_totals_are_sums_over_the_city() -> None:
-    """Inhabitants and hearts are the sums of the cards' symbols, specials included."""
+def test_art_4_2_and_4_3_points() -> None:
     outcome = final("hospital museum library unicorn_ranch", "")
     assert (outcome.inhabitants[0], outcome.hearts[0]) == (2, 2 + 1 + 3)
-
-
-def test_art_4_2_crossed_out_symbols_count_against() -> None:
-    """A crossed-out symbol takes one off its total."""
+    # A crossed-out symbol takes one off its total.
     outcome = final("haunted_house hospital", "factory museum")
     assert outcome.inhabitants == (2 - 1, 0)
     assert outcome.hearts == (0, 2 - 1)
 
-
-def test_art_4_2_totals_are_at_least_0() -> None:
-    """A total below 0 counts, and is reported, as 0."""
+    # A total below 0 counts, and is reported, as 0.
     outcome = final("haunted_house museum", "factory steel_mill hospital")
     assert outcome.inhabitants == (0, 2)
     assert outcome.hearts == (2, 0)
     assert outcome.points == (0, 0)
 
-
-def test_art_4_2_the_cut_at_0_comes_before_the_sum() -> None:
-    """In sum scoring a negative total doesn't lower the other one."""
+    # In sum scoring a negative total doesn't lower the other one.
     outcome = final("haunted_house museum", "factory steel_mill hospital", scoring=Scoring.SUM)
     assert outcome.points == (2, 2)
 
-
-@pytest.mark.parametrize(("scoring", "points"), [(Scoring.PRODUCT, (6, 0)), (Scoring.SUM, (5, 4))])
-def test_art_4_3_points(scoring: Scoring, points: tuple[int, int]) -> None:
-    """Points are inhabitants times hearts, or their sum in the variant."""
-    outcome = final("hospital museum library", "museum observatory", scoring=scoring)
-    assert outcome.points == points
-
-
-def test_art_4_3_an_empty_city_has_no_points() -> None:
-    """A Happy Market alone makes nothing."""
+    for scoring, points in [(Scoring.PRODUCT, (6, 0)), (Scoring.SUM, (5, 4))]:
+        outcome = final("hospital museum library", "museum observatory", scoring=scoring)
+        assert outcome.points == points
+    # A Happy Market alone makes nothing.
     outcome = final("", "")
     assert outcome == Outcome(points=(0, 0), coins=(3, 3), inhabitants=(0, 0), hearts=(0, 0), ranks=(1, 1))
 
 
-def test_art_4_4_most_points_win() -> None:
-    """More points beat more coins."""
+def test_art_4_4_ranks() -> None:
+    # More points beat more coins.
     outcome = final("school library", "school museum", "", coins=(9, 2, 30))
     assert outcome.points == (1, 2, 0)
     assert outcome.ranks == (2, 1, 3)
-
-
-def test_art_4_4_ties_go_to_the_most_coins() -> None:
-    """Among players with equal points the one with more coins left is ahead."""
+    # Among players with equal points the one with more coins left is ahead.
     outcome = final("school library", "police_station town_square", coins=(4, 5))
     assert outcome.points == (1, 1)
     assert outcome.ranks == (2, 1)
-
-
-def test_art_4_4_equal_in_both_share_the_place() -> None:
-    """Seats with equal points and coins share a place, and the places after it stay empty."""
+    # Seats with equal points and coins share a place, and the places after it stay empty.
     outcome = final("school museum", "school library", "police_station town_square", "", coins=(3, 4, 4, 9))
     assert outcome.points == (2, 1, 1, 0)
     assert outcome.ranks == (1, 2, 2, 4)
-
-
-def test_art_4_4_coins_are_those_left_at_the_end() -> None:
-    """The outcome's coins are the last ones, without another income."""
+    # The outcome's coins are the last ones, without another income.
     outcome = final("garage", "casino", coins=(4, 8))
     assert outcome.coins == (4, 8)
 
-
-@pytest.mark.parametrize(
-    ("scores", "ranks"),
-    [
+    # A seat's place is one more than the number of seats ahead of it.
+    cases: list[tuple[list[tuple[int, ...]], tuple[int, ...]]] = [
         ([(1,), (1,), (1,)], (1, 1, 1)),
         ([(1,), (2,), (3,)], (3, 2, 1)),
         ([(5,), (5,), (1,)], (1, 1, 3)),
         ([(9, 1), (9, 2), (9, 2), (10, 0)], (4, 2, 2, 1)),
-    ],
-)
-def test_art_4_4_ranks(scores: list[tuple[int, ...]], ranks: tuple[int, ...]) -> None:
-    """A seat's place is one more than the number of seats ahead of it."""
-    assert rank(scores) == ranks
+    ]
+    for scores, ranks in cases:
+        assert rank(scores) == ranks
 
 
 def test_art_4_5_round_30_is_the_last() -> None:
-    """A game that nobody has ended is over after round 30."""
+    # A game that nobody has ended is over after round 30.
     game = position(Phase.BUY, seat=1, round=30, centre="zoo spa casino")
     play(game, "coin")
     assert game.outcome is not None
     assert game.round == 30
 
-
-def test_art_4_5_after_round_29_there_is_another() -> None:
-    """Round 29 is followed by round 30."""
+    # Round 29 is followed by round 30.
     game = position(Phase.BUY, seat=1, round=29, centre="zoo spa casino")
     play(game, "coin")
     assert game.outcome is None
     assert game.round == 30
 
-
-def test_art_4_5_all_players_only_take_coins() -> None:
-    """Players who never buy end with the coins of 30 rounds and share the first place."""
+    # Players who never buy end with the coins of 30 rounds and share the first place.
     game = Game.deal(position(Phase.BUY, players=3).config, seed=1)
     while game.outcome is None:
         game.apply(game.neutral_move)

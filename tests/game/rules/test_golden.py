@@ -65,7 +65,6 @@ ALL = pytest.mark.parametrize("golden", GAMES.values(), ids=GAMES.keys())
 
 
 def events_of(record: Json) -> set[EventKind]:
-    """Return the kinds of events in a recorded game."""
     game = Game(deal_of(record))
     kinds = {event.kind for event in game.events}
     for line in record["moves"]:
@@ -88,20 +87,15 @@ def test_a_golden_record_is_made_again(golden: Golden, tmp_path: Path) -> None:
     assert again.read_text(encoding="utf-8") == golden.line
 
 
-def test_golden_records_share_a_place() -> None:
-    """The kept five-player game ends with a shared place."""
+def test_golden_records_are_various() -> None:
+    # The kept five-player game ends with a shared place.
     ranks = json.loads(GAMES["players_5"].line)["outcome"]["ranks"]
     assert sorted(ranks) == [1, 2, 3, 3, 5]
-
-
-def test_golden_records_rebuild_decks() -> None:
-    """In every kept family game a deck is rebuilt, and in some of the expert games."""
+    # In every kept family game a deck is rebuilt, and in some of the expert games.
     rebuilt = {name for name, golden in GAMES.items() if golden.record["deal"]["reshuffles"]}
     assert rebuilt == {name for name in GAMES if name not in {"expert_3_arena"}}
 
-
-def test_golden_records_have_every_kind_of_event() -> None:
-    """Whatever can happen in a game happens in some kept record, for 2 to 5 players in both modes."""
+    # Whatever can happen in a game happens in some kept record, for 2 to 5 players in both modes.
     kinds = {kind for golden in GAMES.values() for kind in events_of(golden.record)}
     assert kinds == set(EventKind)
     configs = {
@@ -110,11 +104,7 @@ def test_golden_records_have_every_kind_of_event() -> None:
     assert configs == {(mode.value, players) for mode in Mode for players in range(2, 6)}
 
 
-# Perft: counting sequences of moves ----------------------------------------------------------------------
-
-
 def sequences(game: Game, depth: int) -> int:
-    """Count the sequences of `depth` legal moves, shorter ones if the game ends before."""
     if depth == 0 or game.outcome is not None:
         return 1
     count = 0
@@ -126,7 +116,6 @@ def sequences(game: Game, depth: int) -> int:
 
 
 def start_of(count: Json) -> Game:
-    """Return the position to count from: a golden game after some of its moves."""
     record = GAMES[count["game"]].record
     return play(Game(deal_of(record)), *[line["move"] for line in record["moves"][: count["after"]]])
 

@@ -19,7 +19,6 @@ TURNED_OVER = (EventKind.DRAW, EventKind.COPY)
 
 
 def follow(opened: Game, move: Move, game: Game) -> None:
-    """Play in an open game what `game` has just played, with the same cards."""
     opened.apply(move)
     cards = iter([event.card for event in game.events if event.kind in TURNED_OVER])
     while opened.awaited:
@@ -58,8 +57,7 @@ def test_an_open_game_knows_nothing_of_the_hidden_order(game: Game, seed: int) -
         assert bool(first.awaited) == bool(third.awaited)
 
 
-def test_a_draw_awaits_one_of_the_cards_of_its_deck() -> None:
-    """Each copy that nobody has seen counts; while a card is awaited there is no legal move."""
+def test_only_an_awaited_card_can_be_revealed() -> None:
     game = Game.deal(Config(players=2), seed=1).opened()
     game.apply(Move.parse("draw 3"))
     before = Counter(game.awaited)
@@ -72,9 +70,7 @@ def test_a_draw_awaits_one_of_the_cards_of_its_deck() -> None:
     game.apply(Move.parse("draw 3"))
     assert before - Counter(game.awaited) == {card("spa"): 1}
 
-
-def test_only_an_awaited_card_can_be_revealed() -> None:
-    """A card of another deck, or one too many, is refused and changes nothing."""
+    # A card of another deck, or one too many, is refused and changes nothing.
     game = Game.deal(Config(players=2), seed=1).opened()
     with pytest.raises(ValueError, match="no card is"):
         game.reveal(card("spa"))
@@ -85,9 +81,7 @@ def test_only_an_awaited_card_can_be_revealed() -> None:
     with pytest.raises(ValueError, match="a card is awaited"):
         game.closed(random.Random(1))
 
-
-def test_revealing_leaves_copies_alone() -> None:
-    """Events of a copy made before a card was revealed stay what they were."""
+    # Events of a copy made before a card was revealed stay what they were.
     game = Game.deal(Config(players=2), seed=1).opened()
     game.apply(Move.parse("draw 1"))
     twin = game.copy()

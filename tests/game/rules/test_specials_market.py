@@ -18,9 +18,6 @@ OF_COLOUR = {
     Colour.ORANGE: "zoo spa",
     Colour.PURPLE: "garage offices",
 }
-EXPERT_SPECIALS = pytest.mark.parametrize(
-    "special", specials_of(Mode.EXPERT), ids=[special.id for special in specials_of(Mode.EXPERT)]
-)
 
 
 def just_enough(special: Card) -> list[str]:
@@ -48,79 +45,62 @@ def about_to_take(special: Card, city: list[str], market: str) -> Game:
     )
 
 
-@pytest.mark.parametrize("seat", [0, 1, 2])
-def test_art_2_7_the_market_chosen_is_the_first_card(seat: int) -> None:
-    """Each seat's city begins with the market of its choice, at position 0, whose income is 1."""
-    picks = ["purple", "yellow", "green"]  # of seats 2, 1 and 0
-    game = play(
-        Game.deal(Config(players=3, mode=Mode.EXPERT), seed=1), *[f"market {colour}" for colour in picks]
-    )
-    assert game.view().cities[seat] == (card(f"happy_market_{picks[2 - seat]}"),)
-    assert game.view().incomes == (1, 1, 1)
+def test_art_2_7_the_draft() -> None:
+    # Each seat's city begins with the market of its choice, at position 0, whose income is 1.
+    for seat in [0, 1, 2]:
+        picks = ["purple", "yellow", "green"]  # of seats 2, 1 and 0
+        game = play(
+            Game.deal(Config(players=3, mode=Mode.EXPERT), seed=1), *[f"market {colour}" for colour in picks]
+        )
+        assert game.view().cities[seat] == (card(f"happy_market_{picks[2 - seat]}"),)
+        assert game.view().incomes == (1, 1, 1)
 
-
-def test_art_2_7_a_colour_is_picked_once() -> None:
-    """A colour that a later seat has picked is not legal any more."""
+    # A colour that a later seat has picked is not legal any more.
     game = play(Game.deal(Config(players=3, mode=Mode.EXPERT), seed=1), "market green")
     assert (game.seat, "market green" in options(game)) == (1, False)
     with pytest.raises(IllegalMoveError):
         play(game, "market green")
 
-
-def test_art_2_7_the_draft_comes_before_any_income() -> None:
-    """During the draft everybody has 2 coins, an empty city and sees the specials."""
+    # During the draft everybody has 2 coins, an empty city and sees the specials.
     view = play(Game.deal(Config(players=4, mode=Mode.EXPERT), seed=1), "market blue").view()
     assert view.coins == (2, 2, 2, 2)
     assert [len(city) for city in view.cities] == [0, 0, 0, 1]
     assert len(view.specials) == 6
 
 
-@EXPERT_SPECIALS
-def test_art_3_10_an_exact_condition_is_enough(special: Card) -> None:
-    """A special can be taken with the stated cards and none beside them."""
-    game = about_to_take(special, just_enough(special), other_colour(special))
-    assert options(game) == ["decline", f"take {special.id}"]
+def test_art_3_10_conditions_of_expert_specials() -> None:
+    # A special can be taken with the stated cards and none beside them.
+    for special in specials_of(Mode.EXPERT):
+        game = about_to_take(special, just_enough(special), other_colour(special))
+        assert options(game) == f"decline, take {special.id}"
+
+    # A special can't be taken with one card too few of any of its colours.
+    for special in specials_of(Mode.EXPERT):
+        for _, city in one_short(special):
+            game = about_to_take(special, city, other_colour(special))
+            assert game.events == (Event(EventKind.DECLINE, 0),)
+
+    # The coloured market makes up for a missing card of its colour.
+    for special in specials_of(Mode.EXPERT):
+        for colour, city in one_short(special):
+            assert f"take {special.id}" in options(about_to_take(special, city, colour))
 
 
 def one_short(special: Card) -> Iterator[tuple[str, list[str]]]:
-    """Yield each colour of a condition with a city that lacks one card of that colour."""
     for colour in special.condition:
         city = just_enough(special)
         city.remove(OF_COLOUR[colour].split()[0])
         yield str(colour), city
 
 
-@EXPERT_SPECIALS
-def test_art_3_10_a_card_short_is_not_enough(special: Card) -> None:
-    """A special can't be taken with one card too few of any of its colours."""
-    for _, city in one_short(special):
-        game = about_to_take(special, city, other_colour(special))
-        assert game.events == (Event(EventKind.DECLINE, 0),)
-
-
-@EXPERT_SPECIALS
-def test_art_2_7_the_markets_colour_counts_for_conditions(special: Card) -> None:
-    """The coloured market makes up for a missing card of its colour."""
-    for colour, city in one_short(special):
-        assert f"take {special.id}" in options(about_to_take(special, city, colour))
-
-
-def test_art_2_6_a_white_market_counts_for_no_condition() -> None:
-    """In family mode the market is no card of any colour."""
-    game = position(Phase.SPECIAL, cities=("house", ""), specials="cat_cafe", centre="bank hospital stadium")
-    assert game.events == (Event(EventKind.DECLINE, 0),)
-
-
 def test_art_6_a_special_has_no_colour() -> None:
-    """A special met by the colours of a city takes none of them away and adds none."""
+    # A special met by the colours of a city takes none of them away and adds none.
     game = about_to_take(card("joke_shop"), ["igloo", "house"], "yellow")
     before = [game.cities.count(0, colour) for colour in Colour]
     play(game, "take joke_shop")
     assert [game.cities.count(0, colour) for colour in Colour] == before
 
-
-def test_art_3_10_one_special_a_game_in_expert_mode_too() -> None:
-    """Who has a special is not asked again, whatever is met."""
+    # Who has a special is not asked again, whatever is met.
     game = expert(
         Phase.SPECIAL,
         cities=("igloo house castle", ""),
@@ -128,3 +108,7 @@ def test_art_3_10_one_special_a_game_in_expert_mode_too() -> None:
         centre="bank hospital stadium",
     )
     assert game.seat == 1
+
+    # In family mode the market is no card of any colour.
+    game = position(Phase.SPECIAL, cities=("house", ""), specials="cat_cafe", centre="bank hospital stadium")
+    assert game.events == (Event(EventKind.DECLINE, 0),)

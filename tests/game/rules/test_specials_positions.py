@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.game.rules.positions import (
-    card,
-    cards,
-    ended,
-    expert,
-    options,
-    outcome_of,
-    play,
-    skip_to,
-)
+from tests.game.rules.positions import card, cards, ended, expert, options, outcome_of, play, skip_to
 
 from happycity import Colour, Event, EventKind, Game, Phase
 
@@ -43,12 +33,9 @@ def added_by(special: str, layout: str) -> tuple[int, int]:
     )
 
 
-# Golden Gate Bridge --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("layout", "inhabitants", "hearts"),
-    [
+def test_art_6_golden_gate() -> None:
+    # Two adjacent cards that share a colour bring 1 heart and 1 inhabitant, three bring 2 hearts and 1.
+    for layout, inhabitants, hearts in [
         # in the middle of the first row: left, right and below
         ("yyb*g bgooy", 0, 0),
         ("yyb*b bgooy", 1, 1),
@@ -63,16 +50,7 @@ def added_by(special: str, layout: str) -> tuple[int, int]:
         ("yybgo yb*bp", 1, 2),
         ("yybgo yo*bp", 1, 1),
         ("yybgo yo*yp", 0, 0),
-    ],
-)
-def test_art_6_golden_gate_looks_around(layout: str, inhabitants: int, hearts: int) -> None:
-    """Two adjacent cards that share a colour bring 1 heart and 1 inhabitant, three bring 2 hearts and 1."""
-    assert added_by("golden_gate", layout) == (inhabitants, hearts)
-
-
-@pytest.mark.parametrize(
-    ("layout", "inhabitants", "hearts"),
-    [
+        # Nothing is to the right of a row's last card.
         # position 4: left (3) and below (9); not position 5, which begins the second row
         ("yybo* oggpb", 0, 0),
         ("yybo* bggpo", 1, 1),
@@ -80,40 +58,23 @@ def test_art_6_golden_gate_looks_around(layout: str, inhabitants: int, hearts: i
         # position 9: left (8) and above (4)
         ("yybog yppg*", 1, 1),
         ("yybog ypgp*", 0, 0),
-    ],
-)
-def test_art_6_golden_gate_at_the_end_of_a_row(layout: str, inhabitants: int, hearts: int) -> None:
-    """Nothing is to the right of a row's last card."""
-    assert added_by("golden_gate", layout) == (inhabitants, hearts)
-
-
-@pytest.mark.parametrize(
-    ("layout", "inhabitants", "hearts"),
-    [
+        # Nothing is to the left of a row's first card; the market above it has a colour.
         # position 5: right (6) and above (0, the market); not position 4, which ends the first row
         ("yybbo *oggp", 0, 0),
         ("oybby *oggp", 1, 1),
         ("oybbo *oggp", 1, 1),
         ("oybbo *", 0, 0),
-    ],
-)
-def test_art_6_golden_gate_at_the_beginning_of_a_row(layout: str, inhabitants: int, hearts: int) -> None:
-    """Nothing is to the left of a row's first card; the market above it has a colour."""
-    assert added_by("golden_gate", layout) == (inhabitants, hearts)
+    ]:
+        assert added_by("golden_gate", layout) == (inhabitants, hearts)
 
-
-def test_art_6_golden_gate_next_to_the_market() -> None:
-    """The market is an adjacent card like any other."""
+    # The market is an adjacent card like any other.
     assert added_by("golden_gate", "b*byy gg") == (1, 1)
     assert added_by("golden_gate", "b*byy gb") == (1, 2)
 
 
-# Great Wall ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("layout", "hearts"),
-    [
+def test_art_6_great_wall() -> None:
+    # 3 hearts if the two cards after it share a colour, else 1; cards further on don't matter.
+    for layout, hearts in [
         ("yybg*oo", 3),
         ("yybg*op", 1),
         ("yybg*opp", 1),
@@ -121,49 +82,31 @@ def test_art_6_golden_gate_next_to_the_market() -> None:
         ("yyb*gog", 1),
         ("ybgppo* bb", 3),
         ("ybgppo* bg", 1),
-    ],
-)
-def test_art_6_great_wall_looks_at_the_next_two_cards(layout: str, hearts: int) -> None:
-    """3 hearts if the two cards after it share a colour, else 1; cards further on don't matter."""
-    assert added_by("great_wall", layout) == (0, hearts)
+        # After position 4 comes position 5.
+        ("yyb*g gooop", 3),
+        ("yybg* ooyyp", 3),
+        ("yyb*g ogggp", 1),
+    ]:
+        assert added_by("great_wall", layout) == (0, hearts)
+    # Last or next to last in the city there are no two cards to share a colour: 1 heart.
+    for layout in ["yybg*", "yybgg*", "yybg*g", "yybgo ggpp*", "yybgo ggp*p"]:
+        assert added_by("great_wall", layout) == (0, 1)
 
 
-@pytest.mark.parametrize(("layout", "hearts"), [("yyb*g gooop", 3), ("yybg* ooyyp", 3), ("yyb*g ogggp", 1)])
-def test_art_6_4_great_wall_goes_on_in_the_second_row(layout: str, hearts: int) -> None:
-    """After position 4 comes position 5."""
-    assert added_by("great_wall", layout) == (0, hearts)
-
-
-@pytest.mark.parametrize("layout", ["yybg*", "yybgg*", "yybg*g", "yybgo ggpp*", "yybgo ggp*p"])
-def test_art_6_great_wall_without_two_cards_after_it(layout: str) -> None:
-    """Last or next to last in the city there are no two cards to share a colour: 1 heart."""
-    assert added_by("great_wall", layout) == (0, 1)
-
-
-# Billiard Hall -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("market", "city", "printed", "colours"),
-    [
+def test_art_6_billiard_hall() -> None:
+    # 1 income per colour among the cards before it, the market too; later cards bring no more.
+    for market, city, printed, colours in [
         ("yellow", "grocery school house billiard_hall", 2, 3),
         ("purple", "grocery school house billiard_hall", 2, 4),
         ("purple", "grocery school house zoo billiard_hall", 2, 5),
         ("yellow", "grocery shoe_shop school library igloo billiard_hall", 4, 3),
         ("yellow", "grocery school house billiard_hall zoo garage", 4, 3),
         ("yellow", "grocery school house zoo garage billiard_hall", 4, 5),
-    ],
-)
-def test_art_6_billiard_hall_counts_colours_before_it(
-    market: str, city: str, printed: int, colours: int
-) -> None:
-    """1 income per colour among the cards before it, the market too; later cards bring no more."""
-    game = expert(Phase.BUY, cities=(city, ""), markets=(market,), centre=CENTRE)
-    assert game.view().incomes[0] == printed + colours
+    ]:
+        game = expert(Phase.BUY, cities=(city, ""), markets=(market,), centre=CENTRE)
+        assert game.view().incomes[0] == printed + colours
 
-
-def test_art_6_billiard_hall_is_settled_when_taken() -> None:
-    """A new colour bought later adds nothing but its own income."""
+    # A new colour bought later adds nothing but its own income.
     game = expert(
         Phase.BUY,
         coins=(9, 9),
@@ -174,38 +117,26 @@ def test_art_6_billiard_hall_is_settled_when_taken() -> None:
     assert play(game, "build garage").view().incomes[0] == 2 + 3 + 2
 
 
-# Art Gallery ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("city", "income", "inhabitants", "hearts"),
-    [
+def test_art_6_art_gallery() -> None:
+    # Income, inhabitants and hearts of the card before it count twice, crossed-out symbols too.
+    for city, income, inhabitants, hearts in [
         ("school library garage art_gallery", 1 + 2 + 2, 1 + 1 + 1, 1),
         ("school museum stadium art_gallery", 1 + 1 + 1, 1, 2 + 3 + 3),
         ("school library house art_gallery", 1, 1 + 1 + 1, 1),
         ("school library museum factory art_gallery", 1 + 1 + 1, 1, 1 + 2 - 1 - 1),
         ("school library garage art_gallery stadium", 1 + 2 + 2 + 1, 3, 1 + 3),
         ("school library garage zoo art_gallery", 1 + 2, 2, 1 + 3 + 3),
-    ],
-)
-def test_art_6_art_gallery_has_the_values_of_the_card_before_it(
-    city: str, income: int, inhabitants: int, hearts: int
-) -> None:
-    """Income, inhabitants and hearts of the card before it count twice, crossed-out symbols too."""
-    game = expert(Phase.BUY, cities=(city, ""), markets=("yellow",), centre=CENTRE)
-    assert game.view().incomes[0] == income
-    outcome = ended(cities=(city, ""), markets=("yellow",))
-    assert (outcome.inhabitants[0], outcome.hearts[0]) == (inhabitants, hearts)
+    ]:
+        game = expert(Phase.BUY, cities=(city, ""), markets=("yellow",), centre=CENTRE)
+        assert game.view().incomes[0] == income
+        outcome = ended(cities=(city, ""), markets=("yellow",))
+        assert (outcome.inhabitants[0], outcome.hearts[0]) == (inhabitants, hearts)
 
-
-def test_art_6_4_art_gallery_at_the_beginning_of_the_second_row() -> None:
-    """The card before position 5 is at position 4, not above it."""
+    # The card before position 5 is at position 4, not above it.
     outcome = ended(cities=("school library house zoo art_gallery", ""))
     assert (outcome.inhabitants[0], outcome.hearts[0]) == (2, 1 + 3 + 3)
 
-
-def test_art_6_art_gallery_pays_from_the_next_phase_on() -> None:
-    """Taken in a round, the gallery's income is paid with the next incomes, and in those after."""
+    # Taken in a round, the gallery's income is paid with the next incomes, and in those after.
     game = expert(
         Phase.SPECIAL,
         seat=1,
@@ -217,14 +148,10 @@ def test_art_6_art_gallery_pays_from_the_next_phase_on() -> None:
     play(game, "take art_gallery")
     assert Event(EventKind.INCOME_PAID, 1, coins=1 + 2 + 2) in game.events
 
-
-def test_art_6_art_gallery_copies_no_colour() -> None:
-    """The colour of the card before it counts once."""
+    # The colour of the card before it counts once.
     game = expert(Phase.BUY, cities=("school library garage art_gallery", ""), centre=CENTRE)
     assert game.cities.count(0, Colour.PURPLE) == 1
 
-
-# Statue of Liberty ---------------------------------------------------------------------------------------
 
 NINE_CARDS = "school library museum grocery house zoo garage spa"
 TEN_CARDS = f"{NINE_CARDS} hospital"
@@ -233,7 +160,6 @@ TEN_CARDS = f"{NINE_CARDS} hospital"
 def about_to_take(
     city: str, *, seat: int = 0, players: int = 2, centre: str = CENTRE, specials: str = "statue_of_liberty"
 ) -> Game:
-    """Return a game in which `seat`, whose market is yellow, may take the Statue of Liberty."""
     cities = [""] * players
     cities[seat] = city
     markets = ["blue", "green", "purple"][:seat]
@@ -248,13 +174,11 @@ def about_to_take(
 
 
 def test_art_6_statue_of_liberty_replaces_the_last_card() -> None:
-    """The last card leaves the city and the Statue takes its position."""
+    # The last card leaves the city and the Statue takes its position.
     game = play(about_to_take("school library museum grocery"), "take statue_of_liberty")
     assert game.view().cities[0] == cards("happy_market_yellow school library museum statue_of_liberty")
 
-
-def test_art_6_statue_of_liberty_has_its_events() -> None:
-    """Taking it and the loss of the card are events of the same turn."""
+    # Taking it and the loss of the card are events of the same turn.
     game = play(about_to_take("school library museum grocery"), "take statue_of_liberty")
     assert sorted(game.events) == sorted(
         [
@@ -263,71 +187,22 @@ def test_art_6_statue_of_liberty_has_its_events() -> None:
         ]
     )
 
+    # The building goes to the discard pile of its own deck; the decks stay as they are.
+    for last, piles in [("grocery", (1, 0, 0)), ("hospital", (0, 1, 0)), ("spa", (0, 0, 1))]:
+        game = about_to_take(f"school library museum {last}")
+        decks = game.view().decks
+        play(game, "take statue_of_liberty")
+        assert game.view().discards == piles
+        assert game.view().decks == decks
 
-@pytest.mark.parametrize(
-    ("last", "piles"), [("grocery", (1, 0, 0)), ("hospital", (0, 1, 0)), ("spa", (0, 0, 1))]
-)
-def test_art_6_statue_of_liberty_discards_a_building(last: str, piles: tuple[int, int, int]) -> None:
-    """The building goes to the discard pile of its own deck; the decks stay as they are."""
-    game = about_to_take(f"school library museum {last}")
-    decks = game.view().decks
-    play(game, "take statue_of_liberty")
-    assert game.view().discards == piles
-    assert game.view().decks == decks
-
-
-def test_art_6_statue_of_liberty_puts_a_dwelling_out_of_the_game() -> None:
-    """A dwelling neither returns to its stack nor lies in a pile."""
+    # A dwelling neither returns to its stack nor lies in a pile.
     game = about_to_take("school library museum house", players=3)
     assert game.view().dwellings_left()["house"] == 1
     play(game, "take statue_of_liberty")
     assert game.view().dwellings_left()["house"] == 1
     assert game.view().discards == (0, 0, 0)
 
-
-def test_art_6_statue_of_liberty_condition_is_checked_before_the_discard() -> None:
-    """The third blue card is enough even though it is the one to go."""
-    game = about_to_take("school library museum")
-    assert options(game) == ["decline", "take statue_of_liberty"]
-    play(game, "take statue_of_liberty")
-    assert game.view().cities[0] == cards("happy_market_yellow school library statue_of_liberty")
-
-
-def test_art_6_statue_of_liberty_needs_three_blue_cards() -> None:
-    """With two blue cards it can't be taken."""
-    assert about_to_take("school library grocery").events == (Event(EventKind.DECLINE, 0),)
-
-
-def test_art_6_statue_of_liberty_name_can_be_bought_again() -> None:
-    """The discarded building's other copy may be built by the same player."""
-    game = play(
-        about_to_take("school library museum grocery", centre="grocery zoo stadium"), "take statue_of_liberty"
-    )
-    skip_to(game, Phase.BUY, seat=0)
-    assert "build grocery" in options(game)
-    play(game, "build grocery")
-    assert game.view().cities[0][-1] is card("grocery")
-
-
-def test_art_6_statue_of_liberty_dwelling_can_be_bought_again() -> None:
-    """So may a dwelling, if its stack has another one."""
-    game = play(about_to_take("school library museum house", players=3), "take statue_of_liberty")
-    skip_to(game, Phase.BUY, seat=0)
-    assert "dwell house" in options(game)
-
-
-def test_art_3_8_statue_of_liberty_other_names_stay_owned() -> None:
-    """What is still in the city can't be bought again."""
-    game = play(
-        about_to_take("school library museum grocery", centre="school library museum"),
-        "take statue_of_liberty",
-    )
-    skip_to(game, Phase.BUY, seat=0)
-    assert not {"build school", "build library", "build museum"} & set(options(game))
-
-
-def test_art_6_statue_of_liberty_loses_the_values_of_the_card() -> None:
-    """Income and symbols of the discarded card are gone, the Statue's 4 hearts are there."""
+    # Income and symbols of the discarded card are gone, the Statue's 4 hearts are there.
     game = about_to_take("school library museum spa", seat=1)
     play(game, "take statue_of_liberty")
     assert game.view().incomes[1] == 1
@@ -335,77 +210,11 @@ def test_art_6_statue_of_liberty_loses_the_values_of_the_card() -> None:
     outcome = ended(cities=("school library statue_of_liberty", ""))
     assert (outcome.inhabitants[0], outcome.hearts[0]) == (1, 1 + 4)
 
-
-def test_art_6_statue_of_liberty_loses_the_colour_of_the_card() -> None:
-    """The discarded card counts for nothing that counts colours any more."""
+    # The discarded card counts for nothing that counts colours any more.
     game = play(about_to_take("school library museum"), "take statue_of_liberty")
     assert game.cities.count(0, Colour.BLUE) == 2
 
-
-def test_art_6_statue_of_liberty_may_be_taken_with_ten_cards() -> None:
-    """In a full city only the Statue can still be taken."""
-    game = about_to_take(TEN_CARDS, specials="statue_of_liberty castle harbour sushi_restaurant")
-    assert options(game) == ["decline", "take statue_of_liberty"]
-
-
-def test_art_3_9_a_full_city_takes_no_other_special() -> None:
-    """Without the Statue the special step of a full city passes by itself."""
-    game = about_to_take(TEN_CARDS, specials="castle harbour")
-    assert game.seat == 1
-
-
-def test_art_6_statue_of_liberty_leaves_a_full_city_full() -> None:
-    """With ten cards there are ten afterwards, and the Statue is the tenth."""
-    game = play(about_to_take(TEN_CARDS), "take statue_of_liberty")
-    city = game.view().cities[0]
-    assert len(city) == 10
-    assert city[9] is card("statue_of_liberty")
-
-
-@pytest.mark.parametrize("choice", ["take statue_of_liberty", "decline"])
-def test_art_4_1_statue_of_liberty_in_a_full_city_ends_the_game(choice: str) -> None:
-    """The tenth card was there before: the round is played to its end, and then the game is over."""
-    game = expert(
-        Phase.BUY,
-        coins=(20, 2),
-        cities=(NINE_CARDS, ""),
-        markets=("yellow", "blue"),
-        specials="statue_of_liberty",
-        centre=CENTRE,
-    )
-    play(game, "build hospital", choice)
-    assert (game.outcome, game.seat) == (None, 1)
-    while game.outcome is None:
-        game.apply(game.neutral_move)
-    assert game.round == 2
-
-
-def test_art_4_1_statue_of_liberty_of_the_last_seat_ends_the_game_at_once() -> None:
-    """When the last seat takes it in a full city, the game is over."""
-    game = play(about_to_take(TEN_CARDS, seat=1), "take statue_of_liberty")
-    assert outcome_of(game).hearts[1] == 1 + 2 + 3 + 2 + 4  # library, museum, zoo, spa, Statue
-
-
-@pytest.mark.parametrize(("city", "size"), [(NINE_CARDS, 9), ("school library museum", 4)])
-def test_art_6_statue_of_liberty_does_not_fill_a_city(city: str, size: int) -> None:
-    """With nine cards, or fewer, the city has as many afterwards, and the game goes on."""
-    game = play(about_to_take(city, seat=1), "take statue_of_liberty")
-    assert len(game.view().cities[1]) == size
-    assert (game.outcome, game.round) == (None, 3)
-
-
-def test_art_4_1_statue_of_liberty_city_can_be_filled_later() -> None:
-    """A city that kept its nine cards takes its tenth in a later turn, which ends the game."""
-    game = play(about_to_take(NINE_CARDS), "take statue_of_liberty")
-    skip_to(game, Phase.BUY, seat=0)
-    play(game, "dwell apartment_building")
-    while game.outcome is None:
-        game.apply(game.neutral_move)
-    assert game.round == 3
-
-
-def test_art_3_5_statue_of_liberty_discard_comes_back() -> None:
-    """The discarded building is among the cards when its deck is rebuilt."""
+    # The discarded building is among the cards when its deck is rebuilt.
     game = expert(
         Phase.SPECIAL,
         cities=("school library museum grocery", ""),
@@ -416,3 +225,89 @@ def test_art_3_5_statue_of_liberty_discard_comes_back() -> None:
     play(game, "take statue_of_liberty", "discard hospital", "draw 1")
     deck, order = game.reshuffles[0]
     assert (deck, len(order), order.count(card("grocery"))) == (1, 25, 2)
+
+
+def test_art_6_statue_of_liberty_condition() -> None:
+    # The third blue card is enough even though it is the one to go.
+    game = about_to_take("school library museum")
+    assert options(game) == "decline, take statue_of_liberty"
+    play(game, "take statue_of_liberty")
+    assert game.view().cities[0] == cards("happy_market_yellow school library statue_of_liberty")
+
+    # With two blue cards it can't be taken.
+    assert about_to_take("school library grocery").events == (Event(EventKind.DECLINE, 0),)
+
+
+def test_art_6_statue_of_liberty_name_can_be_bought_again() -> None:
+    # The discarded building's other copy may be built by the same player.
+    game = play(
+        about_to_take("school library museum grocery", centre="grocery zoo stadium"), "take statue_of_liberty"
+    )
+    skip_to(game, Phase.BUY, seat=0)
+    assert "build grocery" in options(game)
+    play(game, "build grocery")
+    assert game.view().cities[0][-1] is card("grocery")
+
+    # So may a dwelling, if its stack has another one.
+    game = play(about_to_take("school library museum house", players=3), "take statue_of_liberty")
+    skip_to(game, Phase.BUY, seat=0)
+    assert "dwell house" in options(game)
+
+    # What is still in the city can't be bought again.
+    game = play(
+        about_to_take("school library museum grocery", centre="school library museum"),
+        "take statue_of_liberty",
+    )
+    skip_to(game, Phase.BUY, seat=0)
+    assert not {"build school", "build library", "build museum"} & set(options(game).split(", "))
+
+
+def test_art_6_statue_of_liberty_in_a_full_city() -> None:
+    # In a full city only the Statue can still be taken.
+    game = about_to_take(TEN_CARDS, specials="statue_of_liberty castle harbour sushi_restaurant")
+    assert options(game) == "decline, take statue_of_liberty"
+    # Without the Statue the special step of a full city passes by itself.
+    game = about_to_take(TEN_CARDS, specials="castle harbour")
+    assert game.seat == 1
+
+    # With ten cards there are ten afterwards, and the Statue is the tenth.
+    game = play(about_to_take(TEN_CARDS), "take statue_of_liberty")
+    city = game.view().cities[0]
+    assert len(city) == 10
+    assert city[9] is card("statue_of_liberty")
+
+    # The tenth card was there before: the round is played to its end, and then the game is over.
+    for choice in ["take statue_of_liberty", "decline"]:
+        game = expert(
+            Phase.BUY,
+            coins=(20, 2),
+            cities=(NINE_CARDS, ""),
+            markets=("yellow", "blue"),
+            specials="statue_of_liberty",
+            centre=CENTRE,
+        )
+        play(game, "build hospital", choice)
+        assert (game.outcome, game.seat) == (None, 1)
+        while game.outcome is None:
+            game.apply(game.neutral_move)
+        assert game.round == 2
+
+    # When the last seat takes it in a full city, the game is over.
+    game = play(about_to_take(TEN_CARDS, seat=1), "take statue_of_liberty")
+    assert outcome_of(game).hearts[1] == 1 + 2 + 3 + 2 + 4  # library, museum, zoo, spa, Statue
+
+
+def test_art_6_statue_of_liberty_does_not_fill_a_city() -> None:
+    # With nine cards, or fewer, the city has as many afterwards, and the game goes on.
+    for city, size in [(NINE_CARDS, 9), ("school library museum", 4)]:
+        game = play(about_to_take(city, seat=1), "take statue_of_liberty")
+        assert len(game.view().cities[1]) == size
+        assert (game.outcome, game.round) == (None, 3)
+
+    # A city that kept its nine cards takes its tenth in a later turn, which ends the game.
+    game = play(about_to_take(NINE_CARDS), "take statue_of_liberty")
+    skip_to(game, Phase.BUY, seat=0)
+    play(game, "dwell apartment_building")
+    while game.outcome is None:
+        game.apply(game.neutral_move)
+    assert game.round == 3

@@ -61,8 +61,6 @@ def close(child: Child) -> None:
 
 
 class Watched:
-    """A process that isn't this one's child."""
-
     def __init__(self, pid: int) -> None:
         self._handle = os.pidfd_open(pid)
         self._poll = select.poll()
@@ -73,30 +71,33 @@ class Watched:
         return not self._poll.poll(0)
 
     def wait(self) -> None:
-        """Wait for its end."""
         assert self._poll.poll(LONG * 1000)
         os.close(self._handle)
 
 
 async def test_a_program_is_waited_for() -> None:
-    """The exit status is there as soon as the program has ended, and stays."""
+    # The exit status is there as soon as the program has ended, and stays.
     child = start(python("raise SystemExit(3)"))
     assert await child.wait(LONG) == 3
     assert child.status == 3
     assert await child.wait() == 3
 
-
-async def test_a_program_that_runs_on_has_no_status() -> None:
-    """Waiting ends after its time; the program doesn't."""
+    # Waiting ends after its time; the program doesn't.
     child = start(python("import time; time.sleep(1000)"))
     assert await child.wait(0.01) is None
     assert child.status is None
     await child.stop(LONG)
     assert child.status == -signal.SIGTERM
 
+    # A program that has ended is stopped already.
+    child = start(python("pass"))
+    for _ in range(2):
+        await child.stop(LONG)
+    assert child.status == 0 or child.status == -signal.SIGTERM
 
-async def test_a_program_is_asked_first() -> None:
-    """Within the grace time it may do what it has to do and choose its status."""
+
+async def test_a_program_is_asked_first_and_then_killed() -> None:
+    # Within the grace time it may do what it has to do and choose its status.
     goodbye = (
         "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print(1, flush=True)"
     )
@@ -106,12 +107,21 @@ async def test_a_program_is_asked_first() -> None:
     assert child.status == 7
     close(child)
 
-
-async def test_a_program_that_does_not_listen_is_killed() -> None:
-    """After the grace time nothing is asked any more."""
+    # After the grace time nothing is asked any more.
     child = start(python(f"import signal; {STUBBORN}; print(1, flush=True); signal.pause()"), piped=True)
     await line_of(child)
     await child.stop(0.05)
+    assert child.status == -signal.SIGKILL
+    close(child)
+
+    # A caller that gives up waiting leaves no process behind.
+    child = start(python(f"import signal; {STUBBORN}; print(1, flush=True); signal.pause()"), piped=True)
+    await line_of(child)
+    stopping = asyncio.create_task(child.stop(LONG))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
     assert child.status == -signal.SIGKILL
     close(child)
 
@@ -154,62 +164,33 @@ async def test_a_grandchild_has_the_grace_time_too() -> None:
     close(child)
 
 
-async def test_stopping_twice_does_no_harm() -> None:
-    """A program that has ended is stopped already."""
-    child = start(python("pass"))
-    for _ in range(2):
-        await child.stop(LONG)
-    assert child.status == 0 or child.status == -signal.SIGTERM
-
-
-async def test_a_stop_that_is_cancelled_kills() -> None:
-    """A caller that gives up waiting leaves no process behind."""
-    child = start(python(f"import signal; {STUBBORN}; print(1, flush=True); signal.pause()"), piped=True)
-    await line_of(child)
-    stopping = asyncio.create_task(child.stop(LONG))
-    await asyncio.sleep(0)
-    stopping.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await stopping
-    assert child.status == -signal.SIGKILL
-    close(child)
-
-
-async def test_a_terminal_interrupt_is_not_the_childs() -> None:
-    """A child is in a session of its own, which no Ctrl-C at this process's terminal reaches."""
-    child = start(python("import os; print(os.getsid(0), os.getpgrp(), flush=True)"), piped=True)
-    assert (await line_of(child)).split() == [str(child.pid)] * 2
-    await child.stop(LONG)
-    close(child)
-
-
-@pytest.mark.parametrize(
-    ("command", "folder", "message"),
-    [
+async def test_a_program_that_can_not_be_started() -> None:
+    for command, folder, message in [
         (["/no/such/bot"], None, "'/no/such/bot' can't be started: No such file or directory"),
         (["/etc/passwd"], None, "'/etc/passwd' can't be started: Permission denied"),
         ([sys.executable], Path("/no/such/folder"), "in /no/such/folder: No such file or directory"),
         (["\0"], None, "can't be started: embedded null byte"),
-    ],
-)
-async def test_a_program_that_can_not_be_started(
-    command: list[str], folder: Path | None, message: str
-) -> None:
-    """One line says which and why."""
-    with pytest.raises(ChildError) as caught:
-        Child.start(command, environment={}, directory=folder)
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    ]:
+        with pytest.raises(ChildError) as caught:
+            Child.start(command, environment={}, directory=folder)
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
-async def test_a_child_has_its_environment_and_folder(tmp_path: Path) -> None:
-    """Just the variables that it is given, in just that folder."""
+async def test_a_child_has_its_environment_folder_and_session(tmp_path: Path) -> None:
+    # Just the variables that it is given, in just that folder.
     code = "import os; print(os.getcwd(), os.environ['BOT'], 'HOME' in os.environ, flush=True)"
     child = Child.start(python(code), environment={"BOT": "anna"}, stdout=subprocess.PIPE, directory=tmp_path)
     assert await line_of(child) == f"{tmp_path} anna False"
     await child.stop(LONG)
     assert child.stdout is not None
     child.stdout.close()
+
+    # A child is in a session of its own, which no Ctrl-C at this process's terminal reaches.
+    child = start(python("import os; print(os.getsid(0), os.getpgrp(), flush=True)"), piped=True)
+    assert (await line_of(child)).split() == [str(child.pid)] * 2
+    await child.stop(LONG)
+    close(child)
 
 
 SECRETS = (
@@ -229,36 +210,14 @@ SECRETS = (
 
 
 def test_a_childs_environment_has_no_secrets_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How this process reaches servers and databases, and serves, is not inherited; all else is."""
+    # How this process reaches servers and databases, and serves, is not inherited; all else is.
     for name in (*SECRETS, "HAPPYCITY_NAME", "HAPPYCITY_SERVER", "PGHOST", "MY_HAPPYCITY_TOKEN"):
         monkeypatch.setenv(name, "mine")
     environment = child_environment()
     assert not {*SECRETS} & environment.keys()
     assert environment == {name: value for name, value in os.environ.items() if name not in SECRETS}
 
-
-@pytest.mark.parametrize(
-    ("command", "gets_keys"),
-    [
-        ("happycity llm --model m", True),
-        ("/opt/bin/happycity llm", True),
-        ("python -m happycity llm", True),
-        ("python mybot.py happycity llm", True),
-        ("happycity bot greedy", False),
-        ("python mybot.py", False),
-    ],
-)
-def test_keys_of_language_models_are_for_the_bot_that_asks_one(
-    monkeypatch: pytest.MonkeyPatch, command: str, *, gets_keys: bool
-) -> None:
-    """Other programs don't get them."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    monkeypatch.delenv("HAPPYCITY_LLM_KEY", raising=False)
-    assert model_keys(words_of(command)) == ({"OPENAI_API_KEY": "sk-1"} if gets_keys else {})
-
-
-def test_a_child_gets_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token of its own, for example, in the place of this process's."""
+    # A token of its own, for example, in the place of this process's.
     monkeypatch.setenv("HAPPYCITY_TOKEN", "mine")
     monkeypatch.setenv("HAPPYCITY_NAME", "mine")
     environment = child_environment(HAPPYCITY_TOKEN="its", HAPPYCITY_NAME="its")
@@ -266,26 +225,41 @@ def test_a_child_gets_what_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.environ["HAPPYCITY_TOKEN"] == "mine"
 
 
-def test_a_command_is_split_into_words() -> None:
-    """As a shell does, without being one."""
+def test_keys_of_language_models_are_for_the_bot_that_asks_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for command, gets_keys in [
+        ("happycity llm --model m", True),
+        ("/opt/bin/happycity llm", True),
+        ("python -m happycity llm", True),
+        ("python mybot.py happycity llm", True),
+        ("happycity bot greedy", False),
+        ("python mybot.py", False),
+    ]:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+        monkeypatch.delenv("HAPPYCITY_LLM_KEY", raising=False)
+        assert model_keys(words_of(command)) == ({"OPENAI_API_KEY": "sk-1"} if gets_keys else {})
+
+
+def test_commands_and_statuses_in_words() -> None:
+    # As a shell does, without being one.
     assert words_of("python 'my bot.py' --n=$HOME") == ["python", "my bot.py", "--n=$HOME"]
     for command, message in (("'x", "can't read the command"), ("  ", "the command is empty")):
         with pytest.raises(ChildError, match=message):
             words_of(command)
 
+    # People read the signal's name, if it has one.
+    for status, words in [
+        (0, "status 0"),
+        (1, "status 1"),
+        (-9, "signal SIGKILL"),
+        (-15, "signal SIGTERM"),
+        (-45, "signal 45"),
+    ]:
+        assert describe_status(status) == words
 
-@pytest.mark.parametrize(
-    ("status", "words"),
-    [(0, "status 0"), (1, "status 1"), (-9, "signal SIGKILL"), (-15, "signal SIGTERM"), (-45, "signal 45")],
-)
-def test_an_exit_status_in_words(status: int, words: str) -> None:
-    """People read the signal's name, if it has one."""
-    assert describe_status(status) == words
 
-
-@pytest.mark.parametrize(
-    ("output", "line"),
-    [
+async def test_the_last_line_for_people() -> None:
+    # Blank lines and log lines don't count; it can be printed, and only the end of a file is read.
+    for output, line in [
         (b"", ""),
         (b"\n \n", ""),
         (b"one\ntwo\n", "two"),
@@ -297,29 +271,11 @@ def test_an_exit_status_in_words(status: int, words: str) -> None:
         (b"x" * TAIL_BYTES + b"\nlast\n", "last"),
         (b"first\n" + b"\n" * TAIL_BYTES, ""),
         (b"y" * 1000, "y" * 200),
-    ],
-    ids=[
-        "nothing",
-        "blank",
-        "plain",
-        "padded",
-        "information",
-        "log line",
-        "grpc error",
-        "colours",
-        "long",
-        "far",
-        "one long line",
-    ],
-)
-def test_the_last_line_for_people(output: bytes, line: str) -> None:
-    """Blank lines and log lines don't count; it can be printed, and only the end of a file is read."""
-    assert last_line(io.BytesIO(output)) == line
+    ]:
+        assert last_line(io.BytesIO(output)) == line
 
-
-async def test_the_last_line_of_a_file_that_is_written() -> None:
-    """Output that goes to a file can be read while the program still has it open."""
-    with tempfile.TemporaryFile() as output:
-        child = Child.start(python("print('a\\nb')"), environment=child_environment(), stdout=output)
+    # Output that goes to a file can be read while the program still has it open.
+    with tempfile.TemporaryFile() as file:
+        child = Child.start(python("print('a\\nb')"), environment=child_environment(), stdout=file)
         assert await child.wait(LONG) == 0
-        assert last_line(output) == "b"
+        assert last_line(file) == "b"

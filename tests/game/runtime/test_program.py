@@ -1,26 +1,26 @@
-"""Programs: variables that lie in files, and errors of those without a command line."""
+"""Programs: their event loop and signals, what they import, variables in files, and errors in one line."""
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import uvloop
+from tests.programs import run
 
-from happycity.errors import ConfigError
+from happycity import ConfigError
+from happycity.runtime import event_loop
 from happycity.runtime.program import read_variables_from_files
 
 
 def test_bad_input_costs_one_line() -> None:
     """A name that is wrong ends the program with status 2 and says what is wrong."""
-    done = subprocess.run(
-        [sys.executable, "-m", "happycity_bots", "ann=gredy"],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
+    done = run("ann=gredy", module="happycity_bots")
     assert done.returncode == 2
     assert done.stderr == "error: 'gredy' is not a reference bot; did you mean greedy?\n"
 
@@ -39,21 +39,115 @@ def test_variables_may_lie_in_files(tmp_path: Path) -> None:
     assert environ == {"HAPPYCITY_TOKEN": "hc_secret", "OTHER_FILE": "x"}
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
+def test_files_of_variables_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    """One line names the variable and says what is wrong, without the secret."""
+    for content, problem in [
         (None, "can't be read: No such file or directory"),
         (b"hc_secret\xff\n", "is not text in UTF-8"),
         (b"hc_\0secret\n", "is not text in UTF-8"),
+    ]:
+        secret = tmp_path / "file"
+        if content is not None:
+            secret.write_bytes(content)
+        with pytest.raises(ConfigError) as caught:
+            read_variables_from_files({"HAPPYCITY_TOKEN_FILE": str(secret)})
+        assert str(caught.value) == f"HAPPYCITY_TOKEN_FILE: {secret} {problem}"
+
+
+SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer", "uvicorn")
+"""Packages that take long to import."""
+
+
+@pytest.mark.parametrize(
+    ("program", "needed"),
+    [
+        ("import happycity_bots.playing", set()),
+        ("import happycity_client", set()),
+        ("import happycity_server.app, happycity_server.__main__", {"pydantic", "rich", "sqlalchemy"}),
+        ("import happycity_tournament.cli.app, happycity_tournament.cli.start", {"pydantic", "typer"}),
+        (
+            "import happycity_tournament.cli.app, happycity_tournament.cli.play",
+            {"pydantic", "rich", "typer"},
+        ),
     ],
+    ids=["reference bots", "SDK", "server", "start of a run", "run"],
 )
-def test_files_of_variables_that_cannot_be_used_are_refused(
-    content: bytes | None, problem: str, tmp_path: Path
-) -> None:
-    """One line names the variable and says what is wrong, without the secret."""
-    secret = tmp_path / "file"
-    if content is not None:
-        secret.write_bytes(content)
-    with pytest.raises(ConfigError) as caught:
-        read_variables_from_files({"HAPPYCITY_TOKEN_FILE": str(secret)})
-    assert str(caught.value) == f"HAPPYCITY_TOKEN_FILE: {secret} {problem}"
+def test_a_program_imports_what_it_needs(program: str, needed: set[str]) -> None:
+    """Each of these packages is a tenth of a start, which all of a run's processes have to make."""
+    print_imported = f"import sys; {program}; print(*({set(SLOW)} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", print_imported], stdout=subprocess.PIPE, text=True, check=True
+    )
+    assert set(done.stdout.split()) == needed
+
+
+DEADLINE = 60.0
+
+
+def test_a_program_runs_on_uvloop_where_that_is_installed() -> None:
+    async def main() -> type[asyncio.AbstractEventLoop]:
+        return type(asyncio.get_running_loop())
+
+    assert event_loop.run(main()) is uvloop.Loop
+
+
+def test_a_program_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+
+    async def main() -> bool:
+        return isinstance(asyncio.get_running_loop(), uvloop.Loop)
+
+    assert event_loop.run(main()) is False
+
+
+@pytest.mark.parametrize("number", event_loop.STOP_SIGNALS)
+async def test_a_stop_signal_calls_the_handler_each_time(number: signal.Signals) -> None:
+    """After the context the signals have their usual effects."""
+    stopped: asyncio.Queue[None] = asyncio.Queue()
+    with event_loop.on_stop_signal(lambda: stopped.put_nowait(None)):
+        for _ in range(2):
+            os.kill(os.getpid(), number)
+            async with asyncio.timeout(DEADLINE):
+                await stopped.get()
+    assert [signal.getsignal(stop) for stop in event_loop.STOP_SIGNALS] == [
+        signal.default_int_handler,
+        signal.SIG_DFL,
+    ]
+
+
+def test_a_background_job_hears_ctrl_c_too() -> None:
+    """A shell starts background jobs so that they ignore SIGINT; the handler is called all the same."""
+    code = """
+import asyncio, os, signal
+from happycity.runtime import event_loop
+assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+async def main():
+    stopped = asyncio.Event()
+    with event_loop.on_stop_signal(stopped.set):
+        os.kill(os.getpid(), signal.SIGINT)
+        await stopped.wait()
+event_loop.run(main())
+"""
+    program = subprocess.run(
+        ["sh", "-c", '"$0" -c "$1" & wait $!', sys.executable, code], timeout=DEADLINE, check=False
+    )
+    assert program.returncode == 0
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_closed_standard_streams_are_opened(closed: int, tmp_path: Path) -> None:
+    """A program that starts without one of them runs all the same, and no other file takes its number."""
+    program = (
+        "import os, sys\n"
+        "from happycity.runtime import event_loop\n"
+        "async def main():\n"
+        f"    assert os.path.samestat(os.fstat({closed}), os.stat(os.devnull))\n"
+        "    print('out'); print('error', file=sys.stderr); assert sys.stdin.read() == ''\n"
+        "event_loop.run(main())\n"
+        f"open({str(tmp_path / 'done')!r}, 'w').close()\n"
+    )
+    command = f'exec "$0" -c "$1" {closed}>&-'
+    subprocess.run(
+        ["sh", "-c", command, sys.executable, program], stdin=subprocess.DEVNULL, check=True, timeout=DEADLINE
+    )
+    assert (tmp_path / "done").exists()

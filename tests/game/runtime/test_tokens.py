@@ -29,7 +29,6 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def create_token(path: Path, role: Role, name: str, *, expires: datetime | None = None) -> tuple[str, Token]:
-    """Add a token to a file; return it in clear and as it is stored."""
     clear, token = new_token(role, name, created=NOW, expires=expires)
     add_tokens(path, [token])
     return clear, token
@@ -42,18 +41,21 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_token_is_found_again(path: Path) -> None:
-    """A token leads to its role and name."""
     clear, kept = create_token(path, Role.BOT, "alice")
     assert TokenFile(path).find(clear, NOW) == kept
     assert (kept.role, kept.name, kept.expires) == (Role.BOT, "alice", None)
 
 
-def test_token_is_recognisable_and_long(path: Path) -> None:
-    """A token begins with hc_ and its id, and has 256 random bits."""
+def test_token_and_its_id(path: Path) -> None:
+    # A token begins with hc_ and its id, and has 256 random bits.
     clear, kept = create_token(path, Role.BOT, "alice")
     assert clear.startswith(f"hc_{kept.id}_")
     assert token_id(clear) == kept.id
     assert len(clear.removeprefix(f"hc_{kept.id}_")) == 43  # 32 bytes in base 64
+
+    # What looks like a token keeps only its id.
+    clear, kept = create_token(path, Role.BOT, "alice")
+    assert redacted(f"Bearer {clear}, and so on") == f"Bearer hc_{kept.id}_***, and so on"
 
 
 def test_secret_is_stored_nowhere(path: Path) -> None:
@@ -115,7 +117,6 @@ def test_file_is_read_again_when_it_changed(path: Path) -> None:
 
 
 def test_missing_file_holds_no_tokens(path: Path) -> None:
-    """Removing the file revokes everything."""
     clear, _ = create_token(path, Role.BOT, "alice")
     file = TokenFile(path)
     path.unlink()
@@ -144,7 +145,6 @@ def test_malformed_file_changes_nothing(path: Path) -> None:
     ],
 )
 def test_wrong_entry_is_named(path: Path, change: dict[str, str], place: str) -> None:
-    """The error names the place in the file, and not its content."""
     create_token(path, Role.BOT, "alice")
     content = json.loads(path.read_text())
     content["tokens"][0].update(change)
@@ -215,9 +215,3 @@ def test_unknown_id_cannot_be_revoked(path: Path) -> None:
         revoke_token(path, clear)
     assert clear not in str(caught.value)
     assert kept.id in str(caught.value)
-
-
-def test_secrets_are_removed_from_texts(path: Path) -> None:
-    """What looks like a token keeps only its id."""
-    clear, kept = create_token(path, Role.BOT, "alice")
-    assert redacted(f"Bearer {clear}, and so on") == f"Bearer hc_{kept.id}_***, and so on"

@@ -14,9 +14,9 @@ from happycity.runtime.transport import Access, Target, is_loopback, is_unix
 TLS = Target("example.org:1", tls=True)
 
 
-@pytest.mark.parametrize(
-    ("address", "expected"),
-    [
+def test_loopback_is_told_from_the_rest() -> None:
+    # Only what is surely this machine counts as loopback; names are not looked up.
+    for address, expected in [
         ("127.0.0.1:50051", True),
         ("127.8.8.8:1", True),
         ("localhost:50051", True),
@@ -36,15 +36,10 @@ TLS = Target("example.org:1", tls=True)
         ("example.org:50051", False),
         ("dns:///example.org:50051", False),
         ("", False),
-    ],
-)
-def test_loopback_is_told_from_the_rest(address: str, *, expected: bool) -> None:
-    """Only what is surely this machine counts as loopback; names are not looked up."""
-    assert is_loopback(address) is expected
+    ]:
+        assert is_loopback(address) is expected
 
-
-def test_sockets_in_the_file_system() -> None:
-    """Both kinds of Unix sockets are recognised."""
+    # Both kinds of Unix sockets are recognised.
     assert [is_unix(address) for address in ("unix:/a", "unix-abstract:a", "unix.example.org:1")] == [
         True,
         True,
@@ -52,9 +47,9 @@ def test_sockets_in_the_file_system() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "target", "written"),
-    [
+def test_an_address_of_a_server_says_whether_it_encrypts() -> None:
+    """The scheme decides on TLS, and without one there is none; what is written reads as the same."""
+    for text, target, written in [
         ("127.0.0.1:50051", Target("127.0.0.1:50051"), "grpc://127.0.0.1:50051"),
         ("grpc://127.0.0.1:50051", Target("127.0.0.1:50051"), "grpc://127.0.0.1:50051"),
         ("grpcs://arena.example:443", Target("arena.example:443", tls=True), "grpcs://arena.example:443"),
@@ -65,18 +60,15 @@ def test_sockets_in_the_file_system() -> None:
         ("unix:/run/a b.sock", Target("unix:/run/a b.sock"), "unix:/run/a b.sock"),
         ("unix-abstract:happycity", Target("unix-abstract:happycity"), "unix-abstract:happycity"),
         ("grpcs://unix:/run/arena", Target("unix:/run/arena", tls=True), "grpcs://unix:/run/arena"),
-    ],
-)
-def test_an_address_of_a_server_says_whether_it_encrypts(text: str, target: Target, written: str) -> None:
-    """The scheme decides on TLS, and without one there is none; what is written reads as the same."""
-    assert Target.parse(text) == target
-    assert str(target) == written
-    assert Target.parse(written) == target
+    ]:
+        assert Target.parse(text) == target
+        assert str(target) == written
+        assert Target.parse(written) == target
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_not_an_address_of_a_server_is_refused() -> None:
+    # One line says where it stands, what it is, and what it could be.
+    for text in [
         "",
         "arena.example",
         "grpcs://arena.example",
@@ -95,23 +87,24 @@ def test_an_address_of_a_server_says_whether_it_encrypts(text: str, target: Targ
         " 127.0.0.1:1",
         "127.0.0.1:1\n",
         "unix:",
-    ],
-)
-def test_what_is_not_an_address_of_a_server_is_refused(text: str) -> None:
-    """One line says where it stands, what it is, and what it could be."""
-    with pytest.raises(ConfigError, match=r"^--server: '.*' is not an address such as grpc://") as caught:
-        Target.parse(text, setting="--server")
-    assert "\n" not in str(caught.value)
+    ]:
+        with pytest.raises(ConfigError, match=r"^--server: '.*' is not an address such as grpc://") as caught:
+            Target.parse(text, setting="--server")
+        assert "\n" not in str(caught.value)
 
-
-def test_an_address_that_is_not_one_is_the_environments_unless_another_setting_is_named() -> None:
-    """The variable by which bots find the server is named, and a long text is shortened."""
+    # The variable by which bots find the server is named, and a long text is shortened.
     with pytest.raises(ConfigError, match=r"^HAPPYCITY_SERVER: 'x{80}' is not an address"):
         Target.parse("x" * 1000)
 
+    # What is not one is refused before gRPC would look it up.
+    for server in ["example.org", "https://example.org:1"]:
+        with pytest.raises(ConfigError, match="is not an address"):
+            Access().channel(server)
+        with pytest.raises(ConfigError, match="is not an address"):
+            Access().check(server)
+
 
 async def test_files_of_tls_count_where_the_address_says_so() -> None:
-    """A server without TLS needs none of them, so they are not even read."""
     access = Access(token="secret", ca=Path("none.pem"), cert=Path("none.pem"), key=Path("none.pem"))
     for server in ("example.org:1", "grpc://example.org:1", Target("127.0.0.1:1"), "unix:/none"):
         access.check(server)
@@ -123,23 +116,11 @@ async def test_files_of_tls_count_where_the_address_says_so() -> None:
     await Access().channel("grpcs://example.org:1").close()
 
 
-@pytest.mark.parametrize("server", ["example.org", "https://example.org:1"])
-def test_a_channel_needs_an_address(server: str) -> None:
-    """What is not one is refused before gRPC would look it up."""
-    with pytest.raises(ConfigError, match="is not an address"):
-        Access().channel(server)
-    with pytest.raises(ConfigError, match="is not an address"):
-        Access().check(server)
-
-
-def test_the_token_is_a_bearer_token() -> None:
-    """It is in the metadata of every call; without a token there is none."""
+def test_access_of_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Access(token="secret").metadata == (("authorization", "Bearer secret"),)
     assert Access().metadata == ()
 
-
-def test_the_environment_says_how_a_server_lets_a_client_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A token that is given replaces that of the environment; an empty file counts as absent."""
+    # A token that is given replaces that of the environment; an empty file counts as absent.
     for name, value in (("TOKEN", "secret"), ("CA", "ca.pem"), ("CERT", "cert.pem"), ("KEY", "key.pem")):
         monkeypatch.setenv(f"HAPPYCITY_{name}", value)
     expected = Access(token="secret", ca=Path("ca.pem"), cert=Path("cert.pem"), key=Path("key.pem"))
@@ -151,17 +132,15 @@ def test_the_environment_says_how_a_server_lets_a_client_in(monkeypatch: pytest.
     monkeypatch.delenv("HAPPYCITY_TOKEN")
     assert Access.from_env() == Access()
 
-
-def test_a_child_trusts_the_same_servers() -> None:
-    """But never gets the token, the certificate or its key."""
+    # But never gets the token, the certificate or its key.
     assert Access(token="secret").environment == {}
     assert Access(token="secret", cert=Path("cert.pem"), key=Path("key.pem")).environment == {}
     assert Access(ca=Path("ca.pem")).environment == {"HAPPYCITY_CA": str(Path("ca.pem").resolve())}
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
+def test_files_that_are_of_no_use_are_named(tmp_path: Path) -> None:
+    """Whatever is wrong with the files of TLS is one line, which begins with the variable."""
+    for files, expected in [
         ({"ca": "none.pem"}, "^HAPPYCITY_CA: .*none.pem can't be read: No such file"),
         ({"cert": "cert.pem", "key": "none.pem"}, "^HAPPYCITY_KEY: .*none.pem can't be read: No such file"),
         ({"cert": "cert.pem"}, "^HAPPYCITY_CERT: HAPPYCITY_KEY is needed too"),
@@ -171,14 +150,11 @@ def test_a_child_trusts_the_same_servers() -> None:
             {"cert": "cert.pem", "key": "text.pem"},
             "^HAPPYCITY_CERT, HAPPYCITY_KEY: .*cert.pem and .*text.pem are not a certificate and its key",
         ),
-    ],
-)
-def test_files_that_are_of_no_use_are_named(tmp_path: Path, files: dict[str, str], expected: str) -> None:
-    """Whatever is wrong with the files of TLS is one line, which begins with the variable."""
-    trustme.CA().cert_pem.write_to_path(str(tmp_path / "cert.pem"))
-    (tmp_path / "text.pem").write_text("not a certificate\n")
-    access = Access(**{setting: tmp_path / name for setting, name in files.items()})  # type: ignore[arg-type]
-    for use in (access.channel, access.check):
-        with pytest.raises(ConfigError, match=expected) as caught:
-            use(TLS)
-        assert "\n" not in str(caught.value)
+    ]:
+        trustme.CA().cert_pem.write_to_path(str(tmp_path / "cert.pem"))
+        (tmp_path / "text.pem").write_text("not a certificate\n")
+        access = Access(**{setting: tmp_path / name for setting, name in files.items()})  # type: ignore[arg-type]
+        for use in (access.channel, access.check):
+            with pytest.raises(ConfigError, match=expected) as caught:
+                use(TLS)
+            assert "\n" not in str(caught.value)

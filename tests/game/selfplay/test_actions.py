@@ -15,13 +15,10 @@ GOLDEN = Path(__file__).with_name("golden")
 
 
 def test_the_numbering_is_that_of_its_version() -> None:
-    """A number keeps its meaning; a change has to raise `ACTION_NUMBERING` and keep a new file."""
+    # A number keeps its meaning; a change has to raise `ACTION_NUMBERING` and keep a new file.
     kept = (GOLDEN / f"actions_{ACTION_NUMBERING}.txt").read_text(encoding="utf-8")
     assert "".join(f"{number} {move}\n" for number, move in enumerate(ACTIONS)) == kept
-
-
-def test_every_move_has_a_number_and_back() -> None:
-    """The numbering covers all moves, each once."""
+    # The numbering covers all moves, each once.
     assert {ACTIONS[action_of(move)] for move in Move.all()} == set(Move.all())
     assert ACTION_COUNT == len(set(ACTIONS)) == 141
 

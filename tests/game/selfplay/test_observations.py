@@ -19,7 +19,6 @@ GOLDEN = Path(__file__).with_name("golden")
 
 
 def parts_of(view: View, seat: int) -> dict[tuple[str, int | None], NDArray[Any]]:
-    """Return the planes of an observation by name and seat."""
     observations = Observations(view.config.players)
     row = observations.of(view, seat)
     return {(plane.name, whose): row[place] for plane, whose, place in observations.parts()}

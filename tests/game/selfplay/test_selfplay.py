@@ -59,7 +59,6 @@ def test_deals_follow_from_the_seed() -> None:
 
 
 def test_an_illegal_action_is_refused() -> None:
-    """The error says which moves are legal."""
     play = SelfPlay(Config(), games=4)
     actions = random_actions(play.arrays.masks, np.random.default_rng(1))
     actions[2] = 0
@@ -68,7 +67,6 @@ def test_an_illegal_action_is_refused() -> None:
 
 
 def test_impossible_options_are_refused() -> None:
-    """One line says which, and what is possible."""
     with pytest.raises(ConfigError, match="games: 0"):
         SelfPlay(Config(), games=0)
     play = SelfPlay(Config(), games=2)
@@ -78,27 +76,23 @@ def test_impossible_options_are_refused() -> None:
         play.step([-1, 0])
 
 
-@pytest.mark.parametrize(
-    ("ranks", "expected"),
-    [
+def test_a_reward_by_rank_shares_places() -> None:
+    """From 1 for the first to -1 for the last; tied seats share, and the sum is 0."""
+    for ranks, expected in [
         ((1, 2), (1, -1)),
         ((1, 1), (0, 0)),
         ((2, 1, 3), (0, 1, -1)),
         ((1, 2, 2, 4), (1, 0, 0, -1)),
         ((1, 1, 1, 4), (1 / 3, 1 / 3, 1 / 3, -1)),
         ((5, 3, 3, 1, 2), (-1, -0.25, -0.25, 1, 0.5)),
-    ],
-)
-def test_a_reward_by_rank_shares_places(ranks: tuple[int, ...], expected: tuple[float, ...]) -> None:
-    """From 1 for the first to -1 for the last; tied seats share, and the sum is 0."""
-    zeros = (0,) * len(ranks)
-    outcome = Outcome(points=zeros, coins=zeros, inhabitants=zeros, hearts=zeros, ranks=ranks)
-    assert rewards_of(outcome) == pytest.approx(expected)
-    assert sum(rewards_of(outcome)) == pytest.approx(0)
+    ]:
+        zeros = (0,) * len(ranks)
+        outcome = Outcome(points=zeros, coins=zeros, inhabitants=zeros, hearts=zeros, ranks=ranks)
+        assert rewards_of(outcome) == pytest.approx(expected)
+        assert sum(rewards_of(outcome)) == pytest.approx(0)
 
 
 def test_a_reward_by_points_is_the_points() -> None:
-    """A hundredth of them."""
     play = SelfPlay(Config(players=2, scoring=Scoring.SUM), games=1, reward=Reward.POINTS)
     rng = np.random.default_rng(1)
     game = play.games[0]

@@ -69,7 +69,6 @@ def test_no_line_is_wider_than_the_terminal(at: tuple[int, Mode, Scoring, int, i
 @few_examples
 @given(GAMES)
 def test_a_game_as_text_is_ascii_and_complete(at: tuple[int, Mode, Scoring, int, int]) -> None:
-    """A game prints in every encoding, with all cards of the cities and all legal moves."""
     game = game_at(*at)
     text = board_text(game)
     assert text.isascii()
@@ -99,7 +98,6 @@ def test_the_short_form_of_a_game_is_one_line() -> None:
 
 
 def test_colours_are_letters_too() -> None:
-    """Without colours every card's colour can be read; one line of 80 columns explains the letters."""
     legend = plain([LEGEND])
     assert all(word in legend for word in ("Y yellow", "B blue", "G green", "O orange", "P purple"))
     assert columns(legend.rstrip()) <= 80
@@ -112,8 +110,8 @@ def test_colours_are_letters_too() -> None:
 COLOURS = (Style.YELLOW, Style.BLUE, Style.GREEN, Style.ORANGE, Style.PURPLE)
 
 
-def test_what_is_for_sale_says_why_it_cannot_be_bought() -> None:
-    """Prices are those of the seat to decide: short of coins, owned already, or none left."""
+def test_what_is_for_sale() -> None:
+    # Prices are those of the seat to decide: short of coins, owned already, or none left.
     game = position(
         Phase.BUY,
         cities=["grocery house", "apartment_building"],
@@ -129,22 +127,15 @@ def test_what_is_for_sale_says_why_it_cannot_be_bought() -> None:
         assert row in text
     assert "G Apartment Building   3 2i  x0 none" in text
 
-
-def test_a_discount_changes_the_price() -> None:
-    """A harbour takes 3 coins off blue cards."""
+    # A harbour takes 3 coins off blue cards.
     game = expert(Phase.BUY, cities=["harbour"], centre="museum laboratory", coins=[5, 5])
     assert "B Museum            1 2h" in board_text(game)
     assert "B Laboratory        3 1$ 2i" in board_text(game)
-
-
-def test_a_move_shows_what_it_brings() -> None:
-    """What a purchase changes in points and income, by the rules with all effects."""
+    # What a purchase changes in points and income, by the rules with all effects.
     game = position(Phase.BUY, cities=["house museum"], centre="spa", coins=[9, 2])
     assert "build Spa for 7 coins               2$ 2h, +2 points, +2 income" in board_text(game)
 
-
-def test_a_special_whose_condition_is_met_is_marked() -> None:
-    """The mark is a letter in ASCII; a city that has a special gets no more."""
+    # The mark is a letter in ASCII; a city that has a special gets no more.
     specials = "dinosaur_park cat_cafe"
     game = position(Phase.DISCARD, cities=["museum hospital"], centre="bank", specials=specials)
     assert "+* Dinosaur Park" in board_text(game)
@@ -153,9 +144,9 @@ def test_a_special_whose_condition_is_met_is_marked() -> None:
     assert "+*" not in str(owner)
 
 
-@pytest.mark.parametrize(
-    ("text", "width", "fitted"),
-    [
+def test_texts_are_cut_by_columns() -> None:
+    """A wide letter takes two columns, an accent none, and an emoji of several signs two."""
+    for text, width, fitted in [
         ("greedy", 8, "greedy  "),
         ("greedy", 6, "greedy"),
         ("greedy", 4, "gre…"),
@@ -164,9 +155,6 @@ def test_a_special_whose_condition_is_met_is_marked() -> None:
         ("漢字", 4, "漢字"),
         ("👩‍🚀 Ada", 7, "👩‍🚀 Ada "),
         ("e\u0301clair", 3, "e\u0301c…"),
-    ],
-)
-def test_texts_are_cut_by_columns(text: str, width: int, fitted: str) -> None:
-    """A wide letter takes two columns, an accent none, and an emoji of several signs two."""
-    assert fit(text, width) == fitted
-    assert columns(fitted) == width
+    ]:
+        assert fit(text, width) == fitted
+        assert columns(fitted) == width

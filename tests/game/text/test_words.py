@@ -1,19 +1,24 @@
-"""Moves and events in words."""
+"""Moves, events and counts in words, and the digest of the catalogue."""
 
 from __future__ import annotations
+
+import hashlib
+import json
 
 import pytest
 from tests.game.rules.positions import card
 
 from happycity import Event, EventKind, Move
-from happycity.text.words import event_in_words, events_in_words, move_in_words
+from happycity.text import catalogue
+from happycity.text.catalogue import catalogue_digest, entries
+from happycity.text.words import event_in_words, events_in_words, move_in_words, plural
 
 BOTS = ("ann", "bob")
 
 
-@pytest.mark.parametrize(
-    ("move", "coins", "words"),
-    [
+def test_every_move_has_words() -> None:
+    """A move says what it does and what it costs; seats are people's numbers."""
+    for move, coins, words in [
         ("keep", 0, "keep the centre"),
         ("discard grocery", 0, "discard Grocery"),
         ("draw 2", 0, "draw from deck 2"),
@@ -28,43 +33,34 @@ BOTS = ("ann", "bob")
         ("copy 1", 0, "copy the special of bob"),
         ("copy 3", 0, "copy the special of seat 4"),
         ("copy box", 0, "copy a special of the box"),
-    ],
-)
-def test_every_move_has_words(move: str, coins: int, words: str) -> None:
-    """A move says what it does and what it costs; seats are people's numbers."""
-    assert move_in_words(Move.parse(move), coins, BOTS) == words
+    ]:
+        assert move_in_words(Move.parse(move), coins, BOTS) == words
 
 
-@pytest.mark.parametrize(
-    ("event", "words"),
-    [
-        (Event(EventKind.KEEP, 0), "ann kept the centre"),
-        (Event(EventKind.DISCARD, 1, card("zoo")), "bob discarded Zoo"),
-        (Event(EventKind.DRAW, 0, card("zoo")), "ann turned over Zoo"),
-        (Event(EventKind.BUILD, 0, card("museum"), coins=-4), "ann built Museum (4 coins)"),
-        (Event(EventKind.DWELL, 0, card("house"), coins=-1), "ann bought House (1 coin)"),
-        (Event(EventKind.COIN, 0, coins=1), "ann took 1 coin"),
-        (Event(EventKind.TAKE, 0, card("pyramid")), "ann took the special Pyramid"),
-        (Event(EventKind.DECLINE, 0), "ann took no special"),
-        (Event(EventKind.MARKET, 0, card("happy_market_blue")), "ann chose the blue Happy Market"),
-        (Event(EventKind.COPY, 0, card("pyramid")), "ann copies Pyramid"),
-        (Event(EventKind.ROUND_STARTED, round=7), "round 7 began"),
-        (Event(EventKind.INCOME_PAID, 2, coins=3), "seat 3 got 3 coins of income"),
-        (Event(EventKind.DECK_REBUILT, 0, deck=2), "ann had deck 2 rebuilt from its discards"),
-        (Event(EventKind.EFFECT_PAID, 0, card("castle"), coins=1), "ann gained 1 coin by Castle"),
-        (Event(EventKind.EFFECT_PAID, 0, card("palace"), coins=-2), "ann lost 2 coins by Palace"),
-        (Event(EventKind.CARD_LOST, 0, card("house")), "ann lost House"),
-    ],
-)
-def test_every_event_has_words(event: Event, words: str) -> None:
-    """An event is a sentence about a bot."""
-    assert event_in_words(event, BOTS) == words
+EVENTS = [
+    (Event(EventKind.KEEP, 0), "ann kept the centre"),
+    (Event(EventKind.DISCARD, 1, card("zoo")), "bob discarded Zoo"),
+    (Event(EventKind.DRAW, 0, card("zoo")), "ann turned over Zoo"),
+    (Event(EventKind.BUILD, 0, card("museum"), coins=-4), "ann built Museum (4 coins)"),
+    (Event(EventKind.DWELL, 0, card("house"), coins=-1), "ann bought House (1 coin)"),
+    (Event(EventKind.COIN, 0, coins=1), "ann took 1 coin"),
+    (Event(EventKind.TAKE, 0, card("pyramid")), "ann took the special Pyramid"),
+    (Event(EventKind.DECLINE, 0), "ann took no special"),
+    (Event(EventKind.MARKET, 0, card("happy_market_blue")), "ann chose the blue Happy Market"),
+    (Event(EventKind.COPY, 0, card("pyramid")), "ann copies Pyramid"),
+    (Event(EventKind.ROUND_STARTED, round=7), "round 7 began"),
+    (Event(EventKind.INCOME_PAID, 2, coins=3), "seat 3 got 3 coins of income"),
+    (Event(EventKind.DECK_REBUILT, 0, deck=2), "ann had deck 2 rebuilt from its discards"),
+    (Event(EventKind.EFFECT_PAID, 0, card("castle"), coins=1), "ann gained 1 coin by Castle"),
+    (Event(EventKind.EFFECT_PAID, 0, card("palace"), coins=-2), "ann lost 2 coins by Palace"),
+    (Event(EventKind.CARD_LOST, 0, card("house")), "ann lost House"),
+]
 
 
-def test_all_kinds_of_events_are_tried() -> None:
-    """The table above misses none."""
-    (marks,) = [mark for mark in test_every_event_has_words.pytestmark if mark.name == "parametrize"]  # type: ignore[attr-defined]
-    assert {event.kind for event, _ in marks.args[1]} == set(EventKind)
+def test_every_event_has_words() -> None:
+    for event, words in EVENTS:
+        assert event_in_words(event, BOTS) == words
+    assert {event.kind for event, _ in EVENTS} == set(EventKind)
 
 
 def test_events_of_a_seat_in_a_row_are_one_sentence() -> None:
@@ -85,3 +81,33 @@ def test_events_of_a_seat_in_a_row_are_one_sentence() -> None:
         "incomes: ann +3, bob -1",
         "ann kept the centre",
     ]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 games"), (1, "1 game"), (-1, "-1 game"), (2, "2 games"), (2000, "2,000 games")]
+)
+def test_noun_agrees_with_its_count(count: int, text: str) -> None:
+    """A noun is singular beside one; thousands have commas."""
+    assert plural(count, "game") == text
+
+
+def test_the_digest_is_that_of_all_cards_as_json() -> None:
+    text = json.dumps(entries(), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    assert catalogue_digest() == hashlib.sha256(text.encode("utf-8")).hexdigest()
+    assert catalogue_digest() == catalogue_digest()
+
+
+def test_any_change_of_a_card_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A value of the last card is enough, whichever it is.
+    for name in list(entries()[0]):
+        before, changed = catalogue_digest(), entries()
+        changed[-1][name] = "changed"
+        monkeypatch.setattr(catalogue, "entries", lambda changed=changed: changed)
+        assert catalogue_digest.__wrapped__() != before
+
+    # So does the order of the cards.
+    digests = {catalogue_digest()}
+    for changed in (entries()[:-1], [*entries(), entries()[0]], entries()[::-1]):
+        monkeypatch.setattr(catalogue, "entries", lambda changed=changed: changed)
+        digests.add(catalogue_digest.__wrapped__())
+    assert len(digests) == 4

@@ -9,7 +9,6 @@ import pytest
 from google.protobuf.internal import encoder as protobuf_encoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.game.rules.positions import expert, position
 
 from happycity import Config, Event, EventKind, Game, Mode, MoveKind, Phase, Scoring
 from happycity.v1 import game_pb2
@@ -107,27 +106,23 @@ def test_parts_add_up_to_a_response() -> None:
 
 @given(st.integers(0, 2**64 - 1) | st.integers(0, 2**15))
 def test_varints_are_protobufs(number: int) -> None:
-    """The numbers are encoded as protobuf encodes them."""
     expected = protobuf_encoder._VarintBytes(number)  # type: ignore[attr-defined]  # the reference, not public
     assert varint(number) == expected
 
 
-@pytest.mark.parametrize("bits", range(65))
-def test_varints_at_their_boundaries(bits: int) -> None:
-    """Each additional bit is encoded as protobuf encodes it."""
-    for number in {max(0, 2**bits - 1), min(2**bits, 2**64 - 1)}:
-        expected = protobuf_encoder._VarintBytes(number)  # type: ignore[attr-defined]  # the reference
-        assert varint(number) == expected
+def test_numbers_are_encoded_as_protobuf_does() -> None:
+    # Each additional bit is encoded as protobuf encodes it.
+    for bits in range(65):
+        for number in {max(0, 2**bits - 1), min(2**bits, 2**64 - 1)}:
+            expected = protobuf_encoder._VarintBytes(number)  # type: ignore[attr-defined]  # the reference
+            assert varint(number) == expected
 
-
-def test_a_negative_number_is_an_error() -> None:
-    """A negative time or number is a fault of ours, never another number on the wire."""
+    # A negative time or number is a fault of ours, never another number on the wire.
     with pytest.raises(AssertionError):
         varint(-1)
 
 
 def test_a_negative_income_changes_no_coins() -> None:
-    """A negative income is encoded beside the seat's own coins, and shares no bytes with another seat."""
     game = Game.deal(Config(players=3), seed=1)
     for coins, income in ((5, -3), (9, -3), (5, -1), (4, 65533)):
         game.cities.coins[0], game.cities.printed_incomes[0] = coins, income
@@ -135,9 +130,6 @@ def test_a_negative_income_changes_no_coins() -> None:
         (decision,) = play.PlayResponse.FromString(part).decisions
         assert decision == decision_message(game, match_id=1, decision_id=1)
         assert (decision.view.seats[0].coins, decision.view.seats[0].income) == (coins, income)
-
-
-# Coins ---------------------------------------------------------------------------------------------------
 
 
 def coins_sent(game: Game) -> dict[str, int]:
@@ -150,77 +142,9 @@ def coins_sent(game: Game) -> dict[str, int]:
     return {str(move_of(move)): move.coins for move in fast.moves}
 
 
-PRINTED = {
-    "coin": 1,
-    "build bank": -3,
-    "build museum": -4,
-    "build stadium": -9,
-    "dwell house": -1,
-    "dwell apartment_building": -3,
-    "dwell luxury_residence": -6,
-}
-CENTRE = "bank museum stadium"
-
-
-@pytest.mark.parametrize(
-    ("city", "changed"),
-    [
-        ("", {}),
-        ("castle", {}),
-        # Buildings cost the lowest price of their deck, 1, 4 or 6; dwellings are of no deck (chapter 6).
-        ("hot_dog_stand", {"build bank": -1, "build museum": -4, "build stadium": -6}),
-        # Blue cards cost 3 less, green ones with dwellings, orange ones; at least 0.
-        ("harbour", {"build museum": -1}),
-        ("airport", {"dwell house": 0, "dwell apartment_building": 0, "dwell luxury_residence": -3}),
-        ("train_station", {"build stadium": -6}),
-        # The next card is free, a dwelling too; buying nothing still gains 1.
-        ("undersea_tunnel", {move: 0 for move in PRINTED if move != "coin"}),
-        # Buying nothing gains 8 instead of 1 (article 3.6).
-        ("big_ben", {"coin": 8}),
-    ],
-)
-def test_coins_of_a_purchase_are_what_the_rules_ask(city: str, changed: dict[str, int]) -> None:
-    """Each move has by how much it changes the purse: less the price after discounts, plus what is taken."""
-    game = expert(Phase.BUY, cities=(city, "garden"), coins=(20, 20), centre=CENTRE)
-    assert coins_sent(game) == {**PRINTED, **changed}
-
-
-def test_the_free_card_is_free_once() -> None:
-    """After the Undersea Tunnel is used up, its owner pays the printed prices."""
-    game = expert(Phase.BUY, cities=("undersea_tunnel", ""), coins=(20, 2), uses=(0, 0), centre=CENTRE)
-    assert coins_sent(game) == PRINTED
-
-
-def test_discounts_belong_to_their_owner() -> None:
-    """The seat that decides pays its own prices, also when another seat has a discount."""
-    game = expert(Phase.BUY, seat=1, cities=("big_ben", "harbour"), coins=(20, 20), centre=CENTRE)
-    assert coins_sent(game) == {**PRINTED, "build museum": -1}
-
-
-def test_a_discount_opens_what_the_purse_could_not_pay() -> None:
-    """What is legal and what it costs follow from the same price."""
-    game = expert(Phase.BUY, cities=("harbour", ""), coins=(1, 1), centre=CENTRE)
-    assert coins_sent(game) == {"coin": 1, "build museum": -1, "dwell house": -1}
-
-
-def test_the_family_game_has_printed_prices() -> None:
-    """Nobody has a discount there."""
-    assert coins_sent(position(Phase.BUY, coins=(20, 20), centre=CENTRE)) == PRINTED
-
-
-@pytest.mark.parametrize("phase", [Phase.DISCARD, Phase.DRAW, Phase.SPECIAL])
-def test_other_moves_change_no_coins(phase: Phase) -> None:
-    """A special that brings coins at once brings them by its effect, not by the move."""
-    city = "museum school house" if phase is Phase.SPECIAL else ""
-    centre = "bank museum" if phase is Phase.DRAW else CENTRE
-    game = expert(phase, cities=(city, ""), markets=("green",), centre=centre, specials="joke_shop")
-    assert set(coins_sent(game).values()) == {0}
-
-
 @given(config=CONFIGS, seed=st.integers(0, 10**9))
 @settings(max_examples=30)
 def test_coins_are_what_the_move_does(config: Config, seed: int) -> None:
-    """The event of a move has the coins that its decision promised, and events account for all coins."""
     rng = random.Random(seed)
     game = Game.deal(config, seed=seed)
     while game.legal_moves:
@@ -236,9 +160,6 @@ def test_coins_are_what_the_move_does(config: Config, seed: int) -> None:
             assert promised == 0
         gained = sum(event.coins for event in game.events if event.seat == seat)
         assert game.view().coins[seat] == before[seat] + gained
-
-
-# Numbers and names ---------------------------------------------------------------------------------------
 
 
 def test_moves_and_events_share_their_names_and_numbers() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.game.wire.test_decisions import CONFIGS
 
-from happycity import CARDS, Card, Config, ConfigError, Event, EventKind, Game, Mode, Move, MoveKind, Scoring
+from happycity import CARDS, Config, ConfigError, Event, EventKind, Game, Mode, Move, MoveKind, Scoring
 from happycity.rules.deals import EDITION
 from happycity.rules.effects import effect_of
 from happycity.rules.moves import COPY_BOX
@@ -36,7 +38,6 @@ from happycity.wire.messages import (
 @given(config=CONFIGS, seed=st.integers(0, 10**6))
 @settings(max_examples=20)
 def test_views_events_and_moves_are_read_back(config: Config, seed: int) -> None:
-    """A bot sees the engine's own view, events and moves."""
     rng = random.Random(seed)
     game = Game.deal(config, seed=seed)
     while game.legal_moves:
@@ -49,17 +50,14 @@ def test_views_events_and_moves_are_read_back(config: Config, seed: int) -> None
         game.apply(rng.choice(game.legal_moves))
 
 
-def test_every_move_is_read_back() -> None:
-    """All moves that the notation knows survive the wire, whatever they cost."""
+def test_the_fields_of_a_move() -> None:
+    # All moves that the notation knows survive the wire, whatever they cost.
     for move in Move.all():
         assert move_of(move_message(move)) is move
         assert move_of(game_pb2.Move.FromString(move_message(move, -4).SerializeToString())) is move
     assert move_message(Move.parse("build museum"), -4).coins == -4
     assert move_message(Move.parse("coin"), 8).coins == 8
 
-
-def test_a_move_sets_the_fields_of_its_kind() -> None:
-    """Card, deck or seat, and nothing else: a copy of seat 0 differs from a copy of the box."""
     expected = {
         MoveKind.DRAW: ["deck"],
         MoveKind.COPY: ["seat"],
@@ -72,10 +70,13 @@ def test_a_move_sets_the_fields_of_its_kind() -> None:
     assert not move_message(COPY_BOX).HasField("seat")
     assert move_message(Move.parse("copy 0")).HasField("seat")
 
+    # The text of a move begins with its kind, so bots in any language can write it.
+    assert {str(move).partition(" ")[0] for move in Move.all()} == {kind.name.lower() for kind in MoveKind}
 
-@pytest.mark.parametrize(
-    "message",
-    [
+
+def test_a_move_that_is_none_is_an_error() -> None:
+    """A move of no kind, or one that doesn't fit its card, deck or seat, is refused, not guessed at."""
+    for message in [
         game_pb2.Move(),
         game_pb2.Move(card=cards_pb2.CARD_MUSEUM),
         game_pb2.Move(kind=game_pb2.MOVE_KIND_BUILD),
@@ -88,90 +89,70 @@ def test_a_move_sets_the_fields_of_its_kind() -> None:
         game_pb2.Move(kind=game_pb2.MOVE_KIND_COPY, seat=5),
         game_pb2.Move(kind=game_pb2.MoveKind.ValueType(99)),
         game_pb2.Move(kind=game_pb2.MOVE_KIND_BUILD, card=cards_pb2.Card.ValueType(98)),
-    ],
-    ids=lambda message: str(message).replace("\n", " ") or "nothing",
-)
-def test_a_move_that_is_none_is_an_error(message: game_pb2.Move) -> None:
-    """A move of no kind, or one that doesn't fit its card, deck or seat, is refused, not guessed at."""
-    with pytest.raises(KeyError):
-        move_of(message)
+    ]:
+        with pytest.raises(KeyError):
+            move_of(message)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_unknown_moves_and_events() -> None:
+    # Its reader decides what to do about it; among those of a decision it is left out.
+    for message in [
         game_pb2.Event(),
         game_pb2.Event(kind=game_pb2.EventKind.ValueType(16)),
         game_pb2.Event(kind=game_pb2.EVENT_KIND_DRAW, card=cards_pb2.Card.ValueType(98)),
         game_pb2.Event(kind=game_pb2.EVENT_KIND_DRAW, card=cards_pb2.Card.ValueType(-1)),
-    ],
-)
-def test_an_unknown_event_is_an_error(message: game_pb2.Event) -> None:
-    """Its reader decides what to do about it; among those of a decision it is left out."""
-    with pytest.raises(LookupError):
-        event_of(message)
-    known = event_message(Event(EventKind.KEEP, 1))
-    assert known_events(play_service_pb2.Decision(events=[message, known])) == (Event(EventKind.KEEP, 1),)
+    ]:
+        with pytest.raises(LookupError):
+            event_of(message)
+        known = event_message(Event(EventKind.KEEP, 1))
+        assert known_events(play_service_pb2.Decision(events=[message, known])) == (Event(EventKind.KEEP, 1),)
 
-
-def test_an_unknown_move_of_a_decision_is_none() -> None:
-    """It keeps its position, as answers are positions."""
+    # It keeps its position, as answers are positions.
     newer, draw = game_pb2.Move(kind=game_pb2.MoveKind.ValueType(99)), Move.parse("draw 2")
     assert known_moves(play_service_pb2.Decision(moves=[newer, move_message(draw)])) == (None, draw)
 
 
 def test_every_field_of_an_event_is_read_back() -> None:
-    """Card, deck, coins and round each have a field of their own."""
     event = Event(EventKind.EFFECT_PAID, 4, CARDS[0], 3, -5, 30)
     message = event_message(event)
     assert (message.card, message.deck, message.coins, message.round) == (1, 3, -5, 30)
     assert event_of(message) == event
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_configs() -> None:
+    # Nothing is assumed that was not said.
+    for message in [
         game_pb2.GameConfig(),
         game_pb2.GameConfig(players=3, mode=cards_pb2.MODE_FAMILY),
         game_pb2.GameConfig(players=3, scoring=cards_pb2.SCORING_SUM),
         game_pb2.GameConfig(players=3, mode=cards_pb2.Mode.ValueType(9), scoring=cards_pb2.SCORING_SUM),
         game_pb2.GameConfig(players=7, mode=cards_pb2.MODE_FAMILY, scoring=cards_pb2.SCORING_SUM),
-    ],
-)
-def test_config_without_its_parts_is_an_error(message: game_pb2.GameConfig) -> None:
-    """Nothing is assumed that was not said."""
-    with pytest.raises(ConfigError):
-        config_of(message)
+    ]:
+        with pytest.raises(ConfigError):
+            config_of(message)
 
-
-def test_config_is_read_back() -> None:
-    """All modes and scorings have their value on the wire."""
+    # All modes and scorings have their value on the wire.
     for mode in Mode:
         for scoring in Scoring:
             config = Config(players=5, mode=mode, scoring=scoring)
             assert config_of(config_message(config)) == config
 
-
-def test_a_config_names_the_edition_of_the_rules() -> None:
-    """What is written names the edition that is played; what is read may leave it out."""
+    # What is written names the edition that is played; what is read may leave it out.
     message = config_message(Config(players=3))
     assert message.edition == EDITION == 1
     message.ClearField("edition")
     assert config_of(message) == Config(players=3)
 
-
-@pytest.mark.parametrize("edition", [0, EDITION + 1, 2**32 - 1])
-def test_another_edition_of_the_rules_is_an_error(edition: int) -> None:
-    """The error says which edition is played."""
-    message = config_message(Config(players=3))
-    message.edition = edition
-    with pytest.raises(ConfigError, match=rf"^edition: {edition} of the rules is not played here; 1 is$"):
-        config_of(message)
+    # The error says which edition is played.
+    for edition in [0, EDITION + 1, 2**32 - 1]:
+        message = config_message(Config(players=3))
+        message.edition = edition
+        with pytest.raises(ConfigError, match=rf"^edition: {edition} of the rules is not played here; 1 is$"):
+            config_of(message)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
+def test_a_view_with_unknown_parts_is_an_error() -> None:
+    damages: list[Callable[[Any], object]] = [
         lambda view: view.ClearField("dwellings"),
         lambda view: view.dwellings.pop(),
         lambda view: view.dwellings.add(card=cards_pb2.CARD_HOUSE, left=1),
@@ -181,47 +162,37 @@ def test_another_edition_of_the_rules_is_an_error(edition: int) -> None:
         lambda view: view.ClearField("phase"),
         lambda view: view.specials.append(98),
         lambda view: view.seats[0].city.append(0),
-    ],
-)
-def test_a_view_with_unknown_parts_is_an_error(damage: object) -> None:
-    """A stack out of its place, a card or a phase that is unknown: the view can't be read."""
-    message = view_message(Game.deal(Config(), seed=1).view())
-    assert callable(damage)
-    damage(message)
-    with pytest.raises(LookupError):
-        view_of(message)
+    ]
+    for damage in damages:
+        message = view_message(Game.deal(Config(), seed=1).view())
+        damage(message)
+        with pytest.raises(LookupError):
+            view_of(message)
 
 
-@pytest.mark.parametrize("card", CARDS, ids=str)
-def test_the_catalogue_on_the_wire_is_that_of_the_tables(card: Card) -> None:
-    """Each card's message has its row, and what it does in words; what a card doesn't have is absent."""
-    message = card_info_message(card)
-    assert cards_pb2.Card.Name(message.card) == f"CARD_{card.id.upper()}"
-    assert (message.id, message.name, message.copies) == (card.id, card.name, card.copies)
-    values = (message.cost, message.income, message.inhabitants, message.hearts)
-    assert values == (card.cost, card.income, card.inhabitants, card.hearts)
-    assert {count.colour: count.count for count in message.condition} == {
-        colour.value: count for colour, count in card.condition.items()
-    }
-    optional = {
-        "deck": card.deck or None,
-        "colour": card.colour.value if card.colour else None,
-        "special_set": {Mode.FAMILY: 1, Mode.EXPERT: 2}[card.special_set] if card.special_set else None,
-        "effect": card.effect_text or None,
-        "uses": effect_of(card).uses or None,
-    }
-    sent = {field.name: value for field, value in message.ListFields()}
-    assert {name: sent.get(name) for name in optional} == optional
+def test_the_catalogue_on_the_wire_is_that_of_the_tables() -> None:
+    # Each card's message has its row, and what it does in words; what a card doesn't have is absent.
+    for card in CARDS:
+        message = card_info_message(card)
+        assert cards_pb2.Card.Name(message.card) == f"CARD_{card.id.upper()}"
+        assert (message.id, message.name, message.copies) == (card.id, card.name, card.copies)
+        values = (message.cost, message.income, message.inhabitants, message.hearts)
+        assert values == (card.cost, card.income, card.inhabitants, card.hearts)
+        assert {count.colour: count.count for count in message.condition} == {
+            colour.value: count for colour, count in card.condition.items()
+        }
+        optional = {
+            "deck": card.deck or None,
+            "colour": card.colour.value if card.colour else None,
+            "special_set": {Mode.FAMILY: 1, Mode.EXPERT: 2}[card.special_set] if card.special_set else None,
+            "effect": card.effect_text or None,
+            "uses": effect_of(card).uses or None,
+        }
+        sent = {field.name: value for field, value in message.ListFields()}
+        assert {name: sent.get(name) for name in optional} == optional
 
-
-def test_the_catalogue_has_every_card_and_their_digest() -> None:
-    """In the order of the contract's enum."""
-    message = catalogue_message()
-    assert [info.card for info in message.cards] == cards_pb2.Card.values()[1:]
-    assert list(message.cards) == list(map(card_info_message, CARDS))
-    assert message.digest == catalogue_digest()
-
-
-def test_kinds_of_moves_are_words_of_the_notation() -> None:
-    """The text of a move begins with its kind, so bots in any language can write it."""
-    assert {str(move).partition(" ")[0] for move in Move.all()} == {kind.name.lower() for kind in MoveKind}
+    # In the order of the contract's enum.
+    whole = catalogue_message()
+    assert [info.card for info in whole.cards] == cards_pb2.Card.values()[1:]
+    assert list(whole.cards) == list(map(card_info_message, CARDS))
+    assert whole.digest == catalogue_digest()

@@ -27,8 +27,6 @@ PACKAGES = (
 
 
 class Refusing(importlib.abc.MetaPathFinder):
-    """Refuses modules that aren't there on Windows."""
-
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         """Raise an error if there is no such module on Windows; else leave it to others."""
         if name.partition(".")[0] in MODULES:

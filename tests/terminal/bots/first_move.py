@@ -20,7 +20,6 @@ class FirstMove(Bot):
         self.decisions = 0
 
     def choose(self, decision: Decision) -> Move:
-        """Choose the first move, or fail."""
         self.decisions += 1
         decision.note(decisions=self.decisions)
         if self.decisions == 2:

@@ -1,0 +1,20 @@
+"""Whole programs of the project as processes of their own, run to their end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+DEADLINE = 120.0
+"""Seconds for one program, for a machine with much load."""
+
+
+def run(*arguments: object, module: str = "happycity", **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a module with arguments; `options` are those of `subprocess.run`."""
+    usual = {"capture_output": True, "text": True, "check": False, "timeout": DEADLINE}
+    if not {"stdin", "input"} & options.keys():
+        usual["stdin"] = subprocess.DEVNULL
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    done: subprocess.CompletedProcess[str] = subprocess.run(command, **usual | options)  # noqa: PLW1510
+    return done
