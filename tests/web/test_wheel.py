@@ -83,8 +83,8 @@ async def test_pages_and_replays_work_from_the_wheel(
     assert wheel.run("-c", "import happycity_viewer; print(happycity_viewer.__file__)").startswith(
         str(installed)
     )
-    wheel.run("-m", "happycity", "match", "--bots", "random,greedy", "--seed", 3)
-    wheel.run("-m", "happycity", "view", "--output", "game.html")
+    wheel.run("-m", "happycity", "play", "--watch", "--against", "random,greedy", "--seed", 3)
+    wheel.run("-m", "happycity", "show", "--out", "game.html")
     wheel.run("-m", "happycity_tournament", "report", "--out", "report.html", "--replays", "replays")
     (store,) = (tmp_path / "runs").glob("*/games.sqlite")
     (replay,) = (tmp_path / "replays").iterdir()
