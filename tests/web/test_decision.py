@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from happycity import Config, Game, Move, MoveKind
 from happycity.wire.messages import decision_message
-from happycity_web.decision import Question, question
+from happycity_web.seats import Question, question
 
 
 def asked(game: Game) -> Question:

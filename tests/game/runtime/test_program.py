@@ -64,13 +64,9 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
         ("import happycity_bots.playing", set()),
         ("import happycity_client", set()),
         ("import happycity_server.app, happycity_server.__main__", {"pydantic", "rich", "sqlalchemy"}),
-        ("import happycity_tournament.cli.app, happycity_tournament.cli.start", {"pydantic", "typer"}),
-        (
-            "import happycity_tournament.cli.app, happycity_tournament.cli.play",
-            {"pydantic", "rich", "typer"},
-        ),
+        ("import happycity_tournament.cli.app, happycity_tournament.cli.run", {"pydantic", "rich", "typer"}),
     ],
-    ids=["reference bots", "SDK", "server", "start of a run", "run"],
+    ids=["reference bots", "SDK", "server", "run"],
 )
 def test_a_program_imports_what_it_needs(program: str, needed: set[str]) -> None:
     """Each of these packages is a tenth of a start, which all of a run's processes have to make."""
