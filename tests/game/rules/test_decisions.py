@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.game.rules.positions import (
     options,
     play,
     position,
+    stacked_deal,
 )
 
 from happycity import (
@@ -20,12 +22,14 @@ from happycity import (
     CardKind,
     Event,
     EventKind,
+    Game,
     IllegalMoveError,
     InvalidMoveError,
     Move,
     MoveKind,
     Phase,
 )
+from happycity.rules.shuffling import reshuffle_rng, shuffled
 
 
 def test_art_5_1_forced_moves_are_events() -> None:
@@ -175,3 +179,16 @@ def test_neutral_moves() -> None:
     ]
     for phase, table, neutral in cases:
         assert str(position(phase, **table).neutral_move) == neutral
+
+
+def test_art_5_5_a_reshuffle_is_drawn_from_seed_deck_and_count() -> None:
+    # Deck 3 is drawn and discarded round and round until it has been rebuilt three times.
+    game = Game(stacked_deal(seed=41))
+    while len(game.reshuffles) < 3:
+        if game.phase is Phase.DISCARD:
+            play(game, next(str(move) for move in game.legal_moves[1:] if str(move) != "discard stadium"))
+        else:
+            play(game, "draw 3" if game.phase is Phase.DRAW else "coin")
+    for count, (deck, order) in enumerate(game.reshuffles):
+        pile = sorted(order, key=attrgetter("number"))
+        assert (deck, list(order)) == (3, shuffled(pile, reshuffle_rng(41, 3, count)))
