@@ -33,11 +33,10 @@ from happycity_server.play.match import Match
 from happycity_server.play.referee import Action
 from happycity_server.play.session import Session
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.play.progress import TournamentStatus, load_status
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.storage import Store, StoreError
-from happycity_tournament.wire import tournament_config_of
 
 WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING
 FINISHED, STOPPED = pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED
@@ -341,7 +340,7 @@ async def test_final_ratings_are_those_of_the_model(tmp_path: Path) -> None:
         standings = await arena.standings(tournament_id, with_final_ratings=True)
         assert update.final_ratings == standings.final_ratings
     with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
-        expected = final_ratings(tournament_config_of(terms, default_seed=0), store.results(tournament_id))
+        expected = final_ratings(load_status(store, store.require_tournament(tournament_id)))
     assert expected is not None
     ratings = standings.final_ratings
     assert (ratings.model, ratings.anchor, ratings.anchor_elo) == (expected.model, "ben", 1000)

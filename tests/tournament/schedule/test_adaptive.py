@@ -14,7 +14,7 @@ from tests.tournament.schedule.fields import field, names, numbers, play
 
 from happycity import ConfigError
 from happycity_tournament.config import SeatOrders
-from happycity_tournament.games import FinishedGame, Position
+from happycity_tournament.games import CountedGame, Position
 from happycity_tournament.schedule.adaptive import AdaptiveSchedule, Estimates, Estimator, uncertain_tables
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
 
@@ -42,7 +42,7 @@ class CountingEstimator(Estimator):
         self.games = Counter(dict.fromkeys(bots, 0))
         self.positions: list[Position | None] = []
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         self.games.update(result.bots)
         self.positions.append(result.position)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import CountedGame
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -196,7 +196,7 @@ class GamesBuilder:
         self._tables: dict[int, _Columns] = {}
         """Bots, places, deal seeds and sources, by the number of seats."""
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Add a game by its places.
 
         Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import CountedGame
 from happycity_tournament.ratings.columns import Games
 from happycity_tournament.ratings.final import elos_of
 from happycity_tournament.ratings.fit import fit, fits_of_first_games
@@ -36,7 +36,7 @@ class RatingHistory:
         self.played: dict[str, tuple[int, int]] = {}
         """The first and the last game of each bot, counted from 1."""
 
-    def add(self, game: FinishedGame) -> None:
+    def add(self, game: CountedGame) -> None:
         """Count a game."""
         self.ratings.add(game)
         self._games += 1

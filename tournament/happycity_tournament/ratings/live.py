@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import CountedGame
 from happycity_tournament.ratings.columns import Games, GamesBuilder
 from happycity_tournament.ratings.comparisons import comparisons_of
 from happycity_tournament.ratings.errors import sandwich
@@ -27,7 +27,7 @@ class LiveRatings:
         self.error_ratios = error_ratios
         self._rated: tuple[list[RatedBot], Comparisons] | None = None
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Count a game by its places.
 
         Raises:

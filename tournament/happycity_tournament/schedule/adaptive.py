@@ -12,7 +12,7 @@ import numpy as np
 
 from happycity import ConfigError
 from happycity.rules.shuffling import shuffled
-from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.games import CountedGame, Fixture
 from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.schedule.doubt import doubtful_lineups
 from happycity_tournament.schedule.field import Field
@@ -50,7 +50,7 @@ class Estimator:
         self._bots = bots
         self._ratings = LiveRatings(bots)
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Count a game; they come in the order of the schedule."""
         self._ratings.add(result)
 
@@ -87,7 +87,7 @@ class AdaptiveSchedule(Schedule):
         self.total_games = deals * field.games_per_deal
         self._estimator = estimator
         self._opening = opening_rounds(field, minimum_deals)
-        self._results: defaultdict[int, list[FinishedGame]] = defaultdict(list)
+        self._results: defaultdict[int, list[CountedGame]] = defaultdict(list)
         """By round, until the estimator gets them."""
         needed = self._opening * field.tables
         if deals < needed:
@@ -124,7 +124,7 @@ class AdaptiveSchedule(Schedule):
             rng=self._field.rng("adaptive", number),
         )
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Take a result; its order among the others doesn't matter."""
         self._results[result.round].append(result)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
-from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.games import CountedGame, Fixture
 from happycity_tournament.ratings.results import ErrorRatios
 from happycity_tournament.schedule.field import Field
 
@@ -37,7 +37,7 @@ class Schedule(ABC):
     def stages(self) -> Iterator[Iterator[Fixture]]:
         """Yield each stage's games in the order of their positions, worked out when they are asked for."""
 
-    def add(self, result: FinishedGame) -> None:  # noqa: B027 - most formats don't care for results
+    def add(self, result: CountedGame) -> None:  # noqa: B027 - most formats don't care for results
         """Take the result of a game, in any order."""
 
     def skip(self, fixture: Fixture) -> None:  # noqa: B027 - likewise

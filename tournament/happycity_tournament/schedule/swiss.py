@@ -17,7 +17,7 @@ from fractions import Fraction
 import rustworkx
 
 from happycity.rules.shuffling import shuffled
-from happycity_tournament.games import WIN, FinishedGame, Fixture, half_points
+from happycity_tournament.games import WIN, CountedGame, Fixture, half_points
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.schedule import CHOSEN_ERROR_RATIOS, Schedule
 
@@ -94,7 +94,7 @@ class SwissSchedule(Schedule):
             yield self._field.round_games(tables, number=number)
             history.append(PlayedRound(tables=tables, scores=self._scores(number)))
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Take a result; its order among the others doesn't matter."""
         number, seats = result.round, len(result.places)
         for bot, place in zip(result.bots, result.places, strict=True):

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from happycity import FailurePolicy
-from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.games import CountedGame, Fixture
 from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.comparisons import comparisons_of
 from happycity_tournament.ratings.disqualifications import Disqualifications
@@ -47,7 +47,7 @@ class UntilErrorSchedule(Schedule):
         self._anchor = anchor
         self._random_rounds = RandomRoundsSchedule(field, rounds=rounds)
         self.total_games = self._random_rounds.total_games
-        self._results: defaultdict[int, list[FinishedGame]] = defaultdict(list)
+        self._results: defaultdict[int, list[CountedGame]] = defaultdict(list)
         """By round, until they are rated."""
         self._disqualifications = Disqualifications(policy)
         self._builder = GamesBuilder(field.bots)
@@ -75,7 +75,7 @@ class UntilErrorSchedule(Schedule):
                 self.total_games = look * self._field.tables * self._field.games_per_deal
             played, look = look, min(self._rounds, next_look(look, error / self._goal))
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Take a result; its order among the others doesn't matter."""
         self._results[result.round].append(result)
 

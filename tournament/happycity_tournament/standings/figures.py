@@ -350,7 +350,8 @@ def _history_of(figures: Figures) -> EloHistory:
 
 def _from_mean(elos: Floats) -> list[float]:
     """Return Elo as distances from the mean of all bots, so that a chart has one scale over its length."""
-    return (MEAN_ELO + elos - elos.mean()).tolist()
+    distances: list[float] = (MEAN_ELO + elos - elos.mean()).tolist()
+    return distances
 
 
 def _step_of(total: int) -> int:
