@@ -32,7 +32,7 @@ from happycity_server.api.paging import page_token
 from happycity_server.play.match import Match
 from happycity_server.play.referee import Action
 from happycity_server.play.session import Session
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import Result
 from happycity_tournament.play.progress import TournamentStatus, load_status
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.snapshot import final_ratings
@@ -375,13 +375,13 @@ async def test_watchers_of_a_server_that_stops_see_the_interruption(tmp_path: Pa
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the list of the tournaments whose games were all read, once for each time."""
     loaded: list[int] = []
-    results = Store.results
+    result_parts = Store.result_parts
 
-    def noted(store: Store, tournament_id: int) -> list[FinishedGame]:
+    def noted(store: Store, *, tournament_id: int) -> Iterator[list[Result]]:
         loaded.append(tournament_id)
-        return results(store, tournament_id)
+        return result_parts(store, tournament_id=tournament_id)
 
-    monkeypatch.setattr(Store, "results", noted)
+    monkeypatch.setattr(Store, "result_parts", noted)
     return loaded
 
 
