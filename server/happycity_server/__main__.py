@@ -15,7 +15,7 @@ def _serve() -> None:
     # Imported here, as the program collects garbage rarely by now.
     from happycity_server.config import load_settings  # noqa: PLC0415
     from happycity_server.start import start  # noqa: PLC0415
-    from happycity_tournament.bots.lineup import Lineup  # noqa: PLC0415
+    from happycity_tournament.lineup import Lineup  # noqa: PLC0415
 
     settings = load_settings({}, os.environ)
     if lineup := sys.stdin.readline():  # else the run has ended already

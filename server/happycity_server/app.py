@@ -66,8 +66,8 @@ from happycity_server.process.programs import (
 )
 from happycity_server.process.tls import CertificateFiles
 from happycity_server.tournaments.registry import Tournaments
-from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.games import BotProfile
+from happycity_tournament.lineup import Lineup
 from happycity_tournament.storage import AsyncStore, Store, StoreError
 
 _log = structlog.get_logger()

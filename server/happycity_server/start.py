@@ -9,7 +9,7 @@ from happycity_server.config import ServerSettings
 from happycity_server.process.logs import configure
 
 if TYPE_CHECKING:  # as in `start`
-    from happycity_tournament.bots.lineup import Lineup
+    from happycity_tournament.lineup import Lineup
 
 
 def start(settings: ServerSettings, lineup: Lineup | None = None) -> None:

@@ -18,9 +18,9 @@ import pytest
 
 from happycity import cli
 from happycity.records.record import Json
-from happycity_tournament.arena.connection import Connection, call_server
-from happycity_tournament.arena.run_folder import RemoteServer
 from happycity_tournament.cli import app
+from happycity_tournament.client.connection import Connection, call_server
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import Position
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.storage import Store

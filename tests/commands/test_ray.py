@@ -33,8 +33,8 @@ from tests.commands.programs import (
 
 from happycity import Config, FailurePolicy, TimeControl
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.connection import call_server
-from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 

@@ -31,7 +31,7 @@ from tests.tournament.servers import arena
 
 from happycity import Config
 from happycity.records.record import Json
-from happycity_tournament.arena.connection import call_server
+from happycity_tournament.client.connection import call_server
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 
@@ -58,7 +58,8 @@ class End:
 def end_of(url: str, result: Json) -> End:
     """Return what is left of a tournament with this result."""
     assert (result["state"], result["games"], result["games_voided"]) == ("finished", GAMES, 0)
-    return End(records(url, result["tournament"]), result["standings"], result["rating"])
+    standings = [{**line, "log": None} for line in result["standings"]]  # it is in the folder of the run
+    return End(records(url, result["tournament"]), standings, result["rating"])
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
     output, errors = run.communicate()
     assert (run.returncode, output) == (130, "")
     assert errors.splitlines()[-1] == (
-        f"broken off; finished games are in sqlite:///{folder}/games.sqlite; "
+        f"aborted; finished games are in sqlite:///{folder}/games.sqlite; "
         f"continue with: tournament resume {folder}"
     )
     assert processes() == {}

@@ -32,8 +32,8 @@ from happycity_client import Settings, play
 from happycity_server.app import run_server
 from happycity_server.places import protocol
 from happycity_server.process import programs
-from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.config import TournamentState
+from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.storage import Store
 
 Update = tournament_pb.WatchTournamentResponse

@@ -8,9 +8,9 @@ import pytest
 from tests.tournament.servers import arena
 
 from happycity import Config
-from happycity_tournament.arena.run_folder import OwnServer, Run, own_store
-from happycity_tournament.bots.lineup import BotEntry, Lineup
+from happycity_tournament.client.run_folder import OwnServer, Run, own_store
 from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.lineup import BotEntry, Lineup
 
 BOTS = ("planner", "greedy")
 FOLDER = Path("runs/20261122-080000")

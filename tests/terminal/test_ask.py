@@ -20,9 +20,9 @@ from tests.tournament.servers import arena
 from happycity import Config
 from happycity.records.record import Json, loads
 from happycity_client import Bot, Decision
-from happycity_tournament.arena.run_folder import OwnServer, Run, own_store
-from happycity_tournament.bots.lineup import BotEntry, Lineup
+from happycity_tournament.client.run_folder import OwnServer, Run, own_store
 from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.storage import Store
 
 BOT = Path(__file__).parent / "bots" / "first_move.py"

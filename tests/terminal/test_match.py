@@ -15,7 +15,7 @@ from tests.terminal.terminal import Terminal
 
 from happycity import ConfigError
 from happycity_terminal.match import table_of
-from happycity_tournament.bots.lineup import bot_entries
+from happycity_tournament.lineup import bot_entries
 
 BOT = Path(__file__).parent / "bots" / "first_move.py"
 MINE = f"mine={sys.executable} {BOT}"

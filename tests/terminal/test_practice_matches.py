@@ -16,7 +16,7 @@ from happycity import ConfigError, Ending, Mode
 from happycity.runtime.transport import Access
 from happycity_client import Settings, play
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
-from happycity_tournament.arena.connection import ServerError
+from happycity_tournament.client.connection import ServerError
 
 
 def matches(

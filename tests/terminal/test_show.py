@@ -20,7 +20,7 @@ from happycity.records.record import Json, dumps, loads
 from happycity.runtime.transport import Access
 from happycity_bots import BOTS as REFERENCE_BOTS
 from happycity_client import Bot, Decision
-from happycity_tournament.arena.connection import connect
+from happycity_tournament.client.connection import connect
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import named_record

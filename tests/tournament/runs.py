@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tests.tournament.leagues import League
 
-from happycity_tournament.arena.run_folder import RUNS, OwnServer, Run, own_store
-from happycity_tournament.bots.lineup import BotEntry, Lineup
+from happycity_tournament.client.run_folder import RUNS, OwnServer, Run, own_store
 from happycity_tournament.config import TournamentState
+from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.storage import Store
 
 BOTS = ("bot-0", "bot-1", "bot-2", "bot-3")

@@ -16,7 +16,7 @@ from happycity_bots import BOTS
 from happycity_client import BotFactory, Settings, play
 from happycity_server.app import run_server
 from happycity_server.config import ServerSettings
-from happycity_tournament.arena.connection import connect
+from happycity_tournament.client.connection import connect
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.play.snapshot import Snapshot
 

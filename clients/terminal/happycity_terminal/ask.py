@@ -23,11 +23,11 @@ from happycity_terminal.asked_bot import BotFailedError, asked_bot
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary, was_answered
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
-from happycity_tournament.arena.run_folder import Run
-from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.places import find_game, find_run, game_arguments
+from happycity_tournament.client.run_folder import Run
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.lineup import BotEntry, Lineup
 
 DIFFERS = 1
 """The exit status if the bot chose something else, or failed."""

@@ -15,10 +15,10 @@ from happycity.match import check_person_name
 from happycity.runtime import event_loop
 from happycity.runtime.extras import missing_packages
 from happycity_terminal.play import GamePlan, has_game
-from happycity_tournament.arena.processes import ProcessError, start_server
-from happycity_tournament.arena.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, new_folder, own_store
-from happycity_tournament.arena.tokens import IssuedTokens
-from happycity_tournament.bots.lineup import Lineup, bot_entries
+from happycity_tournament.client.processes import ProcessError, start_server
+from happycity_tournament.client.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, new_folder, own_store
+from happycity_tournament.client.tokens import IssuedTokens
+from happycity_tournament.lineup import Lineup, bot_entries
 
 _HOST = "me"  # what the form calls the seat of the person who sets a table up
 

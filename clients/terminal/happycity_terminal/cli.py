@@ -14,8 +14,8 @@ import typer
 from happycity import ConfigError, Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.commands import Server, until_output_closes
-from happycity_tournament.bots.lineup import bot_entries
 from happycity_tournament.cli.options import AsJson, check_output
+from happycity_tournament.lineup import bot_entries
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
 

@@ -20,12 +20,12 @@ from happycity.runtime import event_loop
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
 from happycity_terminal.screen import is_terminal, text_width, write
-from happycity_tournament.arena.connection import ServerError, connect
-from happycity_tournament.arena.run_folder import OwnServer, RemoteServer, new_folder, own_store
-from happycity_tournament.arena.session import play_new
-from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.client.connection import ServerError, connect
+from happycity_tournament.client.run_folder import OwnServer, RemoteServer, new_folder, own_store
+from happycity_tournament.client.session import play_new
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
+from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.standings.digest import digests
 from happycity_tournament.storage import Store

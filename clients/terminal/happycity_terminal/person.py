@@ -60,7 +60,7 @@ class Dialogue:
         self._width = width
         self._playback = Playback()
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Is done when the game is over for the person, and fails by a `LeaveError` if it is broken off."""
+        """Is done when the game is over for the person, and fails by a `LeaveError` if it is aborted."""
         self.has_resigned = False
         """Whether the person has left the game to the others."""
 

@@ -30,12 +30,12 @@ from happycity_client import Settings, play
 from happycity_terminal.keyboard import keyboard
 from happycity_terminal.person import Dialogue, LeaveError, Person
 from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, text_width, write
-from happycity_tournament.arena.connection import Connection, ServerError, connect
-from happycity_tournament.arena.processes import Process, ProcessError
-from happycity_tournament.arena.run_folder import STORE_FILE, RemoteServer, new_folder, own_store
-from happycity_tournament.arena.session import open_arena
-from happycity_tournament.bots.lineup import Lineup, bot_entries
 from happycity_tournament.cli.places import server_at
+from happycity_tournament.client.connection import Connection, ServerError, connect
+from happycity_tournament.client.processes import Process, ProcessError
+from happycity_tournament.client.run_folder import STORE_FILE, RemoteServer, new_folder, own_store
+from happycity_tournament.client.session import open_arena
+from happycity_tournament.lineup import Lineup, bot_entries
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.storage import Store
 

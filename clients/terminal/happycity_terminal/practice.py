@@ -18,12 +18,12 @@ from happycity.records.record import Json
 from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
 from happycity.text.plural import plural
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
-from happycity_tournament.arena.connection import connect
-from happycity_tournament.arena.processes import Process, ProcessError, start_command
-from happycity_tournament.arena.run_folder import RemoteServer, new_folder
-from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
+from happycity_tournament.client.connection import connect
+from happycity_tournament.client.processes import Process, ProcessError, start_command
+from happycity_tournament.client.run_folder import RemoteServer, new_folder
+from happycity_tournament.lineup import Lineup
 
 _HEAD = f"{'game':>8} {'deal':>11} {'seat':>5} {'place':>6} {'points':>7}  others"
 

@@ -14,7 +14,7 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.match import duration_message, result_of
 from happycity.wire.messages import config_message
-from happycity_tournament.arena.connection import ServerError, translate_errors
+from happycity_tournament.client.connection import ServerError, translate_errors
 
 AT_ONCE = 4
 """Practice matches that are asked for at once; a server allows as many by default."""

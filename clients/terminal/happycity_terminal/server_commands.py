@@ -87,8 +87,8 @@ def practice(
     lists the bots of the house. The token, in HAPPYCITY_TOKEN, is the bot's. Ctrl-C stops it.
     """
     from happycity_terminal.practice import PracticePlan, practise
-    from happycity_tournament.bots.lineup import Lineup, bot_entries
     from happycity_tournament.cli.places import server_at
+    from happycity_tournament.lineup import Lineup, bot_entries
 
     if (bot is None) == (join is None):
         raise ConfigError(

@@ -61,8 +61,8 @@ async def _health(address: str, service: str, target: Sequence[tuple[str, str]])
 
 
 def _bots(address: str) -> list[ConnectedBot]:
-    from happycity_tournament.arena.connection import call_server
     from happycity_tournament.cli.places import server_at
+    from happycity_tournament.client.connection import call_server
 
     return call_server(server_at(address, setting="ADDRESS"), lambda connection: connection.bots())
 

@@ -15,8 +15,8 @@ from happycity import ConfigError
 from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity_terminal.show import find_finished, seat_of
-from happycity_tournament.arena.run_folder import REPLAYS_FOLDER
 from happycity_tournament.cli.places import find_run, game_arguments
+from happycity_tournament.client.run_folder import REPLAYS_FOLDER
 from happycity_tournament.storage.sources import named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page

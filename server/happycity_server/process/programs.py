@@ -21,7 +21,7 @@ from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
-from happycity_tournament.bots.lineup import Lineup
+from happycity_tournament.lineup import Lineup
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0

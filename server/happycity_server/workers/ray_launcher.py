@@ -26,7 +26,7 @@ from happycity.runtime.transport import Target, host_and_port, joined
 from happycity_server.config import MAX_WORKERS, LogFormat
 from happycity_server.process.logs import configure
 from happycity_server.process.programs import Programs, worker_program
-from happycity_tournament.bots.lineup import LOCAL_RAY
+from happycity_tournament.lineup import LOCAL_RAY
 
 CPUS_OF_A_WORKER = 2
 """One for the process that plays games, and one for its bots."""

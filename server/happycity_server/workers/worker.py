@@ -30,7 +30,7 @@ from happycity_server.process.programs import (
     new_secrets,
     private_address,
 )
-from happycity_tournament.bots.lineup import Lineup
+from happycity_tournament.lineup import Lineup
 
 _OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),  # a new connection must not come back to an old one's dead socket

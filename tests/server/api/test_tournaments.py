@@ -6,7 +6,7 @@ import asyncio
 import gc
 import math
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from itertools import chain
 from pathlib import Path

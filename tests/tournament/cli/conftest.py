@@ -7,8 +7,8 @@ from tests.tournament.conftest import Run
 from tests.tournament.runs import make_run
 from tests.tournament.servers import arena
 
-from happycity_tournament.arena.run_folder import RemoteServer
-from happycity_tournament.arena.run_folder import Run as RunFolder
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.config import TournamentState
 
 OLDER, LATEST = "20261122-070000", "20261122-080000"

@@ -13,7 +13,7 @@ from tests.tournament.leagues import League
 from tests.tournament.servers import arena
 
 from happycity import Config, Ending
-from happycity_tournament.arena.run_folder import Run as RunFolder
+from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.report.export import export_games
 from happycity_tournament.storage import Store

@@ -10,7 +10,7 @@ import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.runs import LEAGUE, make_run
 
-from happycity_tournament.arena.run_folder import Run as RunFolder
+from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.storage import Store
 

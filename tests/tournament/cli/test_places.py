@@ -14,9 +14,9 @@ from tests.tournament.runs import LEAGUE
 
 from happycity.errors import ConfigError
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.run_folder import RemoteServer
-from happycity_tournament.arena.run_folder import Run as RunFolder
 from happycity_tournament.cli.places import find_game
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.storage import Store
 
 RUN = "runs/20261122-080000"
@@ -163,7 +163,7 @@ def test_of_several_tournaments_the_latest_is_meant(run: Run, tmp_path: Path) ->
 @pytest.fixture
 def server_of_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
     """Let the environment name a server at which nothing listens; return its address."""
-    monkeypatch.setattr("happycity_tournament.arena.connection.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("happycity_tournament.client.connection.CONNECT_SECONDS", 0.1)
     monkeypatch.setenv("HAPPYCITY_SERVER", "grpc://127.0.0.1:9")
     return "grpc://127.0.0.1:9"
 
@@ -260,7 +260,7 @@ def test_bad_addresses_cost_one_line(
     run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], problem: str
 ) -> None:
     """The line says what is wrong, and where."""
-    monkeypatch.setattr("happycity_tournament.arena.connection.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("happycity_tournament.client.connection.CONNECT_SECONDS", 0.1)
     Path("empty").mkdir()
     for path in ("empty/run.json", "empty.txt", "games.jsonl"):
         Path(path).touch()

@@ -14,13 +14,13 @@ from tests.tournament.runs import LEAGUE
 
 from happycity import Config
 from happycity.compiled import is_compiled
-from happycity_tournament.arena.connection import ServerError
-from happycity_tournament.arena.run_folder import OwnServer
-from happycity_tournament.arena.run_folder import Run as RunFolder
-from happycity_tournament.arena.session import Observer, ServerEndedError
-from happycity_tournament.bots.lineup import Lineup
 from happycity_tournament.cli.presenter import PURE
+from happycity_tournament.client.connection import ServerError
+from happycity_tournament.client.run_folder import OwnServer
+from happycity_tournament.client.run_folder import Run as RunFolder
+from happycity_tournament.client.session import Observer, ServerEndedError
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
+from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.storage import Store

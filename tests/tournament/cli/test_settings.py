@@ -14,10 +14,10 @@ from happycity import Mode
 from happycity.match import DEFAULT_LINEUP, REFERENCE_BOTS
 from happycity.runtime.settings import SettingsError, fields_of, load
 from happycity_bots import BOTS
-from happycity_tournament.bots.lineup import BotEntry, bot_entries, bot_entry
 from happycity_tournament.cli.app import app
 from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, SprtSettings, example
 from happycity_tournament.config import RoundRobin, SeatOrders, Swiss, TournamentConfig
+from happycity_tournament.lineup import BotEntry, bot_entries, bot_entry
 
 BOT_FLAGS = {"bots", "bot", "join"}
 """The flags that are together the table `bots`."""

@@ -20,8 +20,8 @@ from tests.tournament.runs import BOTS as BOTS_OF_RUN
 from tests.tournament.runs import make_run
 
 from happycity import Ending
-from happycity_tournament.bots.lineup import BotEntry, Lineup
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.ratings.history import RatingHistory
 from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.ratings.spread import Spread

@@ -15,8 +15,6 @@ from happycity import HappyCityError
 from happycity.records.record import Json
 from happycity.runtime.transport import SERVER_VARIABLE
 from happycity.text.plural import plural
-from happycity_tournament.arena.connection import Connection, call_server
-from happycity_tournament.arena.run_folder import RemoteServer, Run, run_folders
 from happycity_tournament.cli.console import (
     print_facts,
     print_metrics,
@@ -29,6 +27,8 @@ from happycity_tournament.cli.console import (
 from happycity_tournament.cli.json import listed_json, metrics_json, result_json, write_json
 from happycity_tournament.cli.options import Address, AsJson
 from happycity_tournament.cli.places import Place, find_tournament, open_sources, place_at, reading_games
+from happycity_tournament.client.connection import Connection, call_server
+from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
 from happycity_tournament.config import TournamentState
 from happycity_tournament.play.progress import UNFINISHED, disqualify_stored
 from happycity_tournament.play.snapshot import Snapshot, listed, load_snapshot, stored_snapshot

@@ -26,8 +26,8 @@ from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import one_line
 from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target, is_unix
-from happycity_tournament.arena.connection import call_server
-from happycity_tournament.arena.run_folder import (
+from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.run_folder import (
     RUN_FILE,
     OwnServer,
     RemoteServer,
@@ -36,7 +36,7 @@ from happycity_tournament.arena.run_folder import (
     run_folders,
     without_password,
 )
-from happycity_tournament.arena.server_source import ServerSource
+from happycity_tournament.client.server_source import ServerSource
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.schema import LARGEST_ID

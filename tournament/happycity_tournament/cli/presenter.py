@@ -16,18 +16,18 @@ from rich.console import Console
 from happycity import HappyCityError
 from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
-from happycity_tournament.arena.connection import ServerError
-from happycity_tournament.arena.run_folder import RUN_FILE, OwnServer, Venue, own_store, without_password
-from happycity_tournament.arena.session import (
+from happycity_tournament.cli.console import print_result, show
+from happycity_tournament.cli.display import Display
+from happycity_tournament.cli.json import result_json, write_json
+from happycity_tournament.client.connection import ServerError
+from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Venue, own_store, without_password
+from happycity_tournament.client.session import (
     NotBegunError,
     Observer,
     ServerEndedError,
     unstored_problem,
     with_stored_history,
 )
-from happycity_tournament.cli.console import print_result, show
-from happycity_tournament.cli.display import Display
-from happycity_tournament.cli.json import result_json, write_json
 from happycity_tournament.config import TournamentState
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.sprt import Verdict

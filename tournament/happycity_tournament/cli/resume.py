@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from happycity import ConfigError
-from happycity_tournament.arena.run_folder import OwnServer, RemoteServer
-from happycity_tournament.arena.session import resume_on_server, resume_run
 from happycity_tournament.cli.options import Address, AsJson
 from happycity_tournament.cli.places import find_run, find_tournament
 from happycity_tournament.cli.presenter import Presenter, exit_unless_decided
+from happycity_tournament.client.run_folder import OwnServer, RemoteServer
+from happycity_tournament.client.session import resume_on_server, resume_run
 from happycity_tournament.storage import Store
 
 

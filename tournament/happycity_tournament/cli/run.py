@@ -9,14 +9,14 @@ import typer
 
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.settings import flags_of
-from happycity_tournament.arena.run_folder import OwnServer, Venue, new_folder, own_store
-from happycity_tournament.arena.session import default_workers, play_new
-from happycity_tournament.bots.lineup import Lineup, bot_entries
 from happycity_tournament.cli.options import BASICS, BOTS_HELP, AsJson, Commands, Joining, load_flags
 from happycity_tournament.cli.places import server_at
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, example
+from happycity_tournament.client.run_folder import OwnServer, Venue, new_folder, own_store
+from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
+from happycity_tournament.lineup import Lineup, bot_entries
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.schedule import schedule_of
 

@@ -18,7 +18,6 @@ from happycity.match import DEFAULT_LINEUP
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.settings import Settings, detail, fields_of, setting
 from happycity.runtime.transport import SERVER_VARIABLE, Target
-from happycity_tournament.bots.lineup import BotEntry
 from happycity_tournament.cli.options import BASICS
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
@@ -38,6 +37,7 @@ from happycity_tournament.config import (
     Swiss,
     TournamentConfig,
 )
+from happycity_tournament.lineup import BotEntry
 
 DEFAULT_SEATS = 4
 _TIME, _POLICY, _SPRT = TimeControl(), FailurePolicy(), SprtTest(candidate="", base="")

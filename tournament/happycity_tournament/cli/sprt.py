@@ -10,13 +10,13 @@ from rich.console import Console
 
 from happycity import ConfigError
 from happycity.runtime.settings import flags_of
-from happycity_tournament.bots.lineup import BotEntry, Lineup, bot_entry
 from happycity_tournament.cli.console import sprt_table
 from happycity_tournament.cli.json import result_json, write_json
 from happycity_tournament.cli.options import AsJson, load_flags
 from happycity_tournament.cli.presenter import exit_unless_decided
 from happycity_tournament.cli.run import File, play
 from happycity_tournament.cli.settings import FILE_ONLY, SprtSettings, SprtTestSettings
+from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
 
 

@@ -72,7 +72,7 @@ class Store(Database):
     """
 
     on_ladder_games: Callable[[Connection, Sequence[FinishedGame]], None] | None = None
-    """What a ladder does with its games in the transaction that stores them; set by whoever keeps one."""
+    """What a ladder does with its games in the transaction that stores them; set by the ladder."""
 
     def create_tournament(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity_tournament.arena.connection import PAGE_SIZE, Connection
+from happycity_tournament.client.connection import PAGE_SIZE, Connection
 
 
 async def pages(

@@ -24,10 +24,10 @@ from happycity_terminal.ladder.content import (
     line_json,
     season_json,
 )
-from happycity_tournament.arena.connection import call_server
 from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.places import server_at
+from happycity_tournament.client.connection import call_server
 from happycity_tournament.storage import Store
 
 

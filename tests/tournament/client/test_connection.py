@@ -22,7 +22,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer, add_MatchServiceServicer_to_server
 from happycity.wire.messages import config_message
 from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
-from happycity_tournament.arena.connection import (
+from happycity_tournament.client.connection import (
     Connection,
     ServerError,
     UnavailableError,
@@ -110,7 +110,7 @@ async def scripted(*scripts: Script) -> AsyncIterator[tuple[ScriptedServer, Conn
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every pause between two attempts as short as possible."""
-    monkeypatch.setattr("happycity_tournament.arena.connection.FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("happycity_tournament.client.connection.FIRST_PAUSE_SECONDS", 0.0)
 
 
 async def followed(
@@ -297,7 +297,7 @@ def record_without_bots() -> dict[str, Any]:
 
 async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says how to start one, and what was tried: the scheme of the address is that of TLS or not."""
-    monkeypatch.setattr("happycity_tournament.arena.connection.CONNECT_SECONDS", 0.05)
+    monkeypatch.setattr("happycity_tournament.client.connection.CONNECT_SECONDS", 0.05)
     for address in ("127.0.0.1:9", "grpc://127.0.0.1:9", "grpcs://127.0.0.1:9"):
         with pytest.raises(ServerError) as refused:
             async with connect(address, Access()):

@@ -25,7 +25,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.match import result_of, time_control_message
 from happycity.wire.messages import config_message, config_of
 from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
-from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.play.snapshot import Snapshot

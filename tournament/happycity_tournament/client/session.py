@@ -18,9 +18,9 @@ from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.extras import missing_packages
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.bot_logs import ServerNotes
-from happycity_tournament.arena.connection import Connection, UnavailableError, Watch, connect
-from happycity_tournament.arena.processes import (
+from happycity_tournament.client.bot_logs import ServerNotes
+from happycity_tournament.client.connection import Connection, UnavailableError, Watch, connect
+from happycity_tournament.client.processes import (
     Process,
     ProcessError,
     ReferenceBots,
@@ -29,7 +29,7 @@ from happycity_tournament.arena.processes import (
     start_command,
     start_server,
 )
-from happycity_tournament.arena.run_folder import (
+from happycity_tournament.client.run_folder import (
     TOKENS_FILE,
     OwnServer,
     RemoteServer,
@@ -37,9 +37,9 @@ from happycity_tournament.arena.run_folder import (
     Venue,
     without_password,
 )
-from happycity_tournament.arena.tokens import BotTokens, EnvironmentTokens, IssuedTokens
-from happycity_tournament.bots.lineup import Lineup
+from happycity_tournament.client.tokens import BotTokens, EnvironmentTokens, IssuedTokens
 from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, with_test_history
 from happycity_tournament.storage import Store, StoreError
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from happycity_tournament.arena.processes import (
+from happycity_tournament.client.processes import (
     Process,
     ProcessError,
     start_command,
     start_reference_bots,
     start_server,
 )
-from happycity_tournament.arena.run_folder import OwnServer
-from happycity_tournament.bots.lineup import Lineup
+from happycity_tournament.client.run_folder import OwnServer
+from happycity_tournament.lineup import Lineup
 
 ENVIRONMENT = {"HAPPYCITY_SERVER": "127.0.0.1:5"}
 SECRETS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.tournament.cli.screens import SNAPSHOT
 
 from happycity import Incident, IncidentKind
-from happycity_tournament.arena.bot_logs import LINES_KEPT, ServerNotes
+from happycity_tournament.client.bot_logs import LINES_KEPT, ServerNotes
 from happycity_tournament.play.snapshot import MatchIncident, Snapshot
 
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from happycity.v1.match_service_pb2 import Match
-from happycity_tournament.arena.connection import Connection, call_server, finished_game, listed_game
-from happycity_tournament.arena.run_folder import RemoteServer
+from happycity_tournament.client.connection import Connection, call_server, finished_game, listed_game
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import FinishedGame, Position, Result
 from happycity_tournament.storage import StoredTournament, Troubles
 from happycity_tournament.storage.sources import RecordedGame, no_game, only_id

@@ -19,8 +19,8 @@ from typing import Self
 from happycity import HappyCityError
 from happycity.runtime.child import Child, child_environment, describe_status, last_line, model_keys, words_of
 from happycity.runtime.transport import TOKENS_VARIABLE, format_tokens
-from happycity_tournament.arena.run_folder import OwnServer
-from happycity_tournament.bots.lineup import LOCAL_RAY, Lineup
+from happycity_tournament.client.run_folder import OwnServer
+from happycity_tournament.lineup import LOCAL_RAY, Lineup
 
 STOP_SECONDS = 10.0
 BOT_NICENESS = 5

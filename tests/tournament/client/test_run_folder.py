@@ -11,7 +11,7 @@ import pytest
 from happycity import ConfigError
 from happycity.runtime.tokens import Role, read_tokens
 from happycity.runtime.transport import Access
-from happycity_tournament.arena.run_folder import (
+from happycity_tournament.client.run_folder import (
     OwnServer,
     RemoteServer,
     Run,
@@ -21,8 +21,8 @@ from happycity_tournament.arena.run_folder import (
     own_store,
     without_password,
 )
-from happycity_tournament.arena.tokens import EnvironmentTokens, IssuedTokens
-from happycity_tournament.bots.lineup import BotEntry, Lineup
+from happycity_tournament.client.tokens import EnvironmentTokens, IssuedTokens
+from happycity_tournament.lineup import BotEntry, Lineup
 
 PASSWORD_URL = "postgresql+psycopg://me:hidden@host/games?password=hidden&sslmode=require"
 

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from happycity import ConfigError
 from happycity.runtime.transport import Access, Target
-from happycity_tournament.bots.lineup import BotEntry, Lineup
+from happycity_tournament.lineup import BotEntry, Lineup
 
 RUNS = Path("runs")
 """Where the folders of runs are made."""

@@ -1,1 +1,0 @@
-"""The bots that a run starts: who they are, and their processes."""
