@@ -20,7 +20,7 @@ from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.swiss import SwissSchedule
 
-_REPLAYS = 50
+REPLAYS = 50
 _FEWEST_REPLAYS = 4
 _ENOUGH_BOTS = 800
 """Bots in all replays together, after which the factor is exact enough."""
@@ -70,7 +70,7 @@ def _likely_elos(estimate: Estimate) -> Floats:
 
 def _factor(config: TournamentConfig, swiss: Swiss, elos: Sequence[float]) -> float:
     """Return by how much 95% of the differences in replays are off, in units of what their intervals say."""
-    replays = min(_REPLAYS, max(_FEWEST_REPLAYS, _ENOUGH_BOTS // len(elos)))
+    replays = min(REPLAYS, max(_FEWEST_REPLAYS, _ENOUGH_BOTS // len(elos)))
     strengths = dict(zip(config.bots, elos, strict=True))
     off = np.concatenate([_off_by(config, swiss, strengths, replay) for replay in range(replays)])
     return max(1.0, float(np.quantile(off, _HELD)))
