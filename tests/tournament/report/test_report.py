@@ -94,9 +94,9 @@ def report(run: Run, source: object, out: Path, *more: object) -> str:
 
 
 def rows_of(page: Page, section: str) -> dict[str, list[str]]:
-    """Return a section's table by the text of its first cells that isn't a number."""
+    """Return a section's table by the text of its first cell that is neither a number nor a range."""
     rows = page.tables[section][1:]
-    return {next(cell for cell in row if not cell.isdigit()): row for row in rows}
+    return {next(cell for cell in row if not re.fullmatch(r"[\d-]+", cell)): row for row in rows}
 
 
 def recorded_games(source: Path | str) -> list[RecordedGame]:
@@ -352,7 +352,7 @@ def test_a_tournament_without_games_has_a_report(tmp_path: Path, run: Run) -> No
     url = League(BOTS, playing=()).store(tmp_path / "games.sqlite")
     text = report(run, url, tmp_path / "report.html")
     page = Page(text)
-    assert set(page.texts) == {"", "standings", "settings"}
+    assert set(page.texts) == {"", "standings", "model", "settings"}
     assert "No game was finished." in page.texts[""]
     assert {row[3] for row in page.tables["standings"][1:]} == {"-"}
     assert len(page.tables["standings"]) == 1 + 4
@@ -364,7 +364,7 @@ def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     page = Page(report(run, url, tmp_path / "report.html"))
     row = rows_of(page, "standings")["unmet"]
-    assert row[3:] == ["-", "1", "0", "0", "0.00", "-", "0", "0", "0", "0.00", "2"]
+    assert row[3:] == ["-", "", "0", "0", "0.00", "-", "0", "0", "0", "0.00", "2"]
     assert page.tables["pairs"][-1][1:] == ["-"] * 5
 
 

@@ -59,7 +59,9 @@ class Games:
     def between(self, start: Mapping[int, int], end: Mapping[int, int]) -> Games:
         """Return the games of each table size from the first number to the second."""
         tables = {
-            seats: self.tables[seats][start.get(seats, 0) : length] for seats, length in sorted(end.items())
+            seats: self.tables[seats][start.get(seats, 0) : length]
+            for seats, length in sorted(end.items())
+            if length > start.get(seats, 0)
         }
         return Games(self.bots, tables)
 
