@@ -10,7 +10,7 @@ COMPILED_TESTS := tests/bots tests/check tests/game tests/sdk tests/server/play 
 # Without those of PostgreSQL: no module of the store is compiled.
 KILL_TESTS := -k "kill and not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
 
-.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz mutants lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-ladder bench-schedules soak soak-ladder site wheel packages version clean
+.PHONY: help setup envs compiled pure browser postgres grpc-cpp image run test test-all test-compiled coverage clients fuzz mutants lint format texts proto baseline train strengths bench bench-clients bench-learners bench-ratings bench-ladder soak soak-ladder site wheel packages version clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -149,9 +149,6 @@ bench-clients: $(READY) ## Measure what a decision costs in each language that `
 bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (15 minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.coverage
-
-bench-schedules: $(READY) ## Measure whether intervals hold where results choose the games (an hour)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.schedules
 
 bench-ladder: $(READY) ## Simulate a year of a ladder: how exact and honest its ratings are (a quarter of an hour)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ladder_year

@@ -16,8 +16,8 @@ from enum import Enum
 import numpy as np
 
 from happycity_ladder.entries import RatedDeal, Version
-from happycity_tournament.ratings.checks.model_checks import holm
 from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.estimate import holm
 
 SIGNIFICANCE = 0.01
 """Results with a greater p-value, corrected, are not flagged."""

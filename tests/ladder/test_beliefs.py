@@ -14,9 +14,8 @@ from happycity_ladder.beliefs import PRESENT_DAYS, SEASON_ERROR, Beliefs
 from happycity_ladder.deal_likelihood import DealLikelihood
 from happycity_ladder.entries import RatedDeal, Rating
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_tournament.ratings.choices import choices_of
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns
-from happycity_tournament.ratings.model import Layout, derivatives
+from happycity_tournament.ratings.likelihood import choices_of, derivatives
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 DAY = 86400.0
@@ -61,18 +60,15 @@ def played(
 def test_a_deal_has_the_likelihood_of_the_model_of_all_ratings(players: int) -> None:
     """Gradient and information are those of `ratings.model` for the same games, ties included."""
     rng = np.random.default_rng(players)
-    places = draw_deals(rng.normal(size=(1, players)), 0.75, rng)[0]
-    places[0] = np.array([1, 1, 3, 4, 5][:players])
-    parameters = rng.normal(size=2 * players - 1)
-    own = DealLikelihood(places.tolist()).derivatives(parameters)
+    places = np.array([1 + rng.permutation(players) for _ in range(players)])
+    strengths, never = rng.normal(size=players), np.full(players - 1, -40.0)
+    own = DealLikelihood(places.tolist()).derivatives(np.concatenate([strengths, never]))
     bots = np.tile(np.arange(players), (players, 1))
     games = Games(tuple("abcde"[:players]), {players: TableColumns(bots, places, np.arange(players))})
-    layout = Layout(players, (players,), tuple(range(2, players + 1)))
-    all_parameters = np.concatenate([parameters[:players], np.zeros(players), parameters[players:]])
-    expected = derivatives(choices_of(games), layout, all_parameters)
-    kept = [*range(players), *range(2 * players, 3 * players - 1)]
-    assert np.allclose(own.gradient, expected.gradient[kept])
-    assert np.allclose(own.information, expected.information[np.ix_(kept, kept)])
+    expected = derivatives(choices_of(games), strengths)
+    assert own.value == pytest.approx(expected.value)
+    assert np.allclose(own.gradient[:players], expected.gradient)
+    assert np.allclose(own.information[:players, :players], expected.information)
 
 
 def test_value_and_gradient_agree() -> None:

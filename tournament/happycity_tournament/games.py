@@ -216,6 +216,10 @@ class CountedGame(Protocol):
         """The tournament that it belongs to, if any."""
 
     @property
+    def position(self) -> Position | None:
+        """Its place in the schedule; None if it belongs to no tournament."""
+
+    @property
     def round(self) -> int:
         """The round of the schedule, from 1; 0 for a game of no tournament."""
 

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import math
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from itertools import chain
 from pathlib import Path
@@ -32,12 +32,11 @@ from happycity_server.api.paging import page_token
 from happycity_server.play.match import Match
 from happycity_server.play.referee import Action
 from happycity_server.play.session import Session
-from happycity_tournament.games import FinishedGame
-from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.games import Result
+from happycity_tournament.play.progress import TournamentStatus, load_status
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.storage import Store, StoreError
-from happycity_tournament.wire import tournament_config_of
 
 WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING
 FINISHED, STOPPED = pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED
@@ -341,7 +340,7 @@ async def test_final_ratings_are_those_of_the_model(tmp_path: Path) -> None:
         standings = await arena.standings(tournament_id, with_final_ratings=True)
         assert update.final_ratings == standings.final_ratings
     with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
-        expected = final_ratings(tournament_config_of(terms, default_seed=0), store.results(tournament_id))
+        expected = final_ratings(load_status(store, store.require_tournament(tournament_id)))
     assert expected is not None
     ratings = standings.final_ratings
     assert (ratings.model, ratings.anchor, ratings.anchor_elo) == (expected.model, "ben", 1000)
@@ -376,13 +375,13 @@ async def test_watchers_of_a_server_that_stops_see_the_interruption(tmp_path: Pa
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return the list of the tournaments whose games were all read, once for each time."""
     loaded: list[int] = []
-    results = Store.results
+    result_parts = Store.result_parts
 
-    def noted(store: Store, tournament_id: int) -> list[FinishedGame]:
+    def noted(store: Store, *, tournament_id: int) -> Iterator[list[Result]]:
         loaded.append(tournament_id)
-        return results(store, tournament_id)
+        return result_parts(store, tournament_id=tournament_id)
 
-    monkeypatch.setattr(Store, "results", noted)
+    monkeypatch.setattr(Store, "result_parts", noted)
     return loaded
 
 
@@ -493,7 +492,6 @@ SPRT = {"candidate": "anna", "base": "ben", "elo1": 10.0}
         ({"bots": ["anna", "anna"]}, "config.bots"),
         ({"bots": ["anna", "b/n"]}, "config.bots"),
         ({"bots": list(map(str, range(5000))), "swiss": {"rounds": 3}}, "config.bots"),
-        ({"bots": list(map(str, range(500))), "adaptive": {"rounds": 300}}, "config.bots"),
         ({"game": {"players": 2, "scoring": 1}}, "config.game.mode"),
         ({"game": {"players": 6, "mode": 1, "scoring": 1}}, "config.game.players"),
         ({"game": {"players": 2, "mode": 1, "scoring": 1, "edition": 2}}, "config.game.edition"),
@@ -504,10 +502,8 @@ SPRT = {"candidate": "anna", "base": "ben", "elo1": 10.0}
         ({"round_robin": {"seat_orders": 0}}, "config.round_robin.seat_orders"),
         ({"swiss": {"rounds": 3, "seat_orders": 9}}, "config.swiss.seat_orders"),
         ({"gauntlet": {"challengers": ["zoe"]}}, "config.gauntlet.challengers"),
-        ({"adaptive": {"rounds": 9, "minimum_deals": 1}}, "config.adaptive.minimum_deals"),
         ({"sprt": {**SPRT, "elo1": math.nan}}, "config.sprt.elo1"),
         ({"sprt": {**SPRT, "alpha": math.inf}}, "config.sprt.alpha"),
-        ({"sprt": {**SPRT, "scale": 0}}, "config.sprt.scale"),
         ({"sprt": SPRT, "bots": ["ben", "anna"]}, "config.bots"),
         ({"anchor": "zoe"}, "config.anchor"),
         ({"anchor_elo": math.nan}, "config.anchor_elo"),

@@ -112,3 +112,12 @@ def test_without_games_there_is_nothing() -> None:
     assert (own.games, own.score, own.place_mean, own.points_mean) == (0, None, 0.0, 0.0)
     assert (figures.points("ann").total(), figures.losses("ann"), figures.extremes("ann")) == (0, [], None)
     assert (list(figures.meetings("ann")), figures.seats, figures.span("ann")) == ([], {}, (0, 0))
+
+
+def test_the_history_has_one_scale() -> None:
+    """All samples are distances from the mean of all bots, of those too that have not played yet."""
+    history = figures_of([game for game in GAMES if "dee" not in game.bots or game.match_id > 40]).history
+    assert [sum(elos) / len(BOTS) for _, elos in history.samples] == pytest.approx(
+        [1500.0] * len(history.samples)
+    )
+    assert history.samples[-1][0] == history.of("ann")[-1][0]

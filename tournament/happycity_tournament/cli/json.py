@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from happycity.records.record import Json
-from happycity_tournament.play.snapshot import FinalRatings, Snapshot
-from happycity_tournament.ratings.checks.model_checks import ModelCheck
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.standings.digest import digest, log_of
@@ -61,19 +61,24 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
     }
 
 
-def model_json(final: FinalRatings) -> Json:
+def model_json(ratings: Ratings) -> Json:
     """Return what final ratings have in common."""
-    return {key: value for key, value in asdict(final).items() if key != "ratings"}
+    return {
+        "model": ratings.model,
+        "anchor": ratings.anchor,
+        "anchor_elo": ratings.anchor_elo,
+        "notes": list(ratings.notes),
+    }
 
 
-def ratings_json(final: FinalRatings) -> list[Json]:
-    """Return the final ratings of bots, best first."""
-    return [asdict(line) for line in final.ratings]
-
-
-def check_json(check: ModelCheck) -> Json:
-    """Return a check of the rating model."""
-    return {**asdict(check), "subject": check.subject.value, "failed": check.failed}
+def ratings_json(ratings: Ratings) -> list[Json]:
+    """Return the ratings of bots, best first, each with how much it is above the next one of its pool."""
+    lines = []
+    for line, _, above in ratings.to_next():
+        own = asdict(line)
+        ends = {"elo_low": own.pop("low"), "elo_high": own.pop("high")}
+        lines.append({**own, **ends, "above_next": None if above is None else above._asdict()})
+    return lines
 
 
 def metrics_json(metrics: BotMetrics) -> Json:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import combinations
 from typing import Annotated
 
 import typer
@@ -13,18 +15,14 @@ from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.text.words import plural
 from happycity_tournament.cli.console import print_ratings, show
-from happycity_tournament.cli.json import check_json, model_json, ratings_json, write_json
+from happycity_tournament.cli.json import model_json, ratings_json, write_json
 from happycity_tournament.cli.options import AsJson, BySource, Renamed, Sources, renamed_of
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
-from happycity_tournament.play.snapshot import FinalRatings
-from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
-from happycity_tournament.ratings.comparisons import certain_order
-from happycity_tournament.ratings.final import rate_fit
-from happycity_tournament.ratings.fit import fit
-from happycity_tournament.ratings.results import ranked
+from happycity_tournament.ratings.checks import check_model
+from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
-from happycity_tournament.standings.rating_input import Naming, RatingInput, load_for_rating
+from happycity_tournament.standings.rating_input import Naming, RatingInput, load_for_rating, rate_games
 from happycity_tournament.storage.sources import Source, SourceError
 
 
@@ -66,12 +64,9 @@ def _rate(
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
-    estimate = fit(loaded.games)
-    ratings = rate_fit(estimate, anchor=anchor, anchor_elo=anchor_elo, error_ratios=loaded.error_ratios)
-    checks = check_model(estimate, ratings.bursts, loaded.sources)
+    ratings = rate_games(loaded.games, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo)
     if as_json:
-        final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
-        order, los, certain = ranked(ratings), ratings.los_matrix(), certain_order(ratings.comparisons.los)
+        order = [line.bot for line in ratings.lines]
         content: Json = {
             "sources": names,
             "games": loaded.count,
@@ -79,17 +74,20 @@ def _rate(
             "games_unrated": loaded.uncounted[Uncounted.UNRATED],
             "games_practice": loaded.uncounted[Uncounted.PRACTICE],
             "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
-            "rating": model_json(final),
-            "standings": ratings_json(final),
-            "checks": [check_json(check) for check in checks],
-            "los": [[los[row.index][column.index] for column in order] for row in order],
-            "certain": [[bool(certain[row.index, column.index]) for column in order] for row in order],
+            "rating": model_json(ratings),
+            "standings": ratings_json(ratings),
+            "differences": [
+                {"bot": bot, "other": other, **difference._asdict()}
+                for bot, other in combinations(order, 2)
+                if (difference := ratings.difference(bot, other)) is not None
+            ],
+            "checks": [asdict(one) for one in check_model(estimate_of(loaded.games))],
         }
         write_json(content)
         return
     console = Console()
-    print_ratings(console, ratings, anchor_elo=anchor_elo)
-    show(console, *check_lines(checks), _read(loaded, names))
+    print_ratings(console, ratings)
+    show(console, _read(loaded, names))
 
 
 def _read(loaded: RatingInput, names: Sequence[str]) -> str:

@@ -21,13 +21,10 @@ from happycity.runtime.transport import SERVER_VARIABLE, Target
 from happycity_tournament.cli.options import BASICS
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
-    DEFAULT_MINIMUM_DEALS,
     DEFAULT_ROUNDS,
     DEFAULT_SPRT_CONCURRENCY,
     MAX_ROUNDS_UNTIL_ERROR,
     MEAN_ELO,
-    Adaptive,
-    EloScale,
     Format,
     Gauntlet,
     RandomRounds,
@@ -241,17 +238,15 @@ class FormatName(Enum):
     ROUND_ROBIN = "round-robin"
     SWISS = "swiss"
     GAUNTLET = "gauntlet"
-    ADAPTIVE = "adaptive"
 
 
-_FORMATS: dict[FormatName, type[RandomRounds | RoundRobin | Swiss | Gauntlet | Adaptive]] = {
+_FORMATS: dict[FormatName, type[RandomRounds | RoundRobin | Swiss | Gauntlet]] = {
     FormatName.RANDOM_ROUNDS: RandomRounds,
     FormatName.ROUND_ROBIN: RoundRobin,
     FormatName.SWISS: Swiss,
     FormatName.GAUNTLET: Gauntlet,
-    FormatName.ADAPTIVE: Adaptive,
 }
-_FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "minimum_deals", "until_error")
+_FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "until_error")
 
 
 class ScheduleSettings(Settings):
@@ -270,8 +265,6 @@ class ScheduleSettings(Settings):
     """The orders of seats in which each deal is played."""
     challengers: _Names = setting((), example=["planner"])
     """In a gauntlet, the bots that meet all others, separated by commas."""
-    minimum_deals: _Count = DEFAULT_MINIMUM_DEALS
-    """In an adaptive tournament, the deals that each bot plays before the ranking decides who meets."""
 
 
 class RatingSettings(Settings):
@@ -336,8 +329,6 @@ class SprtTestSettings(Settings):
     """Probability that H0 is accepted although H1 is true."""
     max_blocks: _Count = _SPRT.max_blocks
     """Maximum number of deal blocks."""
-    scale: EloScale = _SPRT.scale
-    """The scale of --elo0 and --elo1."""
 
 
 class SprtSettings(PlaySettings, SprtTestSettings):
@@ -355,7 +346,7 @@ class SprtSettings(PlaySettings, SprtTestSettings):
                 f"--candidate, --base: both are named {base.name!r}; name one differently, such as "
                 f"--base old={base.builtin or 'COMMAND'}"
             )
-        numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks", "scale"})
+        numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks"})
         test = SprtTest(candidate=candidate.name, base=base.name, **numbers)
         return self._config((candidate.name, base.name), test)
 

@@ -52,7 +52,7 @@ class TournamentStatus:
             bots=self.config.bots,
             policy=self.config.policy,
             test=self.schedule if isinstance(self.schedule, SprtSchedule) else None,
-            error_ratios=self.schedule.error_ratios,
+            error_factor=self.schedule.error_factor,
         )
 
     @property

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.columns import Games, GamesBuilder
-from happycity_tournament.ratings.comparisons import comparisons_of
-from happycity_tournament.ratings.errors import sandwich
-from happycity_tournament.ratings.final import lines_of
-from happycity_tournament.ratings.fit import fit
-from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons, ErrorRatios, RatedBot
+from happycity_tournament.config import MEAN_ELO
+from happycity_tournament.games import CountedGame
+from happycity_tournament.ratings.columns import Floats, Games, GamesBuilder
+from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.likelihood import Choices, choices_of, fit
+from happycity_tournament.ratings.results import Ratings
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+
+MAX_HISTORY_BOTS = 100
+"""With more bots no history is kept."""
 
 
 class LiveRatings:
@@ -20,14 +24,14 @@ class LiveRatings:
     again before the next result. They depend on the games alone, not on when they were read.
     """
 
-    def __init__(self, bots: Sequence[str], *, error_ratios: ErrorRatios = FIXED_SCHEDULE) -> None:
-        """Begin without games; `error_ratios` say how much larger errors are than in a fixed schedule."""
+    def __init__(self, bots: Sequence[str], *, error_factor: float = 1.0) -> None:
+        """Begin without games; errors are `error_factor` times those of a fixed schedule."""
         self.builder = GamesBuilder(bots)
         """The games so far."""
-        self.error_ratios = error_ratios
-        self._rated: tuple[list[RatedBot], Comparisons] | None = None
+        self.error_factor = error_factor
+        self._rated: Ratings | None = None
 
-    def add(self, result: FinishedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Count a game by its places.
 
         Raises:
@@ -36,29 +40,36 @@ class LiveRatings:
         self.builder.add(result)
         self._rated = None
 
-    def lines(self) -> list[RatedBot]:
-        """Return the rating of every bot, in the order in which the bots were given, without ranks."""
-        return self._current()[0]
-
-    def comparisons(self) -> Comparisons:
-        """Return what is known of each pair of bots."""
-        return self._current()[1]
-
-    def later(self) -> Callable[[], list[RatedBot]]:
-        """Return what computes `lines` of the games so far, in any thread, while more games are counted."""
-        if self._rated is not None:
-            return self._rated[0].copy
-        games = self.builder.build()
-        return lambda: live_ratings(games, error_ratios=self.error_ratios)[0]
-
-    def _current(self) -> tuple[list[RatedBot], Comparisons]:
+    def ratings(self) -> Ratings:
+        """Return the ratings after the games so far."""
         if self._rated is None:
-            self._rated = live_ratings(self.builder.build(), error_ratios=self.error_ratios)
+            self._rated = self.later()()
         return self._rated
 
+    def later(self) -> Callable[[], Ratings]:
+        """Return what computes `ratings` of the games so far, in any thread, while more games are counted."""
+        if self._rated is not None:
+            rated = self._rated
+            return lambda: rated
+        games = self.builder.build()
+        return lambda: rate(estimate_of(games), error_factor=self.error_factor)
 
-def live_ratings(games: Games, *, error_ratios: ErrorRatios) -> tuple[list[RatedBot], Comparisons]:
-    """Return ratings without ranks, and what is known of each pair, with so much larger errors."""
-    estimate = fit(games)
-    comparisons = comparisons_of(estimate, sandwich(estimate), error_ratios)
-    return lines_of(estimate, comparisons), comparisons
+
+def elos_after(games: Games, lengths: Sequence[dict[int, int]]) -> list[list[float]]:
+    """Return the Elo of all bots after the first games of each table size, as many as each entry says.
+
+    Each fit begins at the one before, and takes its choices over.
+    """
+    choices, strengths, elos = Choices.none(len(games.bots)), None, list[list[float]]()
+    before: dict[int, int] = {}
+    for length in lengths:
+        choices = choices.plus(choices_of(games.between(before, length)))
+        strengths = fit(choices, start=strengths).strengths
+        elos.append(_from_mean(strengths).tolist())
+        before = length
+    return elos
+
+
+def _from_mean(strengths: Floats) -> Floats:
+    distances: Floats = MEAN_ELO + ELO_PER_LOGIT * (strengths - strengths.mean())
+    return distances

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
@@ -12,16 +12,12 @@ from happycity import RecordError, ReplayError
 from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.checks.model_checks import check_model
-from happycity_tournament.ratings.final import rate_fit
-from happycity_tournament.ratings.fit import fit
-from happycity_tournament.ratings.results import Ranked, ranked
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, TestHistory, render
 from happycity_tournament.report.whole_files import replacing
-from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
-from happycity_tournament.standings.counted import CountingRules, Uncounted
-from happycity_tournament.standings.rating_input import judged_games
+from happycity_tournament.standings.counted import CountingRules
+from happycity_tournament.standings.rating_input import judged_games, rate_games
 from happycity_tournament.storage.sources import Source, named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
@@ -59,13 +55,11 @@ def write_report(
     tournaments = source.tournaments()
     rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
-    chosen_games = ErrorRatioCounter((config, config.bots) for config in rules.configs.values())
-    facts = count_games(bots, _noted(judged_games(source, rules, with_records=True), chosen_games))
+    facts = count_games(bots, judged_games(source, rules, with_records=True))
     test = rules.test(tournaments[0].id) if len(tournaments) == 1 else None
-    estimate = fit(facts.figures.games)
-    ratings = rate_fit(estimate, error_ratios=chosen_games.ratios)
-    order = ranked(ratings)
-    notable = _notable(source, facts, order)
+    configs = [(config, config.bots) for config in rules.configs.values()]
+    ratings = rate_games(facts.figures.games, configs, test=None if test is None else test.state)
+    notable = _notable(source, facts, ratings)
     for game in chosen:
         notable.setdefault(game.match_id, Replay(game)).reasons.append(CHOSEN)
     if replays is not None:
@@ -75,8 +69,6 @@ def write_report(
         tournament=tournaments[0] if tournaments else None,
         facts=facts,
         ratings=ratings,
-        checks=check_model(estimate, ratings.bursts),
-        order=order,
         replays=list(notable.values()),
         sharing=tuple(bot for bot in sharing if bot in facts.bots),
         processes=processes,
@@ -87,25 +79,14 @@ def write_report(
     return facts.games + facts.unrated
 
 
-def _noted(
-    games: Iterable[tuple[FinishedGame, str | None, Uncounted | None]], counter: ErrorRatioCounter
-) -> Iterator[tuple[FinishedGame, str | None, Uncounted | None]]:
-    """Yield games, and count those that are rated."""
-    for game, record, reason in games:
-        if reason is None:
-            counter.add(game)
-        yield game, record, reason
-
-
-def _notable(source: Source, facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
+def _notable(source: Source, facts: Facts, ratings: Ratings) -> dict[int, Replay]:
     """Return the notable games, each bot's best and worst and those with forfeits, with the reasons."""
     notable: dict[int, Replay] = {}
 
     def note(game: FinishedGame, reason: str) -> None:
         notable.setdefault(game.match_id, Replay(game)).reasons.append(reason)
 
-    for entry in order:
-        bot = entry.line.bot
+    for bot in (line.bot for line in ratings.lines):
         extremes = facts.figures.extremes(bot) or ()
         for what, extreme in zip(("most", "fewest"), extremes, strict=False):
             note(source.game(extreme.match_id)[0], f"{what} points of {bot}: {extreme.points}")

@@ -5,7 +5,6 @@ Standings, pages and reports show the same figures of the same games.
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from happycity import Ending
-from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints
-from happycity_tournament.ratings.final import elos_of
-from happycity_tournament.ratings.fit import fits_of_first_games
-from happycity_tournament.ratings.live import live_ratings
-from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons
+from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.ratings.live import MAX_HISTORY_BOTS, elos_after
+from happycity_tournament.ratings.results import Difference, Ratings
 from happycity_tournament.ratings.spread import Spread
 
 MAX_LOSSES = 10
 """Losses that are shown of each bot, the worst ones."""
-MAX_CHART_BOTS = 100
-"""With more bots there is no history of ratings."""
 _SAMPLES = 20  # of the history at least, once there are as many games
 
 
@@ -56,10 +52,8 @@ class Meeting:
     """How often they met; a bot in several seats of a game counts for each."""
     score: float
     """The share of the games in which it had the better place, 0 to 1; a shared place counts half."""
-    difference: float
-    """How much higher it is rated, in Elo, by all games of both."""
-    margin: float | None
-    """Half of the 95% interval of the difference; None if there is too little data, or only a bound."""
+    difference: Difference | None
+    """How much higher it is rated, by all games of both; None if it isn't known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +146,7 @@ class GameColumns:
             alike = list(compress(games, map(size.__eq__, sizes)))
             seated = [self._index[bot] for game in alike for bot in game.bots]
             seeds = [game.deal_seed for game in alike]
-            self._builder.add_rows(size, seated, chain.from_iterable(game.places for game in alike), seeds, 0)
+            self._builder.add_rows(size, seated, chain.from_iterable(game.places for game in alike), seeds)
             if size not in self._columns:
                 self._columns[size] = _Columns(array("i"), array("B"), array("Q"))
             columns = self._columns[size]
@@ -280,14 +274,11 @@ class Figures:
         for column, opponent in enumerate(self.games.bots):
             games = round(self._scores[row, column] + self._scores[column, row])
             if games:
-                difference = float(self._comparisons.elos[row, column])
-                margin = float(self._comparisons.highs[row, column]) - difference
                 yield Meeting(
                     opponent=opponent,
                     games=games,
                     score=float(self._scores[row, column]) / games,
-                    difference=difference,
-                    margin=margin if math.isfinite(margin) else None,
+                    difference=self._ratings.difference(bot, opponent),
                 )
 
     @cached_property
@@ -310,8 +301,8 @@ class Figures:
         return (int(numbers[0]) + 1, int(numbers[-1]) + 1) if len(numbers) else (0, 0)
 
     @cached_property
-    def _comparisons(self) -> Comparisons:
-        return live_ratings(self.games, error_ratios=FIXED_SCHEDULE)[1]
+    def _ratings(self) -> Ratings:
+        return rate(estimate_of(self.games))
 
     @cached_property
     def _scores(self) -> Floats:
@@ -338,19 +329,14 @@ def _scores(bots: Ints, places: Ints) -> tuple[Floats, Flags]:
 def _history_of(figures: Figures) -> EloHistory:
     """Return the history of some games; with many games it takes seconds."""
     bots, total = figures.games.bots, len(figures)
-    if not total or len(bots) > MAX_CHART_BOTS:
+    if not total or len(bots) > MAX_HISTORY_BOTS:
         return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
     step = _step_of(total)
     numbers = sorted({*range(step, total + 1, step), total})
-    fits = fits_of_first_games(figures.games, [figures.lengths(number) for number in numbers])
-    samples = [(number, _from_mean(elos_of(fit))) for number, fit in zip(numbers, fits, strict=True)]
+    elos = elos_after(figures.games, [figures.lengths(number) for number in numbers])
+    samples = list(zip(numbers, elos, strict=True))
     spans = {bot: (first, last + step) for bot in bots for first, last in [figures.span(bot)]}
     return EloHistory(bots, samples, spans)
-
-
-def _from_mean(elos: Floats) -> list[float]:
-    """Return Elo as distances from the mean of all bots, so that a chart has one scale over its length."""
-    return (MEAN_ELO + elos - elos.mean()).tolist()
 
 
 def _step_of(total: int) -> int:

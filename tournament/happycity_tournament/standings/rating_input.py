@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, compress, groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from happycity import ConfigError, RecordError
 from happycity.errors import suggestion
+from happycity_tournament.config import MEAN_ELO, TournamentConfig
 from happycity_tournament.games import FinishedGame, Result
+from happycity_tournament.ratings.results import Ratings
+from happycity_tournament.ratings.sprt import SprtState
 from happycity_tournament.standings.counted import CountingRules, Uncounted
 from happycity_tournament.storage.database import DAMAGED
 from happycity_tournament.storage.sources import Source, SourceError, check_printable
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Games
-    from happycity_tournament.ratings.final import FindErrorRatios
-    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +51,14 @@ class RatingInput:
     """The games of all sources, as ratings take them."""
 
     games: Games
-    sources: tuple[str, ...]
-    """Short names of the sources, by the numbers that the games have."""
     count: int
     """How many games these are."""
     copies: int
     """Games left out because they were there already."""
     uncounted: Counter[Uncounted]
     """Games that don't count, by the reason."""
-    error_ratios: FindErrorRatios | None = None
-    """Finds how much larger errors are because results chose games."""
+    tournaments: Sequence[tuple[TournamentConfig, Sequence[str]]] = ()
+    """The tournaments of the sources, with the names by which their bots are rated."""
 
 
 def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> RatingInput:
@@ -70,8 +69,6 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
         StoreError: a store is damaged.
         ConfigError: `naming` is about a bot that isn't there.
     """
-    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415 - it imports numpy
-
     naming, labels = naming or Naming(), source_labels([source.name for source in sources])
     stored = [source.tournaments() for source in sources]
     rules = [CountingRules(tournaments) for tournaments in stored]
@@ -80,22 +77,21 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
         for rule, label in zip(rules, labels, strict=True)
         for config in rule.configs.values()
     ]
-    reader = _Reader(naming, ErrorRatioCounter(configs))
-    for number, (source, label) in enumerate(zip(sources, labels, strict=True)):
+    reader = _Reader(naming)
+    for source, label, tournaments, rule in zip(sources, labels, stored, rules, strict=True):
         try:
-            for entry in stored[number]:
+            for entry in tournaments:
                 reader.builder.indexes(reader.names(entry.bots, label))
-            reader.read(source.results(), number, label, rules[number])
+            reader.read(source.results(), label, rule)
         except RecordError as error:
             raise SourceError(source.name, f"{DAMAGED}: {error}") from None
     naming.check(list(reader.bots))
     return RatingInput(
         reader.builder.build(),
-        labels,
         count=reader.count,
         copies=reader.copies,
         uncounted=sum((rule.uncounted for rule in rules), Counter[Uncounted]()),
-        error_ratios=reader.chosen.ratios,
+        tournaments=configs,
     )
 
 
@@ -116,14 +112,41 @@ def judged_games(
         yield game, record, rules.reason(game)
 
 
+def rate_games(
+    games: Games,
+    tournaments: Sequence[tuple[TournamentConfig, Sequence[str]]],
+    *,
+    anchor: str | None = None,
+    anchor_elo: float = MEAN_ELO,
+    test: SprtState | None = None,
+) -> Ratings:
+    """Return the ratings of games, with what should be known about the model; it may take seconds.
+
+    With each tournament come the names by which its bots are rated. If the games are those of a sequential
+    `test` that has an estimate of the difference, that is their difference.
+    """
+    # They import numpy, for which a server and the bots of a run would wait.
+    from happycity_tournament.ratings.checks import check_lines, check_model  # noqa: PLC0415
+    from happycity_tournament.ratings.estimate import estimate_of  # noqa: PLC0415
+    from happycity_tournament.ratings.final import rate, with_difference  # noqa: PLC0415
+    from happycity_tournament.schedule.replays import swiss_error_factor  # noqa: PLC0415
+
+    estimate = estimate_of(games)
+    factor = swiss_error_factor(tournaments, estimate)
+    ratings = rate(estimate, anchor=anchor, anchor_elo=anchor_elo, error_factor=factor)
+    ratings = replace(ratings, notes=(*ratings.notes, *check_lines(check_model(estimate))))
+    if test is None or test.elo is None:
+        return ratings
+    return with_difference(ratings, tournaments[0][1], (test.elo, test.elo_low, test.elo_high))
+
+
 class _Reader:
     """Counts games as it reads them, hundreds at once."""
 
-    def __init__(self, naming: Naming, chosen: ErrorRatioCounter) -> None:
+    def __init__(self, naming: Naming) -> None:
         from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
 
         self.builder = GamesBuilder([])
-        self.chosen = chosen
         self.bots: dict[str, None] = {}
         """The names in the sources, in their order."""
         self.count = 0
@@ -138,7 +161,7 @@ class _Reader:
         self.bots.update(dict.fromkeys(own))
         return [self._naming.name(name, label) for name in own]
 
-    def read(self, parts: Iterable[list[Result]], source: int, label: str, rules: CountingRules) -> None:
+    def read(self, parts: Iterable[list[Result]], label: str, rules: CountingRules) -> None:
         """Add the games of a source that count."""
         known: dict[str, int] = {}
         """By the bots' names in the source, the numbers by which they are rated."""
@@ -149,7 +172,7 @@ class _Reader:
                     if bot not in known:
                         (known[bot],) = self.builder.indexes(self.names([bot], label))
                 counted = rules.counted(tournament_id, part)
-                self._add(self._without_copies(counted, keys, apart=tournament_id is None), known, source)
+                self._add(self._without_copies(counted, keys, apart=tournament_id is None), known)
             self._seen |= keys
 
     def _without_copies(self, games: Sequence[Result], keys: set[int], *, apart: bool) -> Sequence[Result]:
@@ -169,19 +192,14 @@ class _Reader:
         self.copies += len(games) - len(new)
         return new
 
-    def _add(self, games: Sequence[Result], known: Mapping[str, int], source: int) -> None:
+    def _add(self, games: Sequence[Result], known: Mapping[str, int]) -> None:
         """Add games to those that are rated."""
         sizes = [len(game.bots) for game in games]
         for size in dict.fromkeys(sizes):
             alike = list(compress(games, map(size.__eq__, sizes)))
             seated = map(known.__getitem__, chain.from_iterable(game.bots for game in alike))
             places = chain.from_iterable(game.places for game in alike)
-            self.builder.add_rows(size, seated, places, [game.deal_seed for game in alike], source)
-        if self.chosen.expects_games:
-            names = self.builder.names
-            for game in games:
-                seats = [names[known[bot]] for bot in game.bots]
-                self.chosen.add_row(seats, list(game.places), game.deal_seed)
+            self.builder.add_rows(size, seated, places, [game.deal_seed for game in alike])
         self.count += len(games)
 
 

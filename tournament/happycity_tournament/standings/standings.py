@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from happycity import Ending, FailurePolicy
 from happycity_tournament.games import Fixture, Position, Result, place_in_words
-from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios
+from happycity_tournament.ratings.results import ranks_text
 from happycity_tournament.ratings.statistics import with_ranks
 from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.standings.counted import CountingRule, Uncounted
@@ -47,11 +47,15 @@ class Standing:
     bot: str
     """The bot's name."""
     elo: float
-    """The mean over the bots is 1500."""
+    """The mean over the bots of its pool is 1500."""
     elo_low: float | None = None
-    """Lower end of the 95% interval; None while the bot played too few deals."""
+    """Lower end of the 95% interval; None while the bot played fewer than two deals."""
     elo_high: float | None = None
     """Upper end of it."""
+    rank_best: int = 0
+    """As in `BotRating`, like `rank_worst` and `mark`; 0 if it isn't known."""
+    rank_worst: int = 0
+    mark: str = ""
     games: int
     """Games counted, without unrated ones; a bot that fills several seats of a game counts it for each."""
     wins: int
@@ -71,6 +75,11 @@ class Standing:
     """Why the bot forfeited them, the most frequent first."""
     games_unrated: int
     """Games with a disqualified bot at the table. They are counted here, and in no other column."""
+
+    @property
+    def ranks(self) -> str:
+        """The ranks that the games leave open, such as `2-4`."""
+        return ranks_text(self.rank_best, self.rank_worst)
 
     @property
     def firsts(self) -> int:
@@ -142,12 +151,12 @@ class Standings:
         bots: Sequence[str],
         policy: FailurePolicy | None = None,
         test: SprtSchedule | None = None,
-        error_ratios: ErrorRatios = FIXED_SCHEDULE,
+        error_factor: float = 1.0,
     ) -> None:
         """Begin without games; without a policy no bot is disqualified.
 
-        `test` is the schedule of a sequential test, which others give the results; `error_ratios` say how
-        much larger errors are than in a fixed schedule.
+        `test` is the schedule of a sequential test, which others give the results; errors are
+        `error_factor` times those of a fixed schedule.
         """
         from happycity_tournament.standings.figures import GameColumns  # noqa: PLC0415 - it imports numpy
 
@@ -156,7 +165,7 @@ class Standings:
         """The bots that the organiser has disqualified."""
         self._columns = GameColumns(bots)
         self._forfeits = Forfeits(bots)
-        self._error_ratios = error_ratios
+        self._error_factor = error_factor
         self._expected: deque[Position] = deque()
         """The games that are to count next."""
         self._passed: Position = (0, 0, 0)
@@ -254,9 +263,11 @@ class Standings:
         self, figures: Figures, forfeits: Mapping[str, tuple[ForfeitCount, ...]], unrated: Mapping[str, int]
     ) -> list[Standing]:
         """Return the standings, best first."""
-        from happycity_tournament.ratings.live import live_ratings  # noqa: PLC0415 - it imports numpy
+        from happycity_tournament.ratings.estimate import estimate_of  # noqa: PLC0415 - it imports numpy
+        from happycity_tournament.ratings.final import rate  # noqa: PLC0415 - likewise
 
-        rated, _ = live_ratings(figures.games, error_ratios=self._error_ratios)
+        ratings = rate(estimate_of(figures.games), error_factor=self._error_factor)
+        rated = {line.bot: line for line in ratings.lines}
         return [
             Standing(
                 rank=rank,
@@ -264,6 +275,9 @@ class Standings:
                 elo=line.elo,
                 elo_low=line.low,
                 elo_high=line.high,
+                rank_best=line.rank_best,
+                rank_worst=line.rank_worst,
+                mark=line.mark,
                 games=own.games,
                 wins=own.wins,
                 shared=own.shared,
@@ -274,7 +288,7 @@ class Standings:
                 forfeit_counts=forfeits[line.bot],
                 games_unrated=unrated[line.bot],
             )
-            for rank, line in with_ranks(rated, lambda line: line.elo)
+            for rank, line in with_ranks((rated[bot] for bot in figures.bots), lambda line: line.elo)
             for own in [figures.bots[line.bot]]
         ]
 

@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.tournament.play.conftest import store
+
+__all__ = ["store"]
