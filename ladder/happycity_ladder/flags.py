@@ -1,4 +1,4 @@
-"""Odd results, for a person to judge: helping another bot, throwing games, forfeiting many.
+"""Odd results, for a person to judge: helping another bot, forfeiting many games.
 
 What is expected of two bots at a table are the odds of their strengths in the deals that are looked at, a
 shared place as half a win (Bradley & Terry 1952). Deals are independent, the games of a deal are not, so
@@ -25,8 +25,6 @@ MIN_DEALS = 20
 """Deals of a pair or a bot below which nothing is said of it."""
 MIN_DIFFERENCE = 0.08
 """Smaller mean deviations, of the 0 to 1 points against an opponent, aren't flagged: no model is exact."""
-MIN_RUN = 8
-"""Deals in a row that are taken as thrown, at least."""
 USUAL_FORFEITS = 0.02
 """The share of forfeited games that is taken as usual, at least."""
 MAX_DEALS_SHOWN = 10
@@ -40,8 +38,6 @@ class FlagKind(Enum):
 
     HELPING = "helping"
     """At tables of three and more it does worse against third bots if one bot is there that does better."""
-    THROWING = "throwing"
-    """Its results fall far below its rating in a row of deals."""
     FORFEITING = "forfeiting"
     """It forfeits many games."""
 
@@ -85,7 +81,6 @@ def find_flags(
     if deals:
         residuals = _Residuals(deals)
         found += _helping(board, residuals, versions)
-        found += _throwing(board, residuals, versions)
     return sorted(found, key=lambda flag: (flag.p_value, -abs(flag.deviation), flag.bot, flag.beneficiary))
 
 
@@ -105,9 +100,6 @@ class _Residuals:
         expected = self._expected(scores)
         self.pairs: Floats = scores - expected
         """[deal, member, other]: the mean over the rotations; 0 with oneself."""
-        self.information: Floats = expected * (1 - expected)
-        members = np.arange(self.bots.shape[1])
-        self.information[:, members, members] = 0.0
 
     def _expected(self, scores: Floats) -> Floats:
         """Fit strengths to all pairs by Newton's method and return what they expect."""
@@ -199,85 +191,6 @@ def _means(keys: Ints, values: Floats, counts: Ints) -> tuple[Floats, Floats]:
     sums = np.bincount(keys, values, len(counts))
     squares = np.bincount(keys, values**2, len(counts))
     return sums / least, np.maximum(np.sqrt(squares), 1e-9) / least
-
-
-def _throwing(board: str, residuals: _Residuals, versions: Mapping[int, Version]) -> Iterator[Flag]:
-    """Look for runs of deals in which a version falls below what its other deals say of it.
-
-    Runs of lengths 8, 16, 32... are looked at that begin at multiples of a quarter of their length. The
-    probability of each is bounded by Bennett's inequality (1962), which holds for skewed results too: a
-    strong bot's are.
-    """
-    size = residuals.bots.shape[1]
-    values = residuals.pairs.sum(axis=2) / (size - 1)
-    information = residuals.information.sum(axis=2)
-    by_version: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for deal, members in enumerate(residuals.bots.tolist()):
-        for member, number in enumerate(members):
-            by_version[number].append((deal, member))
-    found = []
-    for number, places in sorted(by_version.items()):
-        if len(places) >= MIN_DEALS and not versions[residuals.names[number]].house:
-            rows = tuple(np.array(places).T)
-            run = _worst_run(values[rows], information[rows])
-            found.append((versions[residuals.names[number]].bot, rows[0], run))
-    adjusted = holm([run.p_value for _, _, run in found])
-    for (bot, rows, run), p_value in zip(found, adjusted, strict=True):
-        if p_value < SIGNIFICANCE and -run.mean >= MIN_DIFFERENCE:
-            chosen = rows[run.start : run.stop]
-            oddest = chosen[np.argsort(values[chosen].min(axis=1), kind="stable")][:MAX_DEALS_SHOWN]
-            yield Flag(
-                kind=FlagKind.THROWING,
-                bot=bot,
-                board=board,
-                deals=len(rows),
-                deviation=run.deviation,
-                p_value=p_value,
-                text=f"in {run.stop - run.start} deals in a row {bot} scores {-100 * run.mean:.0f} points in "
-                "100 less than its other deals let expect",
-                finished=tuple(residuals.finished[row] for row in oddest.tolist()),
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    start: int
-    stop: int
-    mean: float
-    deviation: float
-    p_value: float
-
-
-def _worst_run(values: Floats, information: Floats) -> _Run:
-    """Return the least likely run of deals, with a p-value for the choice among all runs."""
-    variances = information * float((values**2).sum() / max(float(information.sum()), 1e-9))
-    sums, spreads = np.append(0.0, np.cumsum(values)), np.append(0.0, np.cumsum(variances))
-    worst, looked_at = _Run(0, len(values), 0.0, 0.0, 1.0), 0
-    length = MIN_RUN
-    while length <= len(values) // 2:
-        starts = np.arange(0, len(values) - length + 1, length // 4)
-        looked_at += len(starts)
-        deficits = sums[starts] - sums[starts + length]
-        spread = np.maximum(spreads[starts + length] - spreads[starts], 1e-9)
-        logs = -spread * _bennett(np.maximum(0.0, deficits) / spread)
-        best = int(np.argmin(logs))
-        chance = math.exp(float(logs[best]))
-        if chance < worst.p_value:
-            start = int(starts[best])
-            mean = -float(deficits[best]) / length
-            worst = _Run(
-                start, start + length, mean, -float(deficits[best] / math.sqrt(spread[best])), chance
-            )
-        length *= 2
-    return _Run(
-        worst.start, worst.stop, worst.mean, worst.deviation, min(1.0, worst.p_value * max(1, looked_at))
-    )
-
-
-def _bennett(ratio: Floats) -> Floats:
-    """Return h(u) = (1 + u) log(1 + u) - u: P(S >= s) <= exp(-v h(s / v)) for terms of at most 1."""
-    result: Floats = (1 + ratio) * np.log1p(ratio) - ratio
-    return result
 
 
 def _forfeiting(

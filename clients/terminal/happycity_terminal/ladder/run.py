@@ -153,22 +153,15 @@ def list_challenges(server: RemoteServer, *, bot: str, state: str | None, limit:
     _print_list(found, challenge_json, tables.challenges_table, as_json=as_json, nothing="no challenges")
 
 
-def accept_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
-    """Accept a challenge."""
-    request = pb.AcceptChallengeRequest(challenge_id=number, bot=name)
-    _print_challenge(_called(server, "AcceptChallenge", request), server, as_json=as_json)
-
-
-def decline_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
-    """Decline a challenge."""
-    request = pb.DeclineChallengeRequest(challenge_id=number, bot=name)
-    _print_challenge(_called(server, "DeclineChallenge", request), server, as_json=as_json)
-
-
-def withdraw_challenge(server: RemoteServer, number: int, name: str, *, as_json: bool) -> None:
-    """Withdraw a challenge."""
-    request = pb.WithdrawChallengeRequest(challenge_id=number, bot=name)
-    _print_challenge(_called(server, "WithdrawChallenge", request), server, as_json=as_json)
+def answer_challenge(server: RemoteServer, answer: str, number: int, name: str, *, as_json: bool) -> None:
+    """Accept, decline or withdraw a challenge for a bot."""
+    requests = {
+        "accept": pb.AcceptChallengeRequest,
+        "decline": pb.DeclineChallengeRequest,
+        "withdraw": pb.WithdrawChallengeRequest,
+    }
+    request = requests[answer](challenge_id=number, bot=name)
+    _print_challenge(_called(server, f"{answer.capitalize()}Challenge", request), server, as_json=as_json)
 
 
 def _called(server: RemoteServer, method: str, request: object) -> pb.Challenge:
