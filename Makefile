@@ -160,7 +160,7 @@ soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lo
 	$(BIN)/python -m benchmarks.soak
 
 soak-ladder: $(READY) ## Play a ladder with 100 bots that come and go for 10 minutes, killing its server; fails if a game is lost
-	$(BIN)/python -m benchmarks.ladder_soak
+	$(BIN)/python -m benchmarks.ladder_load
 
 site: $(READY) ## Build the site of the documentation into build/site; a dead link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -247,3 +246,72 @@ def draw_deals(strengths: Floats, luck: float, rng: np.random.Generator) -> Ints
     results = strengths[:, None, :] + noise
     places: Ints = 1 + (results[..., None, :] > results[..., :, None]).sum(axis=-1)
     return places
+
+
+HOUSE = (-300.0, -600.0)
+WORLDS = {
+    **{
+        f"{players} seats, guests {mean:+g} from an anchor alone": World(players=players, mean=mean)
+        for players in (4, 2)
+        for mean in (0.0, 500.0, -500.0, 900.0, -900.0)
+    },
+    "4 seats, guests +900, house at +300 and +600": World(mean=900.0, house=(300.0, 600.0)),
+    "4 seats, guests -900, house at -300 and -600": World(mean=-900.0, house=HOUSE),
+    **{
+        f"{players} seats, drift {drift:g} a week": World(players=players, drift=drift, house=HOUSE)
+        for players in (4, 2)
+        for drift in (0.0, 20.0, 40.0)
+    },
+}
+"""Where intervals are to hold."""
+NEWCOMER = World(players=2, house=HOUSE, newcomer=700.0)
+HOPPER = World(guests=8, house=HOUSE, weeks=8.0, deals=100.0, hopper=50)
+MANY = World(guests=1000, house=HOUSE, weeks=2.5, deals=30.0, version_days=1e9)
+
+
+def intervals(title: str, measured: Sequence[Measured]) -> str:
+    """Return a line of how intervals held, in all worlds together."""
+    errors, stated = (
+        np.concatenate([getattr(each, name) for each in measured]) for name in ("errors", "stated")
+    )
+    ranked = np.concatenate([each.ranked for each in measured])
+    text = f"{title}: {100 * ranked.mean():.0f}% ranked"
+    for which, kept in (("ranked", ranked), ("all", np.full(len(ranked), fill_value=True))):
+        if kept.any():
+            held = (np.abs(errors) <= 1.96 * stated)[kept].mean()
+            root = float(np.sqrt((errors[kept] ** 2).mean()))
+            text += f"; {which}: {100 * held:.1f}% hold, RMSE {root:.0f} Elo"
+    seconds = sum(each.seconds for each in measured) / sum(each.deals for each in measured)
+    return f"{text}; {1e3 * seconds:.2f} ms a deal"
+
+
+def simulated(world: World, seeds: int) -> list[Measured]:
+    """Simulate a world some times."""
+    return [Simulation(world, seed=seed).run() for seed in range(seeds)]
+
+
+def main() -> None:
+    """Simulate all worlds and print what was measured."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ladder_year", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20, help="worlds of each kind (%(default)s)")
+    parser.add_argument("--only", default="", help="the beginning of the lines to print")
+    options = parser.parse_args()
+    for name, world in WORLDS.items():
+        if name.startswith(options.only):
+            print(intervals(name, simulated(world, options.seeds)), flush=True)
+    if "newcomer".startswith(options.only):
+        for deals in (20, 40, 80):
+            known = [each.newcomer.get(deals) for each in simulated(NEWCOMER, options.seeds)]
+            errors, stated = np.array([point for point in known if point is not None]).T
+            said = f"{errors.mean():+.0f} Elo on average, {stated.mean():.0f} stated"
+            print(f"newcomer of +700 at 2 seats after {deals} deals: {said}", flush=True)
+    if "hopper".startswith(options.only):
+        for hops in (0, 50):
+            best = [each.best for each in simulated(replace(HOPPER, hopper=hops), options.seeds)]
+            print(f"hopper with {hops} versions: ranked at {np.mean(best):+.0f} Elo at its best", flush=True)
+    if "many".startswith(options.only):
+        print(intervals("many: 1,000 guests", simulated(MANY, 1)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,10 @@
 """Ratings that follow time: what is known of the strengths on one board after each deal.
 
 Strengths are hidden and move: a guest's by a random walk, those of the house not at all. What is known of all
-of them together is a normal distribution. A deal changes it by the mode and the curvature of its likelihood
-times what was known before (close to the posterior mode filter of Fahrmeir 1992; Glickman 1999 does the same
-without covariances). Whole-history rating (Coulom 2008) also corrects the past by what comes later, but has to count
-all deals again after each one.
+of them together is a normal distribution. A deal changes it by the mode of its likelihood times what was
+known before, and by the squared scores of its games (close to the posterior mode filter of Fahrmeir 1992, and
+Glickman 1999 without covariances). Whole-history rating (Coulom 2008) also corrects the past by what comes
+later, but has to count all deals again after each one.
 
 The games of a deal share its cards and are not independent: the likelihood of a deal has an exponent, the
 inverse of the dispersion that earlier deals have shown (quasi-likelihood: Wedderburn 1974; McCullagh 1983).
@@ -40,10 +40,11 @@ DISPERSION_DEALS = 10_000
 """The dispersion is a mean over about so many deals."""
 
 TIED_GAMES = 1
-"""A version is tied to the anchor once it has placed ahead of tied versions this often, and as often behind."""
+"""A version is tied to the anchor once it was this often ahead of versions that are, and behind others."""
 
 _FORMAT = 1
 _NEW_BOTS = 0  # the key of their mean; those of versions are positive
+_NEIGHBOUR_ERROR = 75.0  # a version with a larger error, in Elo, closes no gap
 _EVEN = 500.0  # the information of deals without dispersion with which its mean begins
 _MOST_DISPERSION = 10.0
 _MAX_KNOWN = 1.0  # the dispersion is measured where the ratings were known better than the deal can show
@@ -102,6 +103,7 @@ class Beliefs:
         self._players = players
         self._config = config
         self._versions: dict[int, _Version] = {}
+        self._has_anchor = False
         variance = np.array([[(NEW_ERROR / ELO_PER_LOGIT) ** 2]])
         self._state = GaussianState([_NEW_BOTS], np.zeros(1), variance, [True])
         self._drift = Drift(config.drift)
@@ -133,9 +135,8 @@ class Beliefs:
         """
         earlier = None if before is None else self._versions.get(before)
         games = TIED_GAMES - 1 if earlier is not None and earlier.tied else 0
-        entry = _Version(
-            before, house or anchor, anchor, tied=anchor, ahead=games, behind=games, last_at=at
-        )
+        self._has_anchor = self._has_anchor or anchor
+        entry = _Version(before, house or anchor, anchor, tied=anchor, ahead=games, behind=games, last_at=at)
         self._versions.setdefault(version, entry)
 
     def add(self, deal: RatedDeal) -> None:
@@ -180,12 +181,17 @@ class Beliefs:
             elo=self._config.anchor_elo + ELO_PER_LOGIT * mean,
             error=ELO_PER_LOGIT * math.sqrt(max(0.0, variance)),
             deals=0 if entry is None else entry.deals,
-            gap=self._gap(mean) if entry is not None and entry.tied else NO_TIE,
+            gap=self._gap(entry, mean),
         )
 
-    def _gap(self, mean: float) -> float:
-        """Return the widest gap, in Elo, between neighbours among the present versions from the anchor to a mean."""
-        between = self._state.mean[(self._state.mean > min(0.0, mean)) & (self._state.mean < max(0.0, mean))]
+    def _gap(self, entry: _Version | None, mean: float) -> float:
+        """Return the widest gap, in Elo, between neighbours from the anchor to a version's mean."""
+        if not self._has_anchor:
+            return 0.0  # nothing fixes the scale, and only differences count
+        if entry is None or not entry.tied:
+            return NO_TIE
+        known = self._state.well_known((_NEIGHBOUR_ERROR / ELO_PER_LOGIT) ** 2)
+        between = known[(known > min(0.0, mean)) & (known < max(0.0, mean))]
         return float(ELO_PER_LOGIT * np.diff(np.sort(np.concatenate([between, [0.0, mean]]))).max())
 
     def ratings(self, at: float) -> dict[int, Rating]:
@@ -236,6 +242,7 @@ class Beliefs:
             beliefs._squares, beliefs._information = head["dispersion"]
             beliefs._drift = Drift(*head["drift"])
             beliefs._versions = {version: _Version(*fields) for version, *fields in head["versions"]}
+            beliefs._has_anchor = any(entry.anchor for entry in beliefs._versions.values())
             keys, numbers = head["present"], np.frombuffer(rest, "<f8").astype(np.float64)
             lower = np.tril_indices(len(keys))
             covariance = np.zeros((len(keys),) * 2)
@@ -328,9 +335,7 @@ class Beliefs:
 
     def _common(self) -> Floats:
         """Return what errors have in common with those of the present guests; see `GaussianState.common`."""
-        rows = [
-            row for row, key in enumerate(self._state.keys) if key > 0 and not self._versions[key].house
-        ]
+        rows = [row for row, key in enumerate(self._state.keys) if key > 0 and not self._versions[key].house]
         return self._state.common(rows)
 
     def _learn_drift(self, versions: Sequence[int], scores: Floats, prior: Floats) -> None:
@@ -368,7 +373,7 @@ class Beliefs:
 
 
 def _tie(entries: Sequence[_Version], places: Ints) -> None:
-    """Count who of a deal placed ahead of whom, [game, bot], and note who is tied to the anchor from now on."""
+    """Count who of a deal placed ahead of whom, [game, bot], and note who is tied to the anchor."""
     ahead = (places[:, :, None] < places[:, None, :]).sum(axis=0)
     tied = np.array([entry.tied for entry in entries])
     for entry, wins, losses in zip(entries, ahead, ahead.T, strict=True):

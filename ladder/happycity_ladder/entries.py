@@ -168,7 +168,7 @@ class Rating:
     deals: int
     """Rated deals of this version."""
     gap: float = 0.0
-    """The widest gap in Elo without a bot between it and the anchor; `NO_TIE` if it hasn't both won and lost."""
+    """The widest gap in Elo without a bot on the way to the anchor; `NO_TIE` before it has won and lost."""
 
     @property
     def low(self) -> float:

@@ -44,6 +44,10 @@ class GaussianState:
         row = self._rows[key]
         return float(self.mean[row]), float(self.covariance[row, row])
 
+    def well_known(self, variance: float) -> Floats:
+        """Return the means of the numbers that are known with at most some variance."""
+        return self.mean[self._diagonal <= variance]
+
     def common(self, among: Sequence[int]) -> Floats:
         """Return the mean covariance of each number with others among some rows, then that of these rows."""
         if len(among) < 2:
@@ -78,7 +82,7 @@ class GaussianState:
     def observe(
         self, rows: Sequence[int], derivatives: Callable[[Floats], DealDerivatives], weight: float
     ) -> DealDerivatives:
-        """Learn from a deal: the new mean is the mode, the information is the sum of its games' squared scores.
+        """Learn from a deal: its games' squared scores are its information, and the new mean is the mode.
 
         Where a result is what everybody expects, the likelihood is flat on one side. Its curvature at the
         estimate then says more than the games do: a bot that wins all its games would soon be known well,

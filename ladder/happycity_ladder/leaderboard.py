@@ -52,9 +52,9 @@ def is_provisional(rating: Rating, config: LadderConfig) -> bool:
     """Return whether a rating is too uncertain for a rank.
 
     The wider the gap between it and the anchor, the fewer results tell how wide it is, and the less its error
-    is worth: from `USUAL_GAP` on the error has to be smaller by the square.
+    is worth: from `USUAL_GAP` on the error has to be smaller by the cube.
     """
-    most = config.provisional_error * min(1.0, USUAL_GAP / max(rating.gap, 1.0)) ** 2
+    most = config.provisional_error * min(1.0, USUAL_GAP / max(rating.gap, 1.0)) ** 3
     return rating.error > most
 
 

@@ -124,7 +124,8 @@ def test_challenges(server: LadderServer) -> None:
         f"challenge {number} of anna: 1 deal on 2-family, playing"
     ]
     server.finished(number)
-    assert number in {entry["challenge"] for entry in json_of(server, "challenge", "--list", "--state", "finished")}
+    finished = json_of(server, "challenge", "--list", "--state", "finished")
+    assert number in {entry["challenge"] for entry in finished}
     first, until_when, how = lines_of(server, "challenge", "anna", "--against", "ben", "--board", "2-expert")
     number += 1
     assert first == f"challenge {number} of anna: 10 deals on 2-expert, open"
@@ -195,7 +196,7 @@ def test_flags(server: LadderServer) -> None:
         (("challenge", "ben", "--withdraw", "99"), "challenge: '99' is not in this ladder"),
         (("compare", "1", "99"), "version: '99' is not in this ladder"),
         (("challenge",), "BOT: it is missing"),
-        (("challenge", "ben", "--accept", "1", "--decline", "1"), "--list, --accept, --decline, --withdraw: "),
+        (("challenge", "ben", "--accept", "1", "--decline", "1"), "--list, --accept, --decline, "),
         (("show", "anna", "--season", "1"), "--season, --ranked: "),
     ],
 )  # fmt: skip
