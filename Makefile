@@ -150,7 +150,7 @@ bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings 
 bench-schedules: $(READY) ## Measure whether intervals hold where results choose the games (an hour)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.schedules
 
-bench-ladder: $(READY) ## Simulate a year of a ladder: how exact and honest its ratings are (a quarter of an hour)
+bench-ladder: $(READY) ## Simulate worlds of a ladder: how honest its ratings are (half an hour)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ladder_year
 
 bench-learners: envs ## Measure steps a second of self-play and the environments, beside OpenSpiel's card games
