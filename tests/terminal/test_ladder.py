@@ -17,7 +17,7 @@ from happycity_terminal.ladder.tables import comparison_lines
 FILE = """
 name = "Two guests"
 anchor = "rock"
-provisional_error = 400.0
+provisional_error = 1000.0
 boards = [{players = 2}, {players = 2, mode = "expert"}]
 [quotas]
 open_challenges = 2

@@ -46,7 +46,7 @@ def show(
         write_json({**ladder_json(ladder), **board_json, "lines": list(map(line_json, lines.lines))})
         return
     console = Console()
-    board_line = f"{lines.board}, {tables.season_line(lines.season)}; ranks by the lower end of the 95% interval"
+    board_line = f"{lines.board}, {tables.season_line(lines.season)}; ranked by the lower end of the interval"
     show_lines(console, *tables.ladder_lines(ladder), "", board_line)
     if lines.lines:
         console.print(tables.leaderboard_table(lines.lines))
