@@ -42,7 +42,7 @@ SECTIONS = (
     "times",
     "metrics",
     "failures",
-    "deals",
+    "model",
     "replays",
     "settings",
 )
@@ -92,9 +92,9 @@ def report(run: Run, source: object, out: Path, *more: object) -> str:
 
 
 def rows_of(page: Page, section: str) -> dict[str, list[str]]:
-    """Return a section's table by the text of its first cells that isn't a number."""
+    """Return a section's table by the text of its first cells that isn't a number or a range."""
     rows = page.tables[section][1:]
-    return {next(cell for cell in row if not cell.isdigit()): row for row in rows}
+    return {next(cell for cell in row if not re.fullmatch(r"\d+(-\d+)?", cell)): row for row in rows}
 
 
 def recorded_games(source: Path | str) -> list[RecordedGame]:
@@ -358,7 +358,7 @@ def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
     """It has no interval, no scores, and its own pool."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     page = Page(report(run, url, tmp_path / "report.html"))
-    assert rows_of(page, "standings")["unmet"][3:] == ["-", "1", "0", "0", "0.00", "0", "2"]
+    assert rows_of(page, "standings")["unmet"][3:] == ["-", "", "0", "0", "0.00", "0", "2"]
     assert page.tables["pairs"][-1][1:] == ["-"] * 5
 
 
