@@ -147,9 +147,6 @@ bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings 
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.coverage
 
-bench-schedules: $(READY) ## Measure whether intervals hold where results choose the games (an hour)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.schedules
-
 bench-ladder: $(READY) ## Simulate worlds of a ladder: how honest its ratings are (half an hour)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ladder_year
 

@@ -19,8 +19,8 @@ from statistics import median
 
 from sqlalchemy import create_engine, insert
 
-from benchmarks.leagues import League
-from benchmarks.ratings import TIES, spread
+from benchmarks.models import League
+from benchmarks.ratings import spread
 from benchmarks.stored import rows
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import Store
@@ -39,7 +39,7 @@ COMMITS = 200
 def fill(url: str, count: int) -> None:
     """Make a store of games with records, which are noise, as those of real games are compressed already."""
     Store.create(url).close()
-    made = rows(League(spread(20, 150), seat_effects={4: [30, 10, -10, -30]}, deltas=TIES), 4, count // 4)
+    made = rows(League(spread(20, 150)), 4, count // 4)
     engine = create_engine(url)
     with engine.begin() as connection:
         while some := list(islice(made, 10_000)):

@@ -136,7 +136,7 @@ def run_tests(case: Case, *, runs: int, seed: int) -> Measured:
         candidate="candidate", base="base", elo0=case.elo0, elo1=case.elo1, alpha=ALPHA, beta=BETA
     )
     for _ in range(runs):
-        sprt = Sprt(test, games_per_block=2)
+        sprt = Sprt(test)
         while sprt.verdict is Verdict.RUNNING:
             for score in case.draw(rng, (1, _CHUNK))[0].tolist():
                 blocks += 1

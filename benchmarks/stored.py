@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import create_engine, insert
 
-from benchmarks.leagues import League
-from benchmarks.ratings import TIES, spread
+from benchmarks.models import League
+from benchmarks.ratings import spread
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.schema import games
 
-FOUR = League(spread(20, 150), seat_effects={4: [30, 10, -10, -30]}, deltas=TIES)
-TWO = League(spread(50, 150), seat_effects={2: [20, -20]}, deltas=TIES)
+FOUR = League(spread(20, 150))
+TWO = League(spread(50, 150))
 
 
 def rows(league: League, seats: int, deals: int) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Odd results, for a person to judge: helping another bot, forfeiting many games.
 
-What is expected of two bots at a table are the odds of their strengths in the deals that are looked at, a
-shared place as half a win (Bradley & Terry 1952). Deals are independent, the games of a deal are not, so
+What is expected of two bots at a table are the odds of their strengths in the deals that are looked at. Deals are independent, the games of a deal are not, so
 results are added up by deal. P-values are corrected for all bots or pairs that were looked at (Holm 1979).
 """
 
@@ -16,8 +15,9 @@ from enum import Enum
 import numpy as np
 
 from happycity_ladder.entries import RatedDeal, Version
-from happycity_tournament.ratings.checks.model_checks import holm
-from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
+from happycity_tournament.ratings.estimate import holm, student_probabilities
+from happycity_tournament.ratings.likelihood import choices_of, fit
 
 SIGNIFICANCE = 0.01
 """Results with a greater p-value, corrected, are not flagged."""
@@ -29,8 +29,6 @@ USUAL_FORFEITS = 0.02
 """The share of forfeited games that is taken as usual, at least."""
 MAX_DEALS_SHOWN = 10
 """Deals that a flag names."""
-
-_PRIOR_GAMES = 1.0  # a drawn game of each bot against the mean
 
 
 class FlagKind(Enum):
@@ -95,32 +93,19 @@ class _Residuals:
         self.bots: Ints = np.array([[numbers[version] for version in deal.versions] for deal in deals])
         """[deal, member]."""
         places = np.array([deal.places for deal in deals])
-        self.rotations = places.shape[1]
         scores = 0.5 + 0.5 * np.sign(places[:, :, None, :] - places[:, :, :, None]).mean(axis=1)
-        expected = self._expected(scores)
+        expected = self._expected(places)
         self.pairs: Floats = scores - expected
         """[deal, member, other]: the mean over the rotations; 0 with oneself."""
 
-    def _expected(self, scores: Floats) -> Floats:
-        """Fit strengths to all pairs by Newton's method and return what they expect."""
-        count, size = len(self.names), self.bots.shape[1]
-        rows = np.repeat(self.bots[:, :, None], size, axis=2)
-        cells = (rows * count + self.bots[:, None, :]).ravel()
-        games = np.bincount(cells, minlength=count * count).reshape(count, count) * float(self.rotations)
-        points = np.bincount(cells, scores.ravel() * self.rotations, count * count).reshape(count, count)
-        np.fill_diagonal(games, 0.0)
-        np.fill_diagonal(points, 0.0)
-        strengths = np.zeros(count)
-        for _ in range(50):
-            chances = _chances(strengths[:, None] - strengths)
-            slope = (points - games * chances).sum(axis=1)
-            slope += _PRIOR_GAMES * (0.5 - _chances(strengths))
-            weights = games * chances * (1 - chances)
-            own = _chances(strengths) * (1 - _chances(strengths))
-            step = np.linalg.solve(np.diag(weights.sum(axis=1) + _PRIOR_GAMES * own) - weights, slope)
-            strengths += step / max(1.0, float(np.abs(step).max()))  # a logit at a time: it can't run off
-            if np.abs(step).max() < 1e-9:
-                break
+    def _expected(self, places: Ints) -> Floats:
+        """Fit strengths to all games and return what they expect, [deal, member, other]."""
+        games, size = places.shape[0] * places.shape[1], places.shape[2]
+        bots = np.repeat(self.bots, places.shape[1], axis=0)
+        table = TableColumns(
+            bots, places.reshape(games, size), np.repeat(np.arange(len(places)), places.shape[1])
+        )
+        strengths = fit(choices_of(Games(tuple(map(str, self.names)), {size: table}))).strengths
         by_deal = strengths[self.bots]
         return _chances(by_deal[:, :, None] - by_deal[:, None, :])
 
@@ -161,7 +146,7 @@ def _helping(board: str, residuals: _Residuals, versions: Mapping[int, Version])
     means, errors = _means(key, both, counts)
     sides = [np.divide(*_means(key, side, counts)) for side in (loss, gain)]
     scores = means[tested] / errors[tested]
-    p_values = holm([_tail(score, int(counts[index])) for score, index in zip(scores, tested, strict=True)])
+    p_values = holm(1.0 - student_probabilities(scores, counts[tested] - 1)).tolist()
     bot_names = sorted(bot_numbers)
     for index, score, p_value in zip(tested.tolist(), scores.tolist(), p_values, strict=True):
         both_sides = min(side[index] for side in sides) > 2
@@ -213,7 +198,9 @@ def _forfeiting(
         log_bound = -(games / 4) * _divergence(share, usual) if share > usual else 0.0
         error = math.sqrt(usual * (1 - usual) / (games / 4)) if usual < 1 else 1.0
         rows.append((bot, games, lost, (share - usual) / error, math.exp(log_bound)))
-    for (bot, games, lost, deviation, _), p_value in zip(rows, holm([row[-1] for row in rows]), strict=True):
+    for (bot, games, lost, deviation, _), p_value in zip(
+        rows, holm([row[-1] for row in rows]).tolist(), strict=True
+    ):
         if p_value < SIGNIFICANCE:
             yield Flag(
                 kind=FlagKind.FORFEITING,
@@ -230,10 +217,3 @@ def _divergence(share: float, usual: float) -> float:
     """Return the relative entropy by which Chernoff (1952) bounds a binomial tail."""
     rest = 0.0 if share >= 1 else (1 - share) * math.log((1 - share) / (1 - usual))
     return share * math.log(share / usual) + rest
-
-
-def _tail(score: float, deals: int) -> float:
-    """Return how likely a score above this is by chance: Student's distribution, roughly (Wallace 1959)."""
-    degrees = deals - 1
-    normal = (8 * degrees + 1) / (8 * degrees + 3) * math.sqrt(degrees * math.log1p(score**2 / degrees))
-    return math.erfc(math.copysign(normal, score) / math.sqrt(2)) / 2

@@ -186,7 +186,6 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
             for arguments, games in (
                 (("--format", "round-robin", "--seats", "2"), 12),
                 (("--format", "gauntlet", "--seats", "3", "--challengers", "dee"), 9),
-                (("--format", "adaptive", "--seats", "2", "--rounds", "4", "--minimum-deals", "2"), 16),
                 (("--seats", "3", "--rounds", "2", "--seat-orders", "single"), 2),
                 (("--seats", "3", "--rounds", "1", "--seat-orders", "all"), 6),
             )

@@ -78,7 +78,6 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
         _tournament(round_robin=tournament.RoundRobin(cycles=1)),
         _tournament(swiss=tournament.Swiss(rounds=2)),
         _tournament(gauntlet=tournament.Gauntlet(challengers=["anna"], cycles=1)),
-        _tournament(adaptive=tournament.Adaptive(rounds=3, minimum_deals=2)),
         _tournament(sprt=tournament.Sprt(candidate="anna", base="ben", elo1=10.0)),
     ],
     "AddBots": lambda: [tournament.AddBotsRequest(tournament_id=1, bots=["dora"])],

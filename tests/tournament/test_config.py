@@ -15,8 +15,6 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_tournament.config import (
     MAX_BOTS,
     MAX_GAMES,
-    Adaptive,
-    EloScale,
     Format,
     Gauntlet,
     Participation,
@@ -67,7 +65,6 @@ FORMATS: list[Format] = [
     RoundRobin(cycles=3, seat_orders=SeatOrders.ALL),
     Swiss(rounds=3, seat_orders=SeatOrders.ALL),
     Gauntlet(challengers=("bob",), cycles=3, seat_orders=SeatOrders.ALL),
-    Adaptive(rounds=9, minimum_deals=4, seat_orders=SeatOrders.ALL),
     SprtTest(
         candidate="ann",
         base="bob",
@@ -76,7 +73,6 @@ FORMATS: list[Format] = [
         alpha=0.1,
         beta=0.2,
         max_blocks=7,
-        scale=EloScale.NORMALISED,
     ),
 ]
 
@@ -165,16 +161,10 @@ BAD_NUMBERS = (math.nan, math.inf, -math.inf)
         (changed(lambda m: m.ClearField("format")), "format: it is missing"),
         (changed(lambda m: m.random_rounds.ClearField("rounds")), "rounds: 0 is less than 1"),
         (changed(lambda m: m.swiss.SetInParent()), "rounds: 0 is less than 1"),
-        (changed(lambda m: m.adaptive.SetInParent()), "rounds: 0 is less than 1"),
         (changed(lambda m: m.round_robin.MergeFrom(pb.RoundRobin(cycles=0))), "cycles: 0 is less than 1"),
         (changed(lambda m: m.gauntlet.MergeFrom(pb.Gauntlet(cycles=0))), "cycles: 0 is less than 1"),
-        (
-            changed(lambda m: m.adaptive.MergeFrom(pb.Adaptive(rounds=9, minimum_deals=1))),
-            "minimum_deals: 1 is less than 2",
-        ),
         (changed(lambda m: setattr(m.random_rounds, "rounds", 2**32 - 1)), "rounds: 4294967295 is more than"),
         (changed(lambda m: setattr(m.swiss, "rounds", 2**32 - 1)), "rounds: 4294967295 is more than"),
-        (changed(lambda m: setattr(m.adaptive, "rounds", 2**32 - 1)), "rounds: 4294967295 is more than"),
         (changed(lambda m: setattr(m.round_robin, "cycles", 2**32 - 1)), "cycles: 4294967295 is more than"),
         (changed(lambda m: setattr(m.gauntlet, "cycles", 2**32 - 1)), "cycles: 4294967295 is more than"),
         (
@@ -208,7 +198,6 @@ BAD_NUMBERS = (math.nan, math.inf, -math.inf)
         (sprt(alpha=0.0), "alpha: 0 is not between 0 and 1/2"),
         (sprt(beta=0.5), "beta: 0.5 is not between 0 and 1/2"),
         (sprt(max_blocks=0), "max_blocks: 0 is less than 1"),
-        (sprt(scale=0), "scale: 0 is not one of 1, 2"),
         (sprt(base="ann"), "bots: 'ann' is named more than once"),
         (sprt(base=""), "bots: bot name '': use 1-64 letters"),
         (
@@ -257,7 +246,7 @@ def test_rounds_that_cannot_be_are_refused(entry: pb.Participation, text: str) -
 
 @pytest.mark.parametrize("chosen", FORMATS[3:], ids=lambda chosen: chosen.kind)
 def test_formats_with_fixed_bots_have_no_participations(chosen: Format) -> None:
-    """A gauntlet, an adaptive tournament and a test have the same bots from beginning to end."""
+    """A gauntlet and a test have the same bots from beginning to end."""
     with pytest.raises(ConfigError, match=f"participations: {chosen.kind} has the same bots"):
         replace(of_format(chosen), participations=(Participation(bot="bob", last_round=3),))
 

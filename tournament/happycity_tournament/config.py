@@ -23,10 +23,6 @@ from happycity.match import MAX_LABEL, check_bot_name
 from happycity.rules.deals import MAX_SEED
 
 DEFAULT_ROUNDS = 100
-DEFAULT_MINIMUM_DEALS = 20
-"""Deals after which the differences are known well enough to choose games by them."""
-MIN_MINIMUM_DEALS = 2
-"""One deal says nothing about how much deals differ."""
 DEFAULT_CONCURRENCY = 768
 """Many, so that messages carry many decisions: a message costs as much as ten of them. A bot sets its own
 limit; games that wait for it are not lost by a stop or a kill."""
@@ -37,8 +33,6 @@ MEAN_ELO = 1500.0
 """The rating of the anchor, or of the mean of the bots."""
 
 MAX_BOTS = 500
-MAX_ADAPTIVE_BOTS = 128
-"""An adaptive tournament keeps the error of each difference: memory grows with the square of the bots."""
 MAX_GAMES = 10_000_000
 """Maximum number of games of a tournament, and so of its rounds: weeks of play."""
 MAX_CONCURRENCY = 10_000
@@ -130,17 +124,6 @@ class Participation:
         return self.first_round <= number and (self.last_round is None or number <= self.last_round)
 
 
-class EloScale(Enum):
-    """What the hypotheses of a sequential test are measured in."""
-
-    LOGISTIC = "logistic"
-    """400 log10(s / (1 - s)), where s is the expected score."""
-    NORMALISED = "normalised"
-    """800 / ln 10 times (s - 1/2) / sigma, where sigma is the standard deviation of a single game's score,
-    taken as that of a block times the root of its games (Van den Bergh 2020): tests of equal normalised Elo
-    take equal numbers of games, however many games are tied."""
-
-
 class _Format:
     """What the formats share."""
 
@@ -149,9 +132,9 @@ class _Format:
 
     def __post_init__(self) -> None:
         """Refuse numbers out of range."""
-        for name, least in (("rounds", 1), ("cycles", 1), ("minimum_deals", MIN_MINIMUM_DEALS)):
+        for name in ("rounds", "cycles"):
             if hasattr(self, name):
-                _check_count(name, getattr(self, name), least=least)
+                _check_count(name, getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,18 +187,6 @@ class Gauntlet(_Format):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adaptive(_Format):
-    """A minimum for everybody, then games where the order is most in doubt."""
-
-    kind: Literal["adaptive"] = "adaptive"
-    rounds: int = DEFAULT_ROUNDS
-    """As many deals are played as random rounds would in so many rounds."""
-    minimum_deals: int = DEFAULT_MINIMUM_DEALS
-    """Deals that everybody plays before games go where the order is in doubt."""
-    seat_orders: SeatOrders = SeatOrders.ROTATIONS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SprtTest(_Format):
     """Two bots fill all seats until a sequential test has decided between them.
 
@@ -233,7 +204,6 @@ class SprtTest(_Format):
     """The probability that H0 is accepted though H1 is true."""
     max_blocks: int = 100_000
     """Maximum number of deal blocks."""
-    scale: EloScale = EloScale.LOGISTIC
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no test."""
@@ -247,7 +217,7 @@ class SprtTest(_Format):
         _check_count("max_blocks", self.max_blocks)
 
 
-Format = RandomRounds | RoundRobin | Swiss | Gauntlet | Adaptive | SprtTest
+Format = RandomRounds | RoundRobin | Swiss | Gauntlet | SprtTest
 """How the games of a tournament are chosen."""
 
 OPEN_FORMATS = (RandomRounds, RoundRobin, Swiss)
@@ -374,9 +344,9 @@ def _check_name(field: str, bot: str) -> None:
         raise ConfigError(f"{field}: {error}") from None
 
 
-def _check_count(name: str, count: int, *, least: int = 1, most: int = MAX_GAMES) -> None:
-    if count < least:
-        raise ConfigError(f"{name}: {count} is less than {least}")
+def _check_count(name: str, count: int, *, most: int = MAX_GAMES) -> None:
+    if count < 1:
+        raise ConfigError(f"{name}: {count} is less than 1")
     if count > most:
         raise ConfigError(f"{name}: {count} is more than {most}")
 

@@ -421,7 +421,7 @@ class Tournaments:
                 if ratings is None:
                     self._rated = key, None
                 else:
-                    self._rated = key, ratings_message(ratings, anchor_elo=status.config.anchor_elo)
+                    self._rated = key, ratings_message(ratings)
             return self._rated[1]
 
     def not_connected(self, config: TournamentConfig) -> list[str]:

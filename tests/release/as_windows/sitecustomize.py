@@ -22,7 +22,7 @@ KILL = int(signal.SIGKILL)
 PACKAGES = (
     *("concurrent.futures.process", "multiprocessing.spawn", "ssl", "tempfile", "uuid", "zoneinfo"),
     *("babel", "filelock", "grpc.aio", "jinja2", "numpy", "orjson", "prometheus_client", "prompt_toolkit"),
-    *("pydantic", "rich.live", "rich.table", "rustworkx", "sqlalchemy.dialects.sqlite", "structlog", "typer"),
+    *("pydantic", "rich.live", "rich.table", "sqlalchemy.dialects.sqlite", "structlog", "typer"),
 )
 
 

@@ -150,7 +150,6 @@ async def test_a_change_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 FIXED = (
     config(*BOTS, gauntlet=pb.Gauntlet(challengers=["anna"])),
-    config(*BOTS, adaptive=pb.Adaptive(rounds=2, minimum_deals=2)),
     config(sprt=pb.Sprt(candidate="anna", base="ben", elo1=10.0)),
 )
 

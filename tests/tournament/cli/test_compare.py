@@ -72,11 +72,11 @@ def test_what_can_not_be_distinguished_is_said(run: Run) -> None:
 
 
 def test_few_deals_are_said_to_be_too_few(run: Run) -> None:
-    """There is no interval below ten deals."""
+    """There is no interval of one deal."""
     _, output, _ = run(
-        "compare", store("a.sqlite", rounds=3), store("b.sqlite", rounds=3, dee=25), "--bot", "dee"
+        "compare", store("a.sqlite", rounds=1), store("b.sqlite", rounds=1, dee=25), "--bot", "dee"
     )
-    assert "dee can't be compared by 3 deals: an interval takes 10" in output
+    assert "dee can't be compared by 1 deal: an interval takes 2" in output
 
 
 def test_a_renamed_bot_is_compared_with_itself(run: Run) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.tournament.cli.screens import SNAPSHOT, SPRT, Screen, standing
 
-from happycity_tournament.cli.console import likelihood, print_result
+from happycity_tournament.cli.console import print_result
 from happycity_tournament.config import SprtTest
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 
@@ -44,15 +44,6 @@ def test_a_test_is_shown_with_its_numbers(
     assert f"{text} (9 blocks, +3 ±4 Elo)\n" in output
     assert f"LLR +1.50 (H0 at -2.94, H1 at +2.94); H0 {elo0:+g}, H1 {elo1:+g} Elo, alpha 0.05" in output
     assert ("are left out" in output) is (verdict is not Verdict.RUNNING)
-
-
-@pytest.mark.parametrize(
-    ("los", "text"),
-    [(None, "-"), (0.5, "50.0%"), (0.9994, "99.9%"), (0.9996, ">99.9%"), (0.0004, "<0.1%"), (1.0, ">99.9%")],
-)
-def test_doubt_is_never_shown_as_certainty(los: float | None, text: str) -> None:
-    """No likelihood is 0 or 100 percent."""
-    assert likelihood(los) == text
 
 
 def test_the_failures_of_a_bot_are_one_line(screen: Screen) -> None:

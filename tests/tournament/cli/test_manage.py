@@ -213,7 +213,7 @@ def test_a_tournament_is_shown_with_its_ratings(run: Run, finished_run: RunFolde
         f"bots: {BOTS}",
         "game: 4 seats, family rules, scoring by product",
         "12 of 12 games (3 rounds, 4 seats, seed 7), 480 decisions in ",
-        "likelihood that a bot is stronger than the next one",
+        "above next: how much higher a bot is rated than the one below it",
     ):
         assert text in output
     shown = json_of(run, "show")

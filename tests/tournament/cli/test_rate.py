@@ -13,9 +13,10 @@ from tests.tournament.leagues import START, League
 
 from happycity import Config
 from happycity.records.record import Json
-from happycity_tournament.cli.console import LOS_BOTS
+from happycity_tournament.cli.console import PAIRS_SHOWN
 from happycity_tournament.config import SprtTest, TournamentConfig
 from happycity_tournament.ratings.columns import GamesBuilder
+from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.schedule.field import deal_games
@@ -59,16 +60,15 @@ def ratings_of(path: Path) -> Ratings:
         builder = GamesBuilder(stored.config["bots"])
         for result in store.results(1):
             builder.add(result)
-        return rate(builder.build())
+        return rate(estimate_of(builder.build()))
 
 
 def test_rate_prints_all_that_belongs_to_ratings(played: Path, run: Run) -> None:
-    """The output has ratings, likelihoods, seats, ties, gain and model."""
+    """The output has ratings, differences and the model."""
     status, output, errors = run("rate", played)
     assert (status, errors) == (0, "")
     for text in (
-        "random2", "95%", "likelihood that the row's bot is stronger", "seat 4", "shared places",
-        "gain of duplicate deals", "checks of the model: ", ratings_of(played).model,
+        "random2", "95%", "above next", "how much higher the row's bot is rated", ratings_of(played).model,
         f"48 games of {played}",
     ):  # fmt: skip
         assert text in output, text
@@ -79,25 +79,28 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     result, ratings = rate_json(run, played), ratings_of(played)
     assert set(result) == {
         "sources", "games", "copies", "games_unrated", "games_practice", "games_after_decision",
-        "model", "anchor",
-        "anchor_elo", "ratings", "los", "certain", "checks",
-        "seat_effects", "ties", "duplicate_gains",
+        "model", "anchor", "anchor_elo", "notes", "ratings", "differences", "checks",
     }  # fmt: skip
     lines = {line.bot: line for line in ratings.lines}
     for entry in result["ratings"]:
         line = lines[entry["bot"]]
         assert set(entry) == {
-            "rank", "bot", "elo", "elo_low", "elo_high", "los_next", "games", "deals", "pool",
-            "rank_best", "rank_worst",
+            "bot", "elo", "low", "high", "above_next", "games", "deals", "pool", "rank_best", "rank_worst",
+            "mark",
         }  # fmt: skip
         assert entry["elo"] == pytest.approx(line.elo, abs=1e-6)
-        assert entry["elo_low"] == pytest.approx(line.low, abs=1e-6)
+        assert entry["low"] == pytest.approx(line.low, abs=1e-6)
         assert (entry["games"], entry["deals"], entry["pool"]) == (48, 12, 1)
     order = [entry["bot"] for entry in result["ratings"]]
     assert order == sorted(lines, key=lambda bot: -lines[bot].elo)
-    assert result["los"][0][3] == pytest.approx(ratings.los(order[0], order[3]))
-    assert result["los"][0][1] == result["ratings"][0]["los_next"]
-    assert [result["los"][number][number] for number in range(4)] == [None] * 4
+    assert len(result["differences"]) == 6
+    for found in result["differences"]:
+        expected = ratings.difference(found.pop("bot"), found.pop("other"))
+        assert expected is not None
+        assert found == pytest.approx(expected._asdict())
+    above = ratings.difference(order[0], order[1])
+    assert above is not None
+    assert result["ratings"][0]["above_next"] == pytest.approx(above._asdict())
 
 
 def test_rate_takes_any_mix_of_sources(played: Path, tmp_path: Path, run: Run) -> None:
@@ -115,7 +118,7 @@ def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
     """The anchor has the rating of the flag, and an interval of no width."""
     result = rate_json(run, played, "--anchor", "greedy", "--anchor-elo", "1000")
     (greedy,) = (entry for entry in result["ratings"] if entry["bot"] == "greedy")
-    assert greedy["elo"] == greedy["elo_low"] == greedy["elo_high"] == pytest.approx(1000)
+    assert greedy["elo"] == greedy["low"] == greedy["high"] == pytest.approx(1000)
     assert (result["anchor"], result["anchor_elo"]) == ("greedy", 1000)
 
 
@@ -141,29 +144,21 @@ def test_bad_options_cost_a_line(played: Path, run: Run, options: tuple[str, ...
 
 
 def test_bots_that_never_met_are_kept_apart(tmp_path: Path, run: Run) -> None:
-    """A bot without games has a pool of its own, no interval and no likelihoods, and a line says why."""
+    """A bot without games has a pool of its own, no interval and no differences, and a line says why."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     result = rate_json(run, url)
     last = result["ratings"][-1]
-    assert (last["bot"], last["pool"], last["rank"], last["elo_low"]) == ("unmet", 2, 1, None)
-    assert result["los"][-1] == [None] * 5
+    assert (last["bot"], last["pool"], last["rank_worst"], last["low"]) == ("unmet", 2, 1, None)
+    assert not [found for found in result["differences"] if "unmet" in (found["bot"], found["other"])]
     assert "bots of different pools never met" in run("rate", url)[1]
 
 
-def test_likelihoods_are_printed_of_the_best_only(tmp_path: Path, run: Run) -> None:
+def test_differences_are_printed_of_the_best_only(tmp_path: Path, run: Run) -> None:
     """A table for fifty bots would fit nowhere; the JSON has all of them."""
     bots = [f"bot-{number:02}" for number in range(50)]
     url = League(bots, rounds=10).store(tmp_path / "games.sqlite")
-    assert f"the first {LOS_BOTS} of 50" in run("rate", url)[1]
-    assert len(rate_json(run, url)["los"]) == 50
-
-
-def test_no_doubt_is_printed_as_certainty(played: Path, run: Run) -> None:
-    """A likelihood is never printed as 0 or 100 percent."""
-    output = run("rate", played)[1]
-    assert ">99.9%" in output
-    assert "100.0%" not in output
-    assert " 0.0%" not in output
+    assert f"the first {PAIRS_SHOWN} of 50" in run("rate", url)[1]
+    assert len(rate_json(run, url)["differences"]) == 50 * 49 / 2
 
 
 def test_a_source_without_games_is_refused(tmp_path: Path, run: Run) -> None:
@@ -199,17 +194,15 @@ def test_absurd_numbers_are_refused_with_their_place(tmp_path: Path, run: Run) -
     assert not (tmp_path / "x.html").exists()
 
 
-def test_checks_of_the_model_are_printed_and_in_the_json(tmp_path: Path, run: Run) -> None:
-    """Two programs under one name cost a sentence; rated apart they have a rating each."""
+def test_names_of_sources_make_bots_of_their_own(tmp_path: Path, run: Run) -> None:
+    """Two programs under one name are rated apart where that is asked for; checks are in the JSON."""
     first = League(BOTS, rounds=40).store(tmp_path / "first.sqlite")
     second = League(BOTS[::-1], rounds=30, seats=2).store(tmp_path / "second.sqlite")
-    assert "check of sources (p " in run("rate", first, second)[1]
     result = rate_json(run, first, second, "--rename", "bob=ann", "--by-source", "ann", "--by-source", "dée")
     names = {entry["bot"] for entry in result["ratings"]}
     assert names == {"ann@first.sqlite", "ann@second.sqlite", "cem", "dée@first.sqlite", "dée@second.sqlite"}
-    (pairs,) = [check for check in result["checks"] if check["subject"] == "pairs"]
-    assert set(pairs) == {"subject", "tested", "p_value", "p_adjusted", "failed", "largest"}
-    assert set(pairs["largest"][0]) == {"bot", "versus", "value", "margin", "p_value"}
+    assert {check["subject"] for check in result["checks"]} == {"first places", "last places", "halves"}
+    assert set(result["checks"][0]) == {"subject", "bot", "actual", "expected", "z", "fits"}
 
 
 @pytest.mark.parametrize(("blocks", "late"), [(29, 0), (34, 8)])

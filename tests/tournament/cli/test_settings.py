@@ -75,7 +75,7 @@ def test_the_example_has_every_key_with_its_default(file: Path) -> None:
     shown = re.findall(r"^# (\w+) = (.*)$", example().partition("# The bots")[0], flags=re.MULTILINE)
     fields = fields_of(RunSettings)
     assert [key for key, _ in shown] == [key for key in fields if key != "bots"]
-    format_of = {"cycles": "round-robin", "challengers": "gauntlet", "minimum_deals": "adaptive"}
+    format_of = {"cycles": "round-robin", "challengers": "gauntlet"}
     for key, value in shown:
         chosen = f'format = "{format_of[key]}"\n' if key in format_of else ""
         file.write_text(f"{chosen}{key} = {value}\n", encoding="utf-8")
@@ -139,13 +139,10 @@ def test_files_that_cannot_be_read_are_named(file: Path, content: str | None, pr
          "--cycles has no effect in swiss; it takes --rounds and --seat-orders"),
         ({"format": "swiss", "cycles": 1},
          "--cycles has no effect in swiss; it takes --rounds and --seat-orders"),
-        ({"minimum_deals": 20},
-         "--minimum-deals has no effect in random-rounds; it takes --rounds, --seat-orders and "
-         "--until-error"),
+        ({"cycles": 20},
+         "--cycles has no effect in random-rounds; it takes --rounds, --seat-orders and --until-error"),
         ({"format": "round-robin", "rounds": 100},
          "--rounds has no effect in round-robin; it takes --cycles and --seat-orders"),
-        ({"format": "adaptive", "challengers": "random"},
-         "--challengers has no effect in adaptive; it takes --rounds, --minimum-deals and --seat-orders"),
         ({"format": "swiss", "until_error": 10.0},
          "--until-error has no effect in swiss; it takes --rounds and --seat-orders"),
         ({"format": "gauntlet"}, "a gauntlet needs --challengers NAME,..."),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from happycity_tournament.config import EloScale, SprtTest
+from happycity_tournament.config import SprtTest
 from happycity_tournament.ratings.sprt import (
     MIN_BLOCKS,
     MIN_DECISIVE,
@@ -20,9 +20,9 @@ from happycity_tournament.ratings.sprt import (
 )
 
 
-def new_sprt(*, elo0: float = 0.0, games_per_block: int = 2, **numbers: Any) -> Sprt:
+def new_sprt(*, elo0: float = 0.0, **numbers: Any) -> Sprt:
     test = SprtTest(candidate="new", base="old", elo0=elo0, **numbers)
-    return Sprt(test, games_per_block=games_per_block)
+    return Sprt(test)
 
 
 Draw = Callable[[np.random.Generator, float, int], list[float]]
@@ -172,12 +172,6 @@ def test_identical_bots_end_in_no_difference(elo0: float, elo1: float, blocks: i
     assert state.elo_low is state.elo_high is None
 
 
-def test_identical_bots_end_with_normalised_elo_too() -> None:
-    """Without variance a normalised difference has no size, but the test ends all the same."""
-    sprt = feed(new_sprt(elo1=10, scale=EloScale.NORMALISED), [0.5] * 100_000)
-    assert sprt.verdict is Verdict.NO_DIFFERENCE
-
-
 @pytest.mark.parametrize(("score", "verdict"), [(1.0, Verdict.H1), (0.0, Verdict.H0)])
 def test_a_bot_that_always_wins(score: float, verdict: Verdict) -> None:
     """Blocks that are all won or all lost decide, though they have no variance and no Elo."""
@@ -242,18 +236,6 @@ def test_the_interval_covers_the_truth() -> None:
         assert high is not None
         covered += low < 30 < high
     assert 0.92 <= covered / 400 <= 0.98
-
-
-def test_normalised_elo_is_logistic_elo_by_the_games_deviation() -> None:
-    """A block of independent games of deviation 1/2 has its normalised hypotheses where that scale says."""
-    scores = [0.0, 0.5, 0.5, 1.0] * 100
-    shift = 10 * math.log(10) / 800 * 0.5
-    logistic = logistic_elo(0.5 + shift)
-    assert logistic is not None
-    scale = EloScale.NORMALISED
-    normalised = feed(new_sprt(elo1=10, alpha=1e-9, beta=1e-9, scale=scale, games_per_block=2), scores).state
-    plain = feed(new_sprt(elo1=logistic, alpha=1e-9, beta=1e-9), scores).state
-    assert normalised.llr == pytest.approx(plain.llr)
 
 
 def test_the_history_is_thinned() -> None:

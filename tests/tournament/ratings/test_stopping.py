@@ -48,7 +48,7 @@ def test_intervals_hold_after_stopping_and_estimates_are_in_the_middle() -> None
     test = SprtTest(candidate="new", base="old", elo0=0, elo1=50)
     held = above = 0
     for _ in range(400):
-        sprt = Sprt(test, games_per_block=2)
+        sprt = Sprt(test)
         while sprt.verdict is Verdict.RUNNING:
             for score in np.clip(rng.normal(truth, 0.25, size=100), 0, 1).tolist():
                 if sprt.add(score) is not Verdict.RUNNING:

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.leagues import League
+from benchmarks.models import League
 
 from happycity import Config, Ending
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.rating_pb2 import Rating
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.ratings.columns import Games
+from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.running.codec import (
     ratings_message,
@@ -21,7 +22,6 @@ from happycity_tournament.running.codec import (
     standing_message,
     tournament_config_message,
 )
-from happycity_tournament.running.snapshot import FinalRatings
 from happycity_tournament.running.standings import ForfeitCount, Standing
 
 LEAGUE = League([-60, 0, 0, 60])
@@ -37,14 +37,15 @@ CONFIG = TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=5)
         replace(LEAGUE, seating="single").games({3: 40}, RNG),
         Games(LEAGUE.bots, {}),
     ],
-    ids=["everything is known", "too few deals", "no rotated deal", "no game"],
+    ids=["two sizes", "few deals", "no rotated deal", "no game"],
 )
 def test_final_ratings_survive_the_wire(games: Games) -> None:
     """Every number arrives, and what is unknown stays unknown."""
-    ratings = rate(games)
-    sent = ratings_message(ratings, anchor_elo=1500)
+    ratings = rate(estimate_of(games), error_factor=1.5)
+    sent = ratings_message(ratings)
     received = ratings_of(type(sent).FromString(sent.SerializeToString()))
-    assert received == FinalRatings.of(ratings, anchor_elo=1500)
+    assert replace(received, differences={}) == replace(ratings, differences={})
+    assert received.to_next() == ratings.to_next()
 
 
 STANDING = Standing(
@@ -62,6 +63,9 @@ STANDING = Standing(
         ForfeitCount(Ending.ABSENT, "", 1, 8),
     ),
     games_unrated=1,
+    rank_best=2,
+    rank_worst=3,
+    mark="lost all",
 )
 
 
@@ -90,7 +94,7 @@ def test_what_a_line_does_not_have_is_absent() -> None:
     config = tournament_config_message(CONFIG)
     assert not config.HasField("anchor")
     assert not config.HasField("title")
-    mean = ratings_message(rate(LEAGUE.games({4: 5}, RNG)), anchor_elo=1500)
+    mean = ratings_message(rate(estimate_of(LEAGUE.games({4: 5}, RNG))))
     assert not mean.HasField("anchor")
     assert {line.rating.HasField("deals") for line in mean.ratings} == {True}
 

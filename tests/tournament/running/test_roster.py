@@ -19,7 +19,6 @@ from tests.tournament.running.hosts import Host, counted_games, new_run, resumed
 from happycity import Config, ConfigError
 from happycity_tournament.config import (
     OPEN_FORMATS,
-    Adaptive,
     Format,
     Gauntlet,
     Participation,
@@ -36,7 +35,6 @@ from happycity_tournament.running.progress import load_status
 from happycity_tournament.running.roster import Change, RosterError, change_roster, changed, joining, leaving
 from happycity_tournament.running.runner import TournamentRun
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.schedule.swiss import BYE_SCORE, PlayedRound, round_pairings
 from happycity_tournament.storage import AsyncStore, StoreError
 
 NAMES = [f"bot-{number}" for number in range(30)]
@@ -189,19 +187,13 @@ def test_late_bots_meet_the_others_evenly(bots: int, seats: int) -> None:
 
 
 def test_missed_rounds_are_byes() -> None:
-    """A bot that joins a Swiss late has half a point for each round, and meets its equals."""
-    order = NAMES[:8]
-    history = [
-        PlayedRound(
-            tables=[order[:2], order[2:4], order[4:6], order[6:]],
-            scores={bot: BYE_SCORE * (2 - place % 2 * 2) for place, bot in enumerate(order)},
-        )
-    ]
-    # Of the nine one sits out: one of those that lost, not the late one, which has sat out before.
+    """A bot that joins a Swiss late counts as one that sat out: it plays at once, and meets its equals."""
     for seed in range(20):
-        tables = round_pairings([*order, "late-0"], history, seats=2, rng=random.Random(seed))
-        assert len(tables) == 4
-        assert {bot for table in tables for bot in table} >= {"late-0", *order[::2]}
+        tournament = config(Swiss(rounds=3, seat_orders=SINGLE), bots=8, seats=2, seed=seed)
+        games = games_of(changed(tournament, joining(["late-0"]), first_round=2))
+        second = [game for game in games if game.round == 2]
+        assert len(second) == 4
+        assert "late-0" in {bot for game in second for bot in game.bots}
 
 
 @few_examples
@@ -284,13 +276,12 @@ def test_a_round_robin_can_be_joined_until_its_last_game_ends() -> None:
     "chosen",
     [
         Gauntlet(challengers=("bot-1",)),
-        Adaptive(minimum_deals=2),
         SprtTest(candidate="bot-0", base="bot-1"),
     ],
     ids=lambda chosen: chosen.kind,
 )
 def test_formats_with_fixed_bots_have_no_newcomers(chosen: Format) -> None:
-    """A gauntlet, an adaptive tournament and a test have the same bots from beginning to end."""
+    """A gauntlet and a test have the same bots from beginning to end."""
     assert not isinstance(chosen, OPEN_FORMATS)
     for change in (joining(["late-0"]), leaving("bot-0")):
         with pytest.raises(RosterError, match=f"{chosen.kind} has the same bots from beginning to end"):

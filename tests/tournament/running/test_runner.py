@@ -22,7 +22,6 @@ from tests.tournament.running.hosts import (
 
 from happycity import Config, Ending, FailurePolicy, VoidReason
 from happycity_tournament.config import (
-    Adaptive,
     Gauntlet,
     RandomRounds,
     RoundRobin,
@@ -56,7 +55,6 @@ CONFIGS = [
     replace(CONFIG, format=RoundRobin(cycles=2)),
     replace(CONFIG, format=Swiss(rounds=6)),
     replace(CONFIG, format=Gauntlet(challengers=("cem",), cycles=3)),
-    replace(CONFIG, format=Adaptive(rounds=12, minimum_deals=3, seat_orders=SeatOrders.ALL)),
     SPRT,
     replace(
         CONFIG,
@@ -301,7 +299,7 @@ async def test_games_of_another_schedule_are_not_mixed_in(store: AsyncStore) -> 
     assert stored_state(store, run.status.tournament_id) is TournamentState.INTERRUPTED
 
 
-@pytest.mark.parametrize("config", [CONFIGS[2], CONFIGS[4]], ids=["swiss", "adaptive"])
+@pytest.mark.parametrize("config", [CONFIGS[2]], ids=["swiss"])
 async def test_games_that_follow_from_other_results_are_not_mixed_in(
     store: AsyncStore, config: TournamentConfig, tmp_path: Path
 ) -> None:

@@ -12,9 +12,9 @@ from tests.tournament.games import finished, fixtures_of, with_endings
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.running.standings import MAX_REASONS, ForfeitCount, Standing, Standings
 
+DEALS = 10
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")
 SEATS = 3
 SCHEDULE = fixtures_of(
@@ -101,7 +101,7 @@ def test_equal_ratings_share_a_rank() -> None:
 
 def test_a_bot_in_several_seats_counts_each_of_them() -> None:
     """Games, points, firsts and forfeits of a sequential test are those of all seats of a bot."""
-    test = SprtTest(candidate="new", base="old", max_blocks=MIN_DEALS)
+    test = SprtTest(candidate="new", base="old", max_blocks=DEALS)
     config = TournamentConfig(bots=("new", "old"), game=Config(players=4), format=test, seed=1)
     table = Standings(bots=config.bots)
     for fixture in fixtures_of(config):
@@ -111,10 +111,10 @@ def test_a_bot_in_several_seats_counts_each_of_them() -> None:
         table.add(with_endings(game, *[Ending.FINISHED] * 3, Ending.TIMEOUT))
     new, old = table.lines()
     assert (new.bot, old.bot) == ("new", "old")
-    assert new.games == old.games == 2 * 2 * MIN_DEALS
+    assert new.games == old.games == 2 * 2 * DEALS
     assert new.points_mean == old.points_mean + 10 == 11.5
-    assert (new.firsts, old.firsts) == (2 * MIN_DEALS, 0)
-    assert new.forfeits == old.forfeits == MIN_DEALS
+    assert (new.firsts, old.firsts) == (2 * DEALS, 0)
+    assert new.forfeits == old.forfeits == DEALS
     assert new.elo > 1600
     assert new.elo + old.elo == pytest.approx(3000)
     assert new.elo_low is not None

@@ -13,7 +13,6 @@ from tests.tournament.schedule.fields import names, play, random_order
 
 from happycity import Config, ConfigError
 from happycity_tournament.config import (
-    Adaptive,
     Format,
     Gauntlet,
     Participation,
@@ -33,7 +32,6 @@ FORMATS: dict[str, Format] = {
         RoundRobin(),
         Swiss(rounds=4),
         Gauntlet(challengers=("bot-0",)),
-        Adaptive(rounds=12, minimum_deals=2),
         SprtTest(candidate="bot-0", base="bot-1", elo1=9, max_blocks=9),
     )
 } | {"until-error": RandomRounds(rounds=40, until_error=100)}
@@ -87,8 +85,6 @@ def test_results_may_be_added_before_the_first_stage(kind: str) -> None:
         (config(Swiss(), bots=1), "bots: 1 can't fill a table of 2 seats"),
         (config(RoundRobin(), bots=22, seats=4), "bots: 22 are too many for a round robin of 4 seats"),
         (config(Gauntlet(challengers=("zoe",))), "challengers: 'zoe' is not one of the bots"),
-        (config(Adaptive(rounds=1)), "rounds: they make 3 deals, but minimum_deals of 20 takes 60"),
-        (config(Adaptive(rounds=100), bots=129), "bots: 129 are more than 128, the maximum of adaptive"),
         (config(RandomRounds(rounds=10_000_000)), "format: it has 60000000 games, more than 10000000"),
         (config(RoundRobin(cycles=10_000_000)), "format: it has 300000000 games, more than 10000000"),
         (config(Swiss(rounds=10_000_000)), "format: it has 60000000 games, more than 10000000"),

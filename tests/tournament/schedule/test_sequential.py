@@ -113,7 +113,7 @@ def test_blocks_count_whole_and_in_order(order: list[int], voided: set[int]) -> 
             played.skip(games[number])
         else:
             played.add(by_seat(games[number]))
-    expected = Sprt(SprtTest(candidate="new", base="old", elo1=9, max_blocks=6), games_per_block=2)
+    expected = Sprt(SprtTest(candidate="new", base="old", elo1=9, max_blocks=6))
     for block in whole_blocks(games, voided):
         expected.add(block_score(list(map(by_seat, block)), candidate="new"))
     assert played.state == expected.state

@@ -14,6 +14,7 @@ from tests.tournament.leagues import League
 from happycity import HappyCityError
 from happycity.records.record import Json
 from happycity_tournament.games import FinishedGame, practice_seed
+from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.report.export import export_games
 from happycity_tournament.storage import Store, StoreError
 from happycity_tournament.storage.rating_input import RatingInput, load_for_rating
@@ -235,7 +236,7 @@ def test_games_of_one_deal_belong_together_across_sources(tmp_path: Path) -> Non
     two = file_of(tmp_path / "two", record(bots=["bob", "ann"]))
     loaded = rating_input(str(one), str(two))
     assert loaded.count == 3
-    assert loaded.games.deals_played().tolist() == [2, 2]
+    assert estimate_of(loaded.games).deals.tolist() == [2, 2]
 
 
 def test_games_with_a_disqualified_bot_are_not_rated(tmp_path: Path) -> None:

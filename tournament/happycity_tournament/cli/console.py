@@ -15,7 +15,6 @@ from happycity.text.plural import plural
 from happycity_tournament.cli import sprt
 from happycity_tournament.config import (
     MEAN_ELO,
-    Adaptive,
     Format,
     Gauntlet,
     RandomRounds,
@@ -25,20 +24,21 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
-from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, Ratings, interval_text, ranked
+from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, BotRating, Ratings, interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, BotMetrics
 from happycity_tournament.running.digest import digests, failures
-from happycity_tournament.running.snapshot import FinalRating, FinalRatings, Snapshot
+from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.running.standings import Standing
 
-LOS_BOTS = 12
-"""Bots in the table of the likelihoods of superiority; the JSON has all."""
+PAIRS_SHOWN = 8
+"""Bots in the table of differences; the JSON has all."""
 
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
 _LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric"})
+_ABOVE = "above next"
 _RANKS = "rank: those that the games leave open, for all bots at once with 95%"
-_LOS = "LOS: likelihood that a bot is stronger than the next one"
+_DIFFERENCE = f"{_ABOVE}: how much higher a bot is rated than the one below it, with the 95% interval"
 _LIVE_MODEL = f"Elo: {MODEL}; mean {MEAN_ELO:.0f}"
 
 
@@ -56,7 +56,7 @@ def print_result(
 ) -> None:
     """Print a tournament: standings or final ratings, and what was played in what time.
 
-    `details` adds what is known about seats, duplicate deals and the model of the ratings.
+    `details` adds what is known about the model of the ratings.
     """
     final = snapshot.final
     if snapshot.title:
@@ -64,8 +64,8 @@ def print_result(
     if final is None:
         console.print(standings_table(snapshot))
     else:
-        console.print(ratings_table(final, snapshot, open_ranks=details))
-    lines = snapshot.standings if final is None else final.ratings
+        console.print(ratings_table(final, snapshot))
+    lines = snapshot.standings if final is None else final.lines
     show(
         console,
         *sprt.result_lines(snapshot),
@@ -73,7 +73,8 @@ def print_result(
         *remarks(snapshot),
         _played(snapshot),
         *_notes(lines),
-        *([] if final is None else [_LOS, _RANKS] if details else [_LOS]),
+        _RANKS,
+        *([] if final is None else [_DIFFERENCE]),
     )
     if details:
         show(console, *([_LIVE_MODEL] if final is None else _details(final)))
@@ -102,23 +103,11 @@ def print_facts(console: Console, snapshot: Snapshot) -> None:
         show(console, f"not connected: {', '.join(snapshot.missing_bots)}")
 
 
-def print_ratings(console: Console, ratings: Ratings, *, anchor_elo: float) -> None:
-    """Print final ratings with all that belongs to them."""
-    final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
-    console.print(ratings_table(final, open_ranks=True))
-    _print_los(console, ratings)
-    show(console, "by table size: what each seat adds in Elo, and the gain of duplicate deals")
-    console.print(_seats_table(final))
-    ties = ", ".join(f"{bots} bots {delta:.3f}" for bots, delta in final.ties.items())
-    show(
-        console,
-        *_gain_lines(final),
-        f"shared places (delta, 0: never): {ties}" if ties else "shared places: none",
-        *_notes(final.ratings),
-        _LOS,
-        _RANKS,
-        _model(final),
-    )
+def print_ratings(console: Console, ratings: Ratings) -> None:
+    """Print ratings with all that belongs to them."""
+    console.print(ratings_table(ratings))
+    _print_pairs(console, ratings)
+    show(console, *_notes(ratings.lines), _RANKS, _DIFFERENCE, *_details(ratings))
 
 
 def print_metrics(console: Console, metrics: BotMetrics) -> None:
@@ -170,25 +159,18 @@ def standings_table(snapshot: Snapshot) -> Table:
     return table
 
 
-def ratings_table(
-    final: FinalRatings, snapshot: Snapshot | None = None, *, open_ranks: bool = False
-) -> Table:
-    """Return final ratings as a table, with what the standings of a tournament add.
-
-    With `open_ranks` a bot's rank is a range such as `2-4` where the games leave it open.
-    """
+def ratings_table(ratings: Ratings, snapshot: Snapshot | None = None) -> Table:
+    """Return ratings as a table, with what the standings of a tournament add."""
     standings = {} if snapshot is None else {line.bot: line for line in snapshot.standings}
     scores = ("games", "deals") if snapshot is None else _score_headings(snapshot)
-    pools = ("pool",) if final.pools > 1 else ()
-    table = _table(*_RATING, "LOS", *scores, *pools)
-    for line in final.ratings:
+    pools = ("pool",) if ratings.pools > 1 else ()
+    table = _table(*_RATING, _ABOVE, *scores, *pools)
+    for line, _, above in ratings.to_next():
         own = [str(line.games), str(line.deals)]
         if snapshot is not None:
             own = _score_cells(standings[line.bot])[: len(scores)]
         pool = (str(line.pool) for _ in pools)
-        rank, bot, elo, interval = _rating_cells(line, snapshot)
-        rank = _ranks(line) if open_ranks else rank
-        table.add_row(rank, bot, elo, interval, likelihood(line.los_next), *own, *pool)
+        table.add_row(*_rating_cells(line, snapshot), "" if above is None else above.text, *own, *pool)
     return table
 
 
@@ -218,13 +200,6 @@ def progress_line(snapshot: Snapshot) -> str:
     return f"tournament {snapshot.tournament_id}{title}: {games_text(snapshot)}, {snapshot.state.value}"
 
 
-def likelihood(los: float | None) -> str:
-    """Write a likelihood, which is never shown as 0 or 100%."""
-    if los is None:
-        return _UNKNOWN
-    return "<0.1%" if los < 0.0005 else ">99.9%" if los >= 0.9995 else f"{los:.1%}"
-
-
 def _table(*headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:
@@ -242,60 +217,30 @@ def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
     return snapshot.state.value, games, Text(bots)
 
 
-def _print_los(console: Console, ratings: Ratings) -> None:
-    """Print the likelihoods of superiority, unless there are none."""
-    order, los = ranked(ratings), ratings.los_matrix()
-    if all(cell is None for row in los for cell in row):
+def _print_pairs(console: Console, ratings: Ratings) -> None:
+    """Print the differences of all pairs, unless there are none beyond those of the ratings' table."""
+    shown = [line.bot for line in ratings.lines[:PAIRS_SHOWN]]
+    if len(shown) < 3 or not ratings.differences:
         return
-    shown = order[:LOS_BOTS]
-    more = f", the first {len(shown)} of {len(order)}" if len(shown) < len(order) else ""
-    show(console, f"likelihood that the row's bot is stronger than the column's{more}")
-    table = _table("bot", *(str(number) for number in range(1, len(shown) + 1)))
-    for number, row in enumerate(shown, start=1):
-        cells = (likelihood(los[row.index][column.index]) for column in shown)
-        table.add_row(Text(f"{number} {row.line.bot}"), *cells)
+    more = f", the first {len(shown)} of {len(ratings.lines)}" if len(shown) < len(ratings.lines) else ""
+    show(console, f"how much higher the row's bot is rated than the column's{more}")
+    table = _table("bot", *map(str, range(2, len(shown) + 1)))
+    for number, bot in enumerate(shown[:-1], start=1):
+        known = [ratings.difference(bot, other) for other in shown[number:]]
+        cells = [_UNKNOWN if difference is None else difference.text for difference in known]
+        table.add_row(Text(f"{number} {bot}"), *[""] * (number - 1), *cells)
     console.print(table)
 
 
-def _seats_table(final: FinalRatings) -> Table:
-    sizes = sorted(set(final.seat_effects) | set(final.duplicate_gains))
-    headings = [f"seat {seat}" for seat in range(1, max(sizes, default=0) + 1)]
-    table = _table("seats", *headings, "gain")
-    for size in sizes:
-        effects = final.seat_effects.get(size)
-        cells = [_UNKNOWN] * size if effects is None else [effect.text for effect in effects]
-        cells += [""] * (len(headings) - size)
-        worth = final.duplicate_gains.get(size)
-        table.add_row(str(size), *cells, _UNKNOWN if worth is None else worth.text)
-    return table
-
-
-def _seat_lines(final: FinalRatings) -> Iterator[str]:
-    """Yield for each table size in a line what its seats add."""
-    for size, effects in sorted(final.seat_effects.items()):
-        shown = ", ".join(effect.text for effect in effects)
-        yield f"at tables of {size}, the seats add in Elo: {shown}"
-
-
-def _gain_lines(final: FinalRatings) -> Iterator[str]:
-    """Yield for each table size in a line what its duplicate deals saved, as far as that is known."""
-    for size, worth in sorted(final.duplicate_gains.items()):
-        if worth is not None:
-            games = f"a game of a duplicate deal is worth {worth.text} independent games"
-            yield f"at tables of {size}, {games}: {worth.verdict}"
-
-
-def _rating_cells(line: Standing | FinalRating, snapshot: Snapshot | None) -> tuple[str, Text, str, str]:
+def _rating_cells(line: Standing | BotRating, snapshot: Snapshot | None) -> tuple[str, Text, str, str]:
     has_left = snapshot is not None and line.bot in snapshot.withdrawn
     name = Text(f"{line.bot} (left)" if has_left else line.bot)
-    return str(line.rank), name, f"{line.elo:.0f}", interval_text(line.elo_low, line.elo_high)
+    marked = f"{interval_text(*_ends(line))} {line.mark}".rstrip()
+    return line.ranks, name, f"{line.elo:.0f}", marked
 
 
-def _ranks(line: FinalRating) -> str:
-    """Return the ranks that a bot may have, such as `2-4`."""
-    if line.rank_best == line.rank_worst:
-        return str(line.rank_best or _UNKNOWN)
-    return f"{line.rank_best}-{line.rank_worst}"
+def _ends(line: Standing | BotRating) -> tuple[float | None, float | None]:
+    return (line.low, line.high) if isinstance(line, BotRating) else (line.elo_low, line.elo_high)
 
 
 def _score_headings(snapshot: Snapshot) -> tuple[str, ...]:
@@ -314,28 +259,18 @@ def remarks(snapshot: Snapshot) -> list[str]:
     return [*late, *snapshot.remarks]
 
 
-def _notes(lines: Sequence[Standing] | Sequence[FinalRating]) -> Iterator[str]:
+def _notes(lines: Sequence[Standing] | Sequence[BotRating]) -> Iterator[str]:
     """Yield explanations of a table."""
-    if any(line.elo_low is line.elo_high is None for line in lines):
-        yield (
-            f"{_UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor, "
-            "neither nearly all even nor nearly all won or lost"
-        )
-    if any((line.elo_low is None) != (line.elo_high is None) for line in lines):
-        yield "≥, ≤: the bot was above (below) all others in all games; its Elo is at least (at most) this"
-    if any(isinstance(line, FinalRating) and line.pool > 1 for line in lines):
+    if any(None in _ends(line) for line in lines):
+        yield f"{_UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor"
+    if any(isinstance(line, BotRating) and line.pool > 1 for line in lines):
         yield "bots of different pools never met, not even through others: their Elo can't be compared"
 
 
-def _details(final: FinalRatings) -> Iterator[str]:
-    """Yield what final ratings say beside the table."""
-    yield from _seat_lines(final)
-    yield from _gain_lines(final)
-    yield _model(final)
-
-
-def _model(final: FinalRatings) -> str:
-    return f"Elo: {final.model}; {final.anchor or 'pool mean'} {final.anchor_elo:.0f}"
+def _details(ratings: Ratings) -> Iterator[str]:
+    """Yield what should be known about the model of ratings."""
+    yield f"Elo: {ratings.model}; {ratings.anchor or 'the mean of all bots'} {ratings.anchor_elo:.0f}"
+    yield from ratings.notes
 
 
 def games_text(snapshot: Snapshot) -> str:
@@ -349,7 +284,11 @@ def games_text(snapshot: Snapshot) -> str:
 def error_text(snapshot: Snapshot) -> str:
     """Return how large the errors of the ratings are, and which errors end the tournament."""
     lines = snapshot.standings
-    errors = [(line.elo_high - line.elo_low) / 2 for line in lines if line.elo_low and line.elo_high]
+    errors = [
+        (line.elo_high - line.elo_low) / 2
+        for line in lines
+        if line.elo_low is not None and line.elo_high is not None
+    ]
     largest = f"±{max(errors):.0f}" if len(errors) == len(lines) > 0 else "not known yet"
     return f"largest error {largest}, until ±{snapshot.until_error:g}"
 
@@ -380,7 +319,7 @@ def _format(chosen: Format) -> str:
             return plural(chosen.rounds, "round")
         case RandomRounds():
             return f"rounds until ±{chosen.until_error:g} Elo, at most {chosen.rounds:,}"
-        case Swiss() | Adaptive():
+        case Swiss():
             return f"{chosen.kind}, {plural(chosen.rounds, 'round')}"
         case RoundRobin() | Gauntlet():
             return f"{chosen.kind}, {plural(chosen.cycles, 'cycle')}"

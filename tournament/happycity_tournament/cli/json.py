@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from happycity import ConfigError
 from happycity.records.record import Json
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.running.digest import digest, log_of
-from happycity_tournament.running.snapshot import FinalRatings, Snapshot
+from happycity_tournament.running.snapshot import Snapshot
 from happycity_tournament.running.standings import Standing
-
-if TYPE_CHECKING:
-    from happycity_tournament.ratings.checks.model_checks import ModelCheck
 
 
 def listed_json(snapshot: Snapshot) -> Json:
@@ -75,28 +71,18 @@ def _test_json(test: SprtState, history: Sequence[SprtPoint]) -> Json:
     return {**asdict(test), "verdict": test.verdict.value, "history": points}
 
 
-def ratings_json(final: FinalRatings) -> Json:
-    """Return final ratings."""
-    content: Json = finite(asdict(final))
-    return content
-
-
-def finite(value: Any) -> Any:
-    """Return a value with None in place of infinite numbers, which JSON doesn't have."""
-    match value:
-        case float() if not math.isfinite(value):
-            return None
-        case dict():
-            return {key: finite(entry) for key, entry in value.items()}
-        case list() | tuple():
-            return [finite(entry) for entry in value]
-        case _:
-            return value
-
-
-def check_json(check: ModelCheck) -> Json:
-    """Return a check of the rating model."""
-    return {**asdict(check), "subject": check.subject.value, "failed": check.failed}
+def ratings_json(ratings: Ratings) -> Json:
+    """Return ratings, each with how much it is above the next one of its pool."""
+    return {
+        "model": ratings.model,
+        "anchor": ratings.anchor,
+        "anchor_elo": ratings.anchor_elo,
+        "notes": list(ratings.notes),
+        "ratings": [
+            {**asdict(line), "above_next": None if above is None else above._asdict()}
+            for line, _, above in ratings.to_next()
+        ],
+    }
 
 
 def metrics_json(metrics: BotMetrics) -> Json:

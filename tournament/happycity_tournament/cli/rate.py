@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
+from itertools import combinations
 from pathlib import Path
 
 from rich.console import Console
@@ -12,14 +14,12 @@ from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.text.plural import plural
 from happycity_tournament.cli.console import print_ratings, show
-from happycity_tournament.cli.json import check_json, ratings_json, write_json
+from happycity_tournament.cli.json import ratings_json, write_json
 from happycity_tournament.cli.reading import load_games
-from happycity_tournament.ratings.checks.model_checks import check_lines, check_model
-from happycity_tournament.ratings.comparisons import certain_order
-from happycity_tournament.ratings.final import rate_fit
-from happycity_tournament.ratings.fit import fit
-from happycity_tournament.ratings.results import ranked
-from happycity_tournament.running.snapshot import FinalRatings
+from happycity_tournament.ratings.checks import check_lines, check_model
+from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.final import rate
+from happycity_tournament.schedule.replays import swiss_error_factor
 from happycity_tournament.storage.rating_input import Naming, RatingInput
 from happycity_tournament.storage.sources import Source
 
@@ -39,14 +39,16 @@ def rate_sources(
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
-    estimate = fit(loaded.games)
-    ratings = rate_fit(estimate, anchor=anchor, anchor_elo=anchor_elo, error_ratios=loaded.error_ratios)
-    checks = check_model(estimate, ratings.bursts, loaded.sources)
+    estimate = estimate_of(loaded.games)
+    factor = swiss_error_factor(loaded.tournaments, estimate)
+    ratings = rate(estimate, anchor=anchor, anchor_elo=anchor_elo, error_factor=factor)
+    deviations = check_model(estimate)
+    ratings = replace(ratings, notes=(*ratings.notes, *check_lines(deviations)))
     console = Console(stderr=str(json_file) == "-")
-    print_ratings(console, ratings, anchor_elo=anchor_elo)
-    show(console, *check_lines(checks), _read(loaded, names))
+    print_ratings(console, ratings)
+    show(console, _read(loaded, names))
     if json_file is not None:
-        order, los, certain = ranked(ratings), ratings.los_matrix(), certain_order(ratings.comparisons.los)
+        order = [line.bot for line in ratings.lines]
         content: Json = {
             "sources": names,
             "games": loaded.count,
@@ -54,10 +56,13 @@ def rate_sources(
             "games_unrated": loaded.unrated,
             "games_practice": loaded.practice,
             "games_after_decision": loaded.after_decision,
-            **ratings_json(FinalRatings.of(ratings, anchor_elo=anchor_elo)),
-            "checks": [check_json(check) for check in checks],
-            "los": [[los[row.index][column.index] for column in order] for row in order],
-            "certain": [[bool(certain[row.index, column.index]) for column in order] for row in order],
+            **ratings_json(ratings),
+            "differences": [
+                {"bot": bot, "other": other, **difference._asdict()}
+                for bot, other in combinations(order, 2)
+                if (difference := ratings.difference(bot, other)) is not None
+            ],
+            "checks": [asdict(one) for one in deviations],
         }
         write_json(content, json_file)
 

@@ -21,13 +21,10 @@ from happycity.runtime.transport import Access, Target
 from happycity_tournament.bots.lineup import BotEntry
 from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
-    DEFAULT_MINIMUM_DEALS,
     DEFAULT_ROUNDS,
     DEFAULT_SPRT_CONCURRENCY,
     MAX_ROUNDS_UNTIL_ERROR,
     MEAN_ELO,
-    Adaptive,
-    EloScale,
     Format,
     Gauntlet,
     RandomRounds,
@@ -227,17 +224,15 @@ class FormatName(Enum):
     ROUND_ROBIN = "round-robin"
     SWISS = "swiss"
     GAUNTLET = "gauntlet"
-    ADAPTIVE = "adaptive"
 
 
-_FORMATS: dict[FormatName, type[RandomRounds | RoundRobin | Swiss | Gauntlet | Adaptive]] = {
+_FORMATS: dict[FormatName, type[RandomRounds | RoundRobin | Swiss | Gauntlet]] = {
     FormatName.RANDOM_ROUNDS: RandomRounds,
     FormatName.ROUND_ROBIN: RoundRobin,
     FormatName.SWISS: Swiss,
     FormatName.GAUNTLET: Gauntlet,
-    FormatName.ADAPTIVE: Adaptive,
 }
-_FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "minimum_deals", "until_error")
+_FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "until_error")
 
 
 class ScheduleSettings(Settings):
@@ -248,7 +243,7 @@ class ScheduleSettings(Settings):
     format: FormatName = FormatName.RANDOM_ROUNDS
     """How it is decided which bots meet."""
     rounds: _Count = DEFAULT_ROUNDS
-    """Rounds of random-rounds, swiss and adaptive: each table plays one deal in all its seat orders."""
+    """Rounds of random-rounds and swiss: each table plays one deal in all its seat orders."""
     until_error: _Number | None = setting(None, absent="play all rounds", example=10.0)
     """End random-rounds when half of each rating's 95% interval is this many Elo at most; --rounds is the
     maximum then, 10000 unless it is given."""
@@ -258,8 +253,6 @@ class ScheduleSettings(Settings):
     """The orders of seats in which each deal is played."""
     challengers: _Names = setting((), example=["planner"])
     """In a gauntlet, the bots that meet all others, separated by commas."""
-    minimum_deals: _Count = DEFAULT_MINIMUM_DEALS
-    """In an adaptive tournament, the deals that each bot plays before the ranking decides who meets."""
 
 
 class RatingSettings(Settings):
@@ -324,8 +317,6 @@ class SprtTestSettings(Settings):
     """Probability that H0 is accepted although H1 is true."""
     max_blocks: _Count = _SPRT.max_blocks
     """Maximum number of deal blocks."""
-    scale: EloScale = _SPRT.scale
-    """The scale of --elo0 and --elo1."""
 
 
 class SprtSettings(PlaySettings, SprtTestSettings):
@@ -343,7 +334,7 @@ class SprtSettings(PlaySettings, SprtTestSettings):
                 f"--candidate, --base: both are named {base.name!r}; name one differently, such as "
                 f"--base old={base.builtin or 'COMMAND'}"
             )
-        numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks", "scale"})
+        numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks"})
         test = SprtTest(candidate=candidate.name, base=base.name, **numbers)
         return self._config((candidate.name, base.name), test)
 

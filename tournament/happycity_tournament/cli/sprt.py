@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from happycity.text.plural import plural
-from happycity_tournament.config import EloScale, SprtTest
+from happycity_tournament.config import SprtTest
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.snapshot import Snapshot
 
@@ -30,7 +30,7 @@ def result_lines(snapshot: Snapshot) -> list[str]:
     accepted = {Verdict.H0: "H0 is accepted: ", Verdict.H1: "H1 is accepted: "}.get(state.verdict, "")
     numbers = (
         f"{accepted}LLR {state.llr:+.2f} ({_bounds(state)}); H0 {test.elo0:+g}, H1 {test.elo1:+g} "
-        f"{_unit(test)}, alpha {test.alpha:g}, beta {test.beta:g}"
+        f"Elo, alpha {test.alpha:g}, beta {test.beta:g}"
     )
     if state.verdict is Verdict.RUNNING:
         return [decision, numbers]
@@ -57,13 +57,11 @@ def queue_table(played: Sequence[Snapshot]) -> Table:
 
 def verdict_text(test: SprtTest, verdict: Verdict) -> str:
     """Return what a test has found as a clause."""
-    candidate, base, unit = test.candidate, test.base, _unit(test)
+    candidate, base = test.candidate, test.base
     weaker, stronger = f"{candidate} is weaker than {base}", f"{candidate} is stronger than {base}"
     return {
-        Verdict.H0: f"{candidate} is not {test.elo1:g} {unit} stronger than {base}"
-        if test.elo1 > 0
-        else weaker,
-        Verdict.H1: f"{candidate} is not {-test.elo0:g} {unit} weaker than {base}"
+        Verdict.H0: f"{candidate} is not {test.elo1:g} Elo stronger than {base}" if test.elo1 > 0 else weaker,
+        Verdict.H1: f"{candidate} is not {-test.elo0:g} Elo weaker than {base}"
         if test.elo0 < 0
         else stronger,
         Verdict.NO_DIFFERENCE: f"{candidate} and {base} play the same: every block was exactly even",
@@ -83,7 +81,3 @@ def _difference(state: SprtState) -> str:
 
 def _bounds(state: SprtState) -> str:
     return f"H0 at {state.lower:+.2f}, H1 at {state.upper:+.2f}"
-
-
-def _unit(test: SprtTest) -> str:
-    return "Elo" if test.scale is EloScale.LOGISTIC else "normalised Elo"

@@ -1,209 +1,196 @@
-"""Ratings of any number of games: the Davidson-Luce model, with errors that rest on whole deals."""
+"""Ratings of any games: each bot's with its interval and its open ranks, and those of all differences."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from happycity_tournament.config import MEAN_ELO
-from happycity_tournament.ratings.bounds import bounds_of
-from happycity_tournament.ratings.checks.bursts import block_length, bursts_of, in_blocks
-from happycity_tournament.ratings.columns import Flags, Floats, Games
-from happycity_tournament.ratings.comparisons import certain_order, comparisons_of
-from happycity_tournament.ratings.duplicate_gain import duplicate_gains
-from happycity_tournament.ratings.errors import nearly_all_even, sandwich
-from happycity_tournament.ratings.fit import Fit, fit
-from happycity_tournament.ratings.groups import Groups, pools_of
-from happycity_tournament.ratings.results import (
-    FIXED_SCHEDULE,
-    MODEL,
-    Comparisons,
-    ErrorRatios,
-    RatedBot,
-    Ratings,
-    SeatEffect,
-)
-from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
-from happycity_tournament.ratings.upsets import few_upsets
+from happycity_tournament.ratings.estimate import Estimate, holm, student_probabilities, student_quantiles
+from happycity_tournament.ratings.results import LOST_ALL, WON_ALL, BotRating, Difference, Ratings
 
-MAX_NAMES = 3
-"""Bots that the model's line names of those without an interval."""
+if TYPE_CHECKING:
+    from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
 
-FindErrorRatios = Callable[[Mapping[str, float], Floats], ErrorRatios]
-"""Finds by how much errors are too small, from the bots' Elo and the covariance that was computed."""
+_TAIL = 0.025
+_SAME = 6  # digits of an Elo: ratings that differ by rounding errors only are equal
 
 
 def rate(
-    games: Games,
+    estimate: Estimate,
     *,
     anchor: str | None = None,
     anchor_elo: float = MEAN_ELO,
-    error_ratios: FindErrorRatios | None = None,
+    error_factor: float = 1.0,
 ) -> Ratings:
-    """Return the ratings, with `anchor` at `anchor_elo`; if it is None, the mean of each pool's main group.
+    """Return the ratings of an estimate, with `anchor` at `anchor_elo`; None: the mean of each pool is.
 
-    Where results chose some of the games, `error_ratios` finds how much larger that makes the errors.
+    All errors are `error_factor` times as large, as they have to be where results chose the games.
 
     Raises:
         KeyError: no bot has the anchor's name.
     """
-    if anchor is not None and anchor not in games.bots:
+    bots = estimate.games.bots
+    if anchor is not None and anchor not in bots:
         raise KeyError(anchor)
-    return rate_fit(fit(games), anchor=anchor, anchor_elo=anchor_elo, error_ratios=error_ratios)
-
-
-def rate_fit(
-    estimate: Fit,
-    *,
-    anchor: str | None = None,
-    anchor_elo: float = MEAN_ELO,
-    error_ratios: FindErrorRatios | None = None,
-) -> Ratings:
-    """Return the ratings of an estimate; see `rate`."""
-    bursts = bursts_of(estimate)
-    length = block_length(estimate, bursts)
-    clustered = in_blocks(estimate, length)
-    covariance = sandwich(clustered)
-    ratios = ratios_of(estimate, covariance, error_ratios)
-    layout, comparisons = estimate.layout, comparisons_of(clustered, covariance, ratios)
+    differences = AllDifferences.of(estimate, error_factor)
+    elos, margins = estimate.elos, error_factor * estimate.margins()
+    if anchor is not None:
+        index = bots.index(anchor)
+        inside = estimate.pools == estimate.pools[index]
+        elos[inside] -= elos[index]
+        margins[inside] = differences.margins[inside, index]
+        margins[index] = 0.0
+    elos += anchor_elo
+    columns = (elos, elos - margins, elos + margins, estimate.games.games_played(), estimate.deals)
+    best, worst = _open_ranks(differences.los, estimate.pools)
     lines = [
-        replace(line, deals=deals)
-        for line, deals in zip(
-            lines_of(clustered, comparisons, anchor=anchor, anchor_elo=anchor_elo),
-            estimate.deals_played.tolist(),
+        BotRating(
+            bot=bot,
+            elo=elo,
+            low=None if math.isnan(low) else low,
+            high=None if math.isnan(high) else high,
+            games=games,
+            deals=deals,
+            pool=pool,
+            rank_best=rank_best,
+            rank_worst=rank_worst,
+            mark=mark,
+        )
+        for bot, elo, low, high, games, deals, pool, rank_best, rank_worst, mark in zip(
+            bots,
+            *(column.tolist() for column in columns),
+            (estimate.pools + 1).tolist(),
+            best.tolist(),
+            worst.tolist(),
+            marks_of(estimate.games),
             strict=True,
         )
     ]
-    in_bursts = "" if length == 1 else _in_bursts(estimate.games.bots[bursts[0].bot], length)
     return Ratings(
-        model="; ".join(
-            filter(None, (_model(estimate), ratios.text, in_bursts, *_without_interval(clustered)))
-        ),
-        lines=_with_ranks(lines, certain_order(comparisons.los)),
+        lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, _SAME)))),
         anchor=anchor,
-        seat_effects={size: _seat_effects(clustered, covariance, size) for size in estimate.seat_sizes},
-        deltas=dict(zip(layout.tie_orders, np.exp(estimate.parameters[layout.ties]).tolist(), strict=True)),
-        duplicate_gains=duplicate_gains(estimate),
-        covariance=ELO_PER_LOGIT**2 * covariance[layout.strengths, layout.strengths],
-        comparisons=comparisons,
-        bursts=tuple(bursts),
+        anchor_elo=anchor_elo,
+        notes=() if error_factor == 1 else (_chosen_note(error_factor),),
+        differences=differences,
     )
 
 
-def ratios_of(estimate: Fit, covariance: Floats, error_ratios: FindErrorRatios | None) -> ErrorRatios:
-    """Return how much larger the errors of an estimate are than this covariance of its parameters says."""
-    if error_ratios is None:
-        return FIXED_SCHEDULE
-    strengths = estimate.layout.strengths
-    elos = (ELO_PER_LOGIT * estimate.parameters[strengths]).tolist()
-    named = dict(zip(estimate.games.bots, elos, strict=True))
-    return error_ratios(named, ELO_PER_LOGIT**2 * covariance[strengths, strengths])
+def with_difference(
+    ratings: Ratings, bots: Sequence[str], difference: tuple[float, float | None, float | None]
+) -> Ratings:
+    """Return the ratings of two bots with their difference, and the ends of its interval, put in their place.
+
+    So a test that ended by its results shows one difference everywhere, the one that allows for that.
+    """
+    (bot, other), (elo, low, high) = bots, difference
+    shares = {bot: 0.5, other: -0.5}
+    if ratings.anchor is not None:
+        shares = {name: share - shares[ratings.anchor] for name, share in shares.items()}
+    lines = [
+        replace(
+            line,
+            elo=ratings.anchor_elo + shares[line.bot] * elo,
+            low=_scaled(ratings.anchor_elo, shares[line.bot], low if shares[line.bot] > 0 else high),
+            high=_scaled(ratings.anchor_elo, shares[line.bot], high if shares[line.bot] > 0 else low),
+        )
+        for line in ratings.lines
+    ]
+    known = {}
+    before = ratings.difference(bot, other)
+    if before is not None and low is not None and high is not None:
+        known[bot, other] = Difference(elo, low, high, before.los)
+        known[other, bot] = Difference(-elo, -high, -low, 1 - before.los)
+    lines.sort(key=lambda line: -line.elo)
+    return replace(ratings, lines=tuple(lines), differences=known)
 
 
-def lines_of(
-    estimate: Fit, comparisons: Comparisons, *, anchor: str | None = None, anchor_elo: float = MEAN_ELO
-) -> list[RatedBot]:
-    """Return each bot's rating with its interval, without ranks."""
-    bots, groups = estimate.games.bots, estimate.groups
-    games, deals = estimate.games.games_played(), estimate.deals_played
-    index = None if anchor is None else bots.index(anchor)
-    elos = _from_anchor(comparisons.own_elos, groups, anchor=index)
-    lows, highs, enough = comparisons.own_lows.copy(), comparisons.own_highs.copy(), deals >= MIN_DEALS
-    for inside in pools_of(groups):
-        if index is not None and inside[index]:
-            lows[inside], highs[inside] = comparisons.lows[inside, index], comparisons.highs[inside, index]
-            lows[index] = highs[index] = 0.0
-            enough[inside] &= enough[index]
-        elif _without_scale(groups, inside):
-            pairs = np.ix_(inside, inside)
-            lows[inside] = _mean_distances(comparisons.lows[pairs])
-            highs[inside] = _mean_distances(comparisons.highs[pairs])
-    ends = [_ends(values + anchor_elo, enough) for values in (lows, highs)]
-    counts = (column.tolist() for column in (games, deals, groups.pools))
-    rows = zip(bots, (anchor_elo + elos).tolist(), *ends, *counts, strict=True)
-    return [RatedBot(*row) for row in rows]
+@dataclass(frozen=True, slots=True, eq=False)
+class AllDifferences(Mapping[tuple[str, str], Difference]):
+    """The differences of all pairs of bots of one pool that have enough deals."""
+
+    numbers: Mapping[str, int]
+    elos: Floats
+    """[bot, other]: how much higher the first one is rated."""
+    margins: Floats
+    """[bot, other]: half of its 95% interval; not a number if it isn't known."""
+    los: Floats
+    """[bot, other]: how likely the first one is the stronger one."""
+
+    @classmethod
+    def of(cls, estimate: Estimate, error_factor: float = 1.0) -> AllDifferences:
+        """Return those of an estimate, with errors this many times as large."""
+        elos, errors = estimate.elos, error_factor * estimate.difference_errors()
+        fewest = estimate.fewest_deals
+        quantiles = student_quantiles(fewest)
+        np.fill_diagonal(quantiles, np.nan)
+        differences = elos[:, None] - elos
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratios = np.where(np.isnan(quantiles), np.nan, differences / errors)
+        numbers = {bot: number for number, bot in enumerate(estimate.games.bots)}
+        return cls(numbers, differences, quantiles * errors, student_probabilities(ratios, fewest - 1))
+
+    def __getitem__(self, pair: tuple[str, str]) -> Difference:
+        """Return how much higher a bot is rated than another one; KeyError if it isn't known."""
+        cell = self.numbers[pair[0]], self.numbers[pair[1]]
+        elo, margin = float(self.elos[cell]), float(self.margins[cell])
+        if math.isnan(margin):
+            raise KeyError(pair)
+        return Difference(elo, elo - margin, elo + margin, float(self.los[cell]))
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        """Return all pairs of which a difference is known."""
+        names = tuple(self.numbers)
+        cells = np.argwhere(~np.isnan(self.margins)).tolist()
+        return ((names[row], names[column]) for row, column in cells)
+
+    def __len__(self) -> int:
+        """Return the number of these pairs."""
+        return int((~np.isnan(self.margins)).sum())
 
 
-def elos_of(estimate: Fit) -> Floats:
-    """Return the ratings alone, without an anchor and without errors."""
-    return MEAN_ELO + _from_anchor(ELO_PER_LOGIT * bounds_of(estimate).points, estimate.groups)
+def _open_ranks(los: Floats, pools: Ints) -> tuple[Ints, Ints]:
+    """Return the best and the worst rank of each bot that the games leave open, all at once with 95%.
+
+    A bot is certainly stronger than another one if the likelihood passes Holm's (1979) test of all pairs.
+    """
+    certain = _certainly_stronger(los)
+    members = np.bincount(pools)[pools] if len(pools) else pools
+    best: Ints = 1 + certain.sum(axis=0)
+    worst: Ints = members - certain.sum(axis=1)
+    return best, worst
 
 
-def _from_anchor(elos: Floats, groups: Groups, *, anchor: int | None = None) -> Floats:
-    """Return the distances from the anchor in its pool, and from the mean in others."""
-    elos = elos.copy()
-    for inside in pools_of(groups):
-        if anchor is not None and inside[anchor]:
-            elos[inside] -= elos[anchor]
-        elif _without_scale(groups, inside):
-            elos[inside] -= elos[inside].mean()
-    return elos
+def _certainly_stronger(los: Floats) -> Flags:
+    rows, columns = np.nonzero(np.triu(~np.isnan(los), 1))
+    chances = np.minimum(los[rows, columns], los[columns, rows])
+    passed = holm(chances) < _TAIL
+    rows, columns = rows[passed], columns[passed]
+    certain = np.zeros(los.shape, dtype=bool)
+    certain[rows, columns] = los[rows, columns] > 0.5
+    certain[columns, rows] = los[rows, columns] < 0.5
+    return certain
 
 
-def _without_scale(groups: Groups, inside: Flags) -> bool:
-    """Return whether no difference in a pool is finite: then the mean is that of all its bots."""
-    return bool(inside.sum() > 1 and (inside & (groups.levels == 0)).sum() == 1)
-
-
-def _mean_distances(pairs: Floats) -> Floats:
-    """Return the means of bounds of differences over all bots, the row's own among them."""
-    distances: Floats = np.where(np.eye(len(pairs), dtype=bool), 0.0, pairs).mean(axis=1)
-    return distances
-
-
-def _ends(values: Floats, known: Flags) -> list[float | None]:
-    """Return one end of each interval; None where there is none."""
+def marks_of(games: Games) -> Sequence[str]:
+    """Return which bots were above all others in all games, or below all."""
+    scores = games.scores()
+    won, lost = scores.sum(axis=1), scores.sum(axis=0)
     return [
-        value if math.isfinite(value) and there else None
-        for value, there in zip(values.tolist(), known, strict=True)
+        WON_ALL if not below and above else LOST_ALL if not above and below else ""
+        for above, below in zip(won.tolist(), lost.tolist(), strict=True)
     ]
 
 
-def _with_ranks(lines: Sequence[RatedBot], certain: Flags) -> tuple[RatedBot, ...]:
-    """Add which ranks each bot may have."""
-    stronger, weaker = certain.sum(axis=0).tolist(), certain.sum(axis=1).tolist()
-    members = Counter(line.pool for line in lines)
-    return tuple(
-        replace(line, rank_best=1 + better, rank_worst=members[line.pool] - worse)
-        for line, better, worse in zip(lines, stronger, weaker, strict=True)
-    )
+def _chosen_note(factor: float) -> str:
+    return f"errors are {factor:.2f} times larger, as results chose who met whom"
 
 
-def _seat_effects(estimate: Fit, covariance: Floats, size: int) -> tuple[SeatEffect, ...]:
-    seats = estimate.layout.seats(size)
-    deals = len(np.unique(estimate.games.tables[size].deals))
-    margins = student_quantile(max(1, deals - 1)) * np.sqrt(np.diag(covariance)[seats])
-    values = zip(estimate.parameters[seats].tolist(), margins.tolist(), strict=True)
-    return tuple(SeatEffect(ELO_PER_LOGIT * effect, ELO_PER_LOGIT * margin) for effect, margin in values)
-
-
-def _in_bursts(bot: str, length: int) -> str:
-    return (
-        f"as results of {bot} came in bursts, errors rest on blocks of {length} deals, at least {MIN_DEALS}"
-    )
-
-
-def _without_interval(estimate: Fit) -> Iterator[str]:
-    """Yield why bots with enough deals have no interval."""
-    enough = estimate.deals_played >= MIN_DEALS
-    finite = estimate.groups.levels == 0
-    few, even = few_upsets(estimate), nearly_all_even(estimate)
-    if names := _names(estimate.games.bots, few & enough):
-        yield f"no interval for {names}, whose games all but went one way; the mean is that of the others"
-    if names := _names(estimate.games.bots, even & ~few & finite & enough):
-        yield f"no interval for {names}, as nearly all of their deals were even"
-
-
-def _names(bots: Sequence[str], wanted: Flags) -> str:
-    names = [bots[bot] for bot in np.flatnonzero(wanted).tolist()]
-    return ", ".join(names[:MAX_NAMES]) + (f" and {len(names) - MAX_NAMES} more" if names[MAX_NAMES:] else "")
-
-
-def _model(estimate: Fit) -> str:
-    if not estimate.seat_sizes:
-        return MODEL
-    return f"{MODEL}, seat effects at tables of {', '.join(map(str, estimate.seat_sizes))}"
+def _scaled(origin: float, share: float, end: float | None) -> float | None:
+    if share == 0:
+        return origin
+    return None if end is None else origin + share * end

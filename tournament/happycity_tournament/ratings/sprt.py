@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from happycity_tournament.config import EloScale, SprtTest
-from happycity_tournament.ratings.statistics import ELO_PER_DECADE, ELO_PER_LOGIT, OVERSHOOT
+from happycity_tournament.config import SprtTest
+from happycity_tournament.ratings.statistics import ELO_PER_DECADE, OVERSHOOT
 
 MIN_BLOCKS = 30
 """With fewer blocks their variance is known too badly to decide anything."""
@@ -32,7 +32,6 @@ others make no normal distribution."""
 
 _MOST_POINTS = 100  # of a history
 _EVEN = 0.5
-_NORMALISED_ELO = 2 * ELO_PER_LOGIT  # per standard deviation of a game's score
 _NORMAL_QUANTILE = 1.959964  # 97.5%
 _ROUNDING = 1e-9  # block scores are sums of fractions
 
@@ -87,10 +86,9 @@ class SprtState:
 class Sprt:
     """A running test of the hypotheses of an `SprtTest`."""
 
-    def __init__(self, test: SprtTest, *, games_per_block: int) -> None:
-        """Begin without blocks; the games of a block count for normalised Elo only."""
+    def __init__(self, test: SprtTest) -> None:
+        """Begin without blocks."""
         self._test = test
-        self._games_per_block = games_per_block
         self._scores = _Scores()
         self.verdict = Verdict.RUNNING
         """Where the test stands."""
@@ -98,7 +96,7 @@ class Sprt:
         """The estimate and its interval once it has stopped."""
         self._points: list[SprtPoint] = []
         self._step = 1
-        """Every so manieth block has a point."""
+        """One block in this many has a point."""
 
     @property
     def blocks(self) -> int:
@@ -221,10 +219,7 @@ class Sprt:
         return min(lower + overshoot, 0.0), max(upper - overshoot, 0.0)
 
     def _expected_scores(self) -> tuple[float, float]:
-        if self._test.scale is EloScale.LOGISTIC:
-            return expected_score(self._test.elo0), expected_score(self._test.elo1)
-        deviation = math.sqrt(self._scores.variance * self._games_per_block) / _NORMALISED_ELO
-        return _EVEN + self._test.elo0 * deviation, _EVEN + self._test.elo1 * deviation
+        return expected_score(self._test.elo0), expected_score(self._test.elo1)
 
 
 def expected_score(elo: float) -> float:

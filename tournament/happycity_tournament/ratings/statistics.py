@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from happycity.match import one_line
 
-MIN_DEALS = 10
-"""A bot that played fewer deals has no interval: its deals don't show how much deals differ."""
+MIN_DEALS = 2
+"""A bot that played fewer deals has no interval: one deal doesn't show how much deals differ."""
 ELO_PER_DECADE = 400
 """Elo for each power of ten of the odds (Elo 1978)."""
 ELO_PER_LOGIT = ELO_PER_DECADE / math.log(10)
@@ -21,12 +21,15 @@ OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
 MAX_METRICS = 32
 """Metrics that are counted for each bot: the first ones that it sent."""
 
+_FEW_DEGREES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)  # Student's quantiles
 _RANK_DIGITS = 6  # ratings that differ by rounding errors only are equal
 _T = TypeVar("_T")
 
 
 def student_quantile(degrees: int) -> float:
-    """Return Student's 97.5% quantile, right to 0.001 from 9 degrees on (Abramowitz & Stegun 26.7.5)."""
+    """Return Student's 97.5% quantile, right to 0.001 (Abramowitz & Stegun 26.7.5, and their table 26.10)."""
+    if degrees <= len(_FEW_DEGREES):
+        return _FEW_DEGREES[degrees - 1]
     z = NormalDist().inv_cdf(0.975)
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96

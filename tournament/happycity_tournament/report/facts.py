@@ -12,7 +12,7 @@ from happycity.records.record import loads
 from happycity.records.replay import clock_of, metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Games, GamesBuilder
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
+from happycity_tournament.ratings.live import MAX_HISTORY_BOTS, RatingHistory
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import BotMetrics, Moments, count_metrics
 from happycity_tournament.report.export import errors_name

@@ -6,7 +6,7 @@ and the page forbids itself scripts and everything from elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -16,9 +16,8 @@ from markupsafe import Markup
 
 from happycity import Ending
 from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.ratings.checks.model_checks import ModelCheck, check_lines
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
-from happycity_tournament.ratings.results import Ranked, Ratings, interval_text
+from happycity_tournament.ratings.live import MAX_HISTORY_BOTS
+from happycity_tournament.ratings.results import BotRating, Difference, Ratings, interval_text
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
@@ -26,7 +25,6 @@ from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Fact
 from happycity_tournament.report.figures import (
     FORFEITS,
     failures_chart,
-    interval,
     points_chart,
     ratings_chart,
 )
@@ -36,7 +34,6 @@ from happycity_tournament.storage import StoredTournament
 MAX_REASONS = 5
 """Reasons of forfeits that are shown for each bot, the most frequent first."""
 
-_CERTAIN = 0.95  # a likelihood of superiority from which on nobody is warned
 _HISTORY_COLUMNS = 8  # of the table beside the chart
 _TEST_LINES: Mapping[str, Callable[[SprtPoint], float]] = {
     "LLR": lambda point: point.llr,
@@ -88,10 +85,6 @@ class Report:
     """None if the games are of no tournament."""
     facts: Facts
     ratings: Ratings
-    checks: Sequence[ModelCheck]
-    """Whether the games contradict the model of the ratings."""
-    order: list[Ranked]
-    """The bots as they are listed, best first."""
     replays: list[Replay]
     sharing: tuple[str, ...] = ()
     """The bots that are known to have shared processes, whose times therefore depend on each other."""
@@ -101,9 +94,9 @@ class Report:
     """None if the games are of no sequential test."""
 
     @property
-    def bots(self) -> list[tuple[Ranked, BotFacts]]:
+    def bots(self) -> list[tuple[BotRating, BotFacts]]:
         """The bots as they are listed, with their facts."""
-        return [(entry, self.facts.bots[entry.line.bot]) for entry in self.order]
+        return [(line, self.facts.bots[line.bot]) for line in self.ratings.lines]
 
     @property
     def title(self) -> str:
@@ -120,8 +113,8 @@ class Cell:
     share: float
     """Its score a game, 0 to 1."""
     games: int
-    los: float | None
-    """The likelihood that it is the stronger one; None if there isn't enough data."""
+    difference: Difference | None
+    """How much higher it is rated, by all games of all bots; None if there isn't enough data."""
 
     @property
     def shade(self) -> int:
@@ -152,9 +145,7 @@ def render(report: Report) -> str:
     )
     environment.filters |= {
         "whole": charts.whole,
-        "signed": _signed,
         "percent": "{:.0%}".format,
-        "likelihood": _likelihood,
         "decimal": _decimal,
         "number": "{:.6g}".format,
         "duration": _duration,
@@ -163,7 +154,7 @@ def render(report: Report) -> str:
         report=report,
         facts=report.facts,
         ratings=report.ratings,
-        check_lines=check_lines(report.checks),
+        above={line.bot: above.text for line, _, above in report.ratings.to_next() if above is not None},
         summary=_summary(report),
         period=_period(report.facts),
         settings=_settings(report.tournament),
@@ -175,18 +166,15 @@ def render(report: Report) -> str:
         test_chart=_test_chart(report),
         test_points=_test_points(report),
         points_chart=_points_chart(report),
-        seats_chart=_seats_chart(report),
-        timed=[(entry, facts) for entry, facts in report.bots if facts.thinking],
+        timed=[(line, facts) for line, facts in report.bots if facts.thinking],
         times_chart=_times_chart(report),
-        noting=[(entry, facts) for entry, facts in report.bots if facts.metrics],
-        failing=[(entry, facts) for entry, facts in report.bots if facts.failed],
+        noting=[(line, facts) for line, facts in report.bots if facts.metrics],
+        failing=[(line, facts) for line, facts in report.bots if facts.failed],
         failures_chart=_failures_chart(report),
-        pools=1 + max((entry.line.pool for entry in report.order), default=0),
+        pools=report.ratings.pools,
         forfeits=_forfeits(report),
         line_class=charts.line_class,
-        gains=[(size, worth) for size, worth in report.ratings.duplicate_gains.items() if worth is not None],
         interval_text=interval_text,
-        bounded=any((entry.line.low is None) != (entry.line.high is None) for entry in report.order),
         min_deals=MIN_DEALS,
         min_blocks=MIN_BLOCKS,
         max_history_bots=MAX_HISTORY_BOTS,
@@ -200,19 +188,18 @@ def _summary(report: Report) -> str:
     """Return the result in a sentence."""
     if not report.facts.games:
         return "No game was finished."
-    first, *others = (entry for entry in report.order if entry.line.pool == 0)
+    first, *others = (line for line in report.ratings.lines if line.pool == 1)
     if not others:
         return ""
-    second, ratings = others[0], report.ratings
-    if first.rank == second.rank:
-        shared = f"{first.line.bot} and {second.line.bot} share first place"
-        return f"{shared} with {charts.whole(first.line.elo)} Elo."
-    ahead, los = charts.whole(first.line.elo - second.line.elo), ratings.los(first.line.bot, second.line.bot)
-    result = f"{first.line.bot} is first with {interval(first.line)} Elo, {ahead} ahead of {second.line.bot}"
-    if los is None:
-        return f"{result}. There are too few deals to say how certain that is."
-    doubt = "" if los >= _CERTAIN else ": which of the two is stronger is not certain"
-    return f"{result} (likelihood of superiority: {_likelihood(los)}){doubt}."
+    second = others[0]
+    if first.elo == second.elo:
+        return f"{first.bot} and {second.bot} share first place with {charts.whole(first.elo)} Elo."
+    above = report.ratings.difference(first.bot, second.bot)
+    if above is None:
+        ahead = f"{charts.whole(first.elo - second.elo)} ahead of {second.bot}"
+        return f"{first.bot} is first, {ahead}. There are too few deals to say how certain that is."
+    doubt = "" if above.low > 0 else ": which of the two is stronger is not certain"
+    return f"{first.bot} is first, {above.text} Elo above {second.bot}{doubt}."
 
 
 def _period(facts: Facts) -> str | None:
@@ -269,20 +256,23 @@ def _about(tournament: StoredTournament | None) -> dict[str, str]:
 
 def _ratings_chart(report: Report) -> Markup:
     label = "Elo of each bot with its 95% interval; the numbers are in the standings"
-    return ratings_chart([entry.line for entry in report.order], label=label)
+    return ratings_chart(report.ratings.lines, label=label)
 
 
 def _pairs(report: Report) -> list[list[Cell | None]]:
     """Return by row and column how the bots did against each other; None where they never met."""
-    los, scores = report.ratings.los_matrix(), report.facts.columns().scores()
+    columns = report.facts.columns()
+    scores, numbers = columns.scores(), {bot: number for number, bot in enumerate(columns.bots)}
+    bots = [line.bot for line in report.ratings.lines]
     return [
         [
-            Cell(float(scores[pair]) / games, games, los[pair[0]][pair[1]])
+            Cell(float(scores[pair]) / games, games, report.ratings.difference(row, column))
             if (games := round(float(scores[pair] + scores.T[pair])))
             else None
-            for pair in ((row.index, column.index) for column in report.order)
+            for column in bots
+            for pair in [(numbers[row], numbers[column])]
         ]
-        for row in report.order
+        for row in bots
     ]
 
 
@@ -294,9 +284,10 @@ def _history(report: Report) -> History | None:
     step = max(1, len(samples) // _HISTORY_COLUMNS)
     columns = [games for games, _ in samples[::-step][:_HISTORY_COLUMNS][::-1]]  # the last one among them
     lines, rows = {}, []
-    for number, entry in enumerate(report.order):
-        bot, has_line = entry.line.bot, number < _HISTORY_LINES
-        elo = {games: elos[entry.index] for games, elos in samples if history.takes_part(bot, games)}
+    indexes = {bot: index for index, bot in enumerate(report.facts.bots)}
+    for number, bot in enumerate(line.bot for line in report.ratings.lines):
+        has_line = number < _HISTORY_LINES
+        elo = {games: elos[indexes[bot]] for games, elos in samples if history.takes_part(bot, games)}
         rows.append((bot, charts.line_class(number) if has_line else "", [elo.get(at) for at in columns]))
         if has_line:
             lines[bot] = list(elo.items())
@@ -328,39 +319,17 @@ def _test_points(report: Report) -> list[tuple[int, SprtPoint]]:
 
 def _points_chart(report: Report) -> Markup:
     label = "How often each bot made how many points, with its mean; the table below has the quartiles"
-    return points_chart(
-        {entry.line.bot: facts.points for entry, facts in report.bots if facts.games}, label=label
-    )
-
-
-def _seats_chart(report: Report) -> Markup | None:
-    rows = [
-        charts.Dot(
-            f"seat {seat} of {size}",
-            effect.text,
-            value=effect.elo,
-            low=effect.elo - margin,
-            high=effect.elo + margin,
-        )
-        for size, effects in sorted(report.ratings.seat_effects.items())
-        for seat, effect in enumerate(effects, start=1)
-        if (margin := effect.margin or 0.0) is not None
-    ]
-    if not rows:
-        return None
-    scale = charts.Scale.over([0, *(end for row in rows for end in (row.low, row.high) if end is not None)])
-    label = "What each seat adds in Elo; the table below has the numbers"
-    return charts.dots(rows, scale, label=label, tick=charts.whole)
+    return points_chart({line.bot: facts.points for line, facts in report.bots if facts.games}, label=label)
 
 
 def _times_chart(report: Report) -> Markup | None:
     rows = []
-    for entry, facts in report.bots:
+    for line, facts in report.bots:
         times = facts.thinking
         if times:
             low, middle, high = (max(1, times.quantile(share)) for share in (0.1, 0.5, 0.9))
             text = f"{_duration(middle)} ({_duration(low)} to {_duration(high)})"
-            rows.append(charts.Dot(entry.line.bot, text, value=middle, low=low, high=high))
+            rows.append(charts.Dot(line.bot, text, value=middle, low=low, high=high))
     if not rows:
         return None
     ends = [end for row in rows for end in (row.value, row.low or 1, row.high or 1)]
@@ -370,9 +339,7 @@ def _times_chart(report: Report) -> Markup | None:
 
 
 def _failures_chart(report: Report) -> Markup | None:
-    failed = {
-        entry.line.bot: (facts.endings, _failures(facts)) for entry, facts in report.bots if facts.failed
-    }
+    failed = {line.bot: (facts.endings, _failures(facts)) for line, facts in report.bots if facts.failed}
     label = "Forfeited games of each bot by the way they ended; the table below has the numbers"
     return failures_chart(failed, label=label) if failed else None
 
@@ -394,11 +361,6 @@ def _failures(facts: BotFacts) -> str:
 
 def _signed(number: float) -> str:
     return f"{round(number):+,}".replace("-", "\N{MINUS SIGN}")
-
-
-def _likelihood(los: float) -> str:
-    """Write a likelihood in whole percent, which is never shown as 0 or 100%."""
-    return "<1%" if los < 0.005 else ">99%" if los >= 0.995 else f"{los:.0%}"
 
 
 def _decimal(number: float, digits: int = 1) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -13,17 +13,17 @@ from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity_tournament.config import SprtTest
 from happycity_tournament.games import FinishedGame, ListedGame
-from happycity_tournament.ratings.checks.model_checks import check_model
-from happycity_tournament.ratings.final import rate_fit
-from happycity_tournament.ratings.fit import fit
-from happycity_tournament.ratings.results import Ranked, ranked
+from happycity_tournament.ratings.checks import check_lines, check_model
+from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.final import rate, with_difference
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, TestHistory, render
 from happycity_tournament.schedule import SprtSchedule, schedule_of
-from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
+from happycity_tournament.schedule.replays import swiss_error_factor
 from happycity_tournament.storage import StoredTournament
 from happycity_tournament.storage.rating_input import Deduplicator, configs_of
-from happycity_tournament.storage.sources import RecordedGame, Source, named_record
+from happycity_tournament.storage.sources import Source, named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
 
@@ -66,12 +66,9 @@ def write_report(
         if not game[0].practice and (last is None or game[0].round <= last)
     )
     bots = list(dict.fromkeys(source.bots()))
-    chosen_games = ErrorRatioCounter((config, config.bots) for config in configs_of(source))
-    facts = count_games(bots, _noted(Deduplicator().unique(games), chosen_games))
-    estimate = fit(facts.columns())
-    ratings = rate_fit(estimate, error_ratios=chosen_games.ratios)
-    order = ranked(ratings)
-    notable = _notable(facts, order)
+    facts = count_games(bots, Deduplicator().unique(games))
+    ratings = _ratings(source, facts, test)
+    notable = _notable(facts, ratings)
     for game in chosen:
         notable.setdefault(game.match_id, Replay(game)).reasons.append(CHOSEN)
     if replays is not None:
@@ -81,8 +78,6 @@ def write_report(
         tournament=tournaments[0] if tournaments else None,
         facts=facts,
         ratings=ratings,
-        checks=check_model(estimate, ratings.bursts),
-        order=order,
         replays=list(notable.values()),
         sharing=tuple(bot for bot in sharing if bot in facts.bots),
         processes=processes,
@@ -104,23 +99,26 @@ def _played_test(source: Source, tournaments: Sequence[StoredTournament]) -> Spr
     return schedule
 
 
-def _noted(games: Iterable[RecordedGame], counter: ErrorRatioCounter) -> Iterator[RecordedGame]:
-    """Yield games, and count those that are rated."""
-    for game, record in games:
-        if not game.unrated:
-            counter.add(game)
-        yield game, record
+def _ratings(source: Source, facts: Facts, test: SprtSchedule | None) -> Ratings:
+    """Return the ratings of the games, with what should be known about the model."""
+    estimate = estimate_of(facts.columns())
+    tournaments = [(config, config.bots) for config in configs_of(source)]
+    ratings = rate(estimate, error_factor=swiss_error_factor(tournaments, estimate))
+    ratings = replace(ratings, notes=(*ratings.notes, *check_lines(check_model(estimate))))
+    state = None if test is None else test.state
+    if state is None or state.elo is None:
+        return ratings
+    return with_difference(ratings, tournaments[0][1], (state.elo, state.elo_low, state.elo_high))
 
 
-def _notable(facts: Facts, order: list[Ranked]) -> dict[int, Replay]:
+def _notable(facts: Facts, ratings: Ratings) -> dict[int, Replay]:
     """Return the notable games, each bot's best and worst and those with forfeits, with the reasons."""
     notable: dict[int, Replay] = {}
 
     def note(game: FinishedGame, reason: str) -> None:
         notable.setdefault(game.match_id, Replay(game)).reasons.append(reason)
 
-    for entry in order:
-        bot = entry.line.bot
+    for bot in (line.bot for line in ratings.lines):
         for what, extreme in (("most", facts.bots[bot].best), ("fewest", facts.bots[bot].worst)):
             if extreme is not None:
                 points, game = extreme

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import zip_longest
 from typing import Any
 
 from google.protobuf.message import Message
@@ -29,8 +29,6 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity_tournament.config import (
     MAX_BOTS,
-    Adaptive,
-    EloScale,
     Format,
     Gauntlet,
     Participation,
@@ -43,23 +41,16 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect
+from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.running.progress import TournamentStatus, resting_state
-from happycity_tournament.running.snapshot import (
-    BotActivity,
-    FinalRating,
-    FinalRatings,
-    MatchIncident,
-    Snapshot,
-)
+from happycity_tournament.running.snapshot import BotActivity, MatchIncident, Snapshot
 from happycity_tournament.running.standings import ForfeitCount, Standing
 from happycity_tournament.storage import Progress, StoredTournament, Troubles
 
 _NUMBERS: dict[str, Mapping[Any, Any]] = {
     "state": {state: pb.TournamentState.Value(f"TOURNAMENT_STATE_{state.name}") for state in TournamentState},
     "seat_orders": {orders: pb.SeatOrders.Value(f"SEAT_ORDERS_{orders.name}") for orders in SeatOrders},
-    "scale": {scale: pb.EloScale.Value(f"ELO_SCALE_{scale.name}") for scale in EloScale},
     "verdict": {verdict: pb.SprtVerdict.Value(f"SPRT_VERDICT_{verdict.name}") for verdict in Verdict},
     "ending": {ending: ending_number(ending) for ending in Ending if ending is not Ending.OTHER},
 }
@@ -70,7 +61,6 @@ _FORMATS: dict[str, type[Format]] = {
     "round_robin": RoundRobin,
     "swiss": Swiss,
     "gauntlet": Gauntlet,
-    "adaptive": Adaptive,
     "sprt": SprtTest,
 }
 
@@ -277,24 +267,25 @@ def timestamp(unix: float) -> Timestamp:
 
 def standing_message(line: Standing) -> pb.Standing:
     """Write one bot's line of the standings."""
-    return pb.Standing(**_with_rating(_written(line)))
+    return pb.Standing(**_with_rating(_written(line), _STANDING))
 
 
-_RATING = {"elo": "elo", "elo_low": "low", "elo_high": "high", "deals": "deals"}
-"""The fields of a rating, by our names."""
+_STANDING = {"elo": "elo", "elo_low": "low", "elo_high": "high"}
+_RATING = {"elo": "elo", "low": "low", "high": "high", "deals": "deals"}
+"""The fields of a rating, by our names, in standings and in final ratings."""
 
 
-def _with_rating(line: dict[str, Any]) -> dict[str, Any]:
+def _with_rating(line: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of a line with those of its rating as one field."""
-    rating = {field: line.pop(name) for name, field in _RATING.items() if name in line}
+    rating = {field: line.pop(name) for name, field in names.items()}
     return {**line, "rating": rating}
 
 
-def _line_of(message: pb.Standing | pb.FinalRating) -> dict[str, Any]:
+def _line_of(message: pb.Standing | pb.FinalRating, names: Mapping[str, str]) -> dict[str, Any]:
     """Return the fields of a line, with those of its rating by our names."""
     line, rating = _read(message), _read(message.rating)
     line.pop("rating", None)
-    return {**line, **{name: rating[field] for name, field in _RATING.items() if field in rating}}
+    return {**line, **{name: rating[field] for name, field in names.items() if field in rating}}
 
 
 def sprt_message(state: SprtState | None) -> pb.SprtState | None:
@@ -302,39 +293,21 @@ def sprt_message(state: SprtState | None) -> pb.SprtState | None:
     return None if state is None else pb.SprtState(**_written(state))
 
 
-def ratings_message(ratings: Ratings, *, anchor_elo: float) -> pb.FinalRatings:
+def ratings_message(ratings: Ratings) -> pb.FinalRatings:
     """Write final ratings, pool by pool and best first; what isn't known is absent."""
-    final = FinalRatings.of(ratings, anchor_elo=anchor_elo)
-    sizes = sorted(set(final.seat_effects) | set(final.duplicate_gains))
     return pb.FinalRatings(
-        model=final.model,
-        ratings=[pb.FinalRating(**_with_rating(_written(line))) for line in final.ratings],
-        seats=[
-            _seat_statistics(size, final.seat_effects.get(size, ()), final.duplicate_gains.get(size))
-            for size in sizes
+        model=ratings.model,
+        ratings=[
+            pb.FinalRating(
+                **_with_rating(_written(line), _RATING),
+                above_next=None if above is None else pb.Difference(**above._asdict()),
+            )
+            for line, _, above in ratings.to_next()
         ],
-        ties=[pb.TieParameter(bots=bots, delta=delta) for bots, delta in sorted(final.ties.items())],
-        anchor=final.anchor,
-        anchor_elo=anchor_elo,
+        anchor=ratings.anchor,
+        anchor_elo=ratings.anchor_elo,
+        notes=ratings.notes,
     )
-
-
-def _seat_statistics(
-    size: int, effects: Sequence[SeatEffect], worth: DuplicateGain | None
-) -> pb.SeatStatistics:
-    message = pb.SeatStatistics(players=size, seat_effects=[effect.elo for effect in effects])
-    message.seat_margins.extend(effect.margin for effect in effects if effect.margin is not None)
-    if worth is not None:
-        message.duplicate_gain = worth.gain
-        message.duplicate_gain_low = worth.low
-        message.duplicate_gain_high = worth.high
-    return message
-
-
-def _duplicate_gain_of(message: pb.SeatStatistics) -> DuplicateGain | None:
-    if not message.HasField("duplicate_gain"):
-        return None
-    return DuplicateGain(message.duplicate_gain, message.duplicate_gain_low, message.duplicate_gain_high)
 
 
 def snapshot_of(
@@ -407,23 +380,23 @@ def _standing_of(message: pb.Standing) -> Standing:
         ForfeitCount(ending_of(count.ending), count.reason, count.games, count.first_match_id)
         for count in message.forfeit_counts
     )
-    return Standing(**{**_line_of(message), "forfeit_counts": counts})
+    return Standing(**{**_line_of(message, _STANDING), "forfeit_counts": counts})
 
 
-def ratings_of(message: pb.FinalRatings) -> FinalRatings:
+def ratings_of(message: pb.FinalRatings) -> Ratings:
     """Read final ratings."""
-    return FinalRatings(
-        model=message.model,
+    lines, differences = [], {}
+    for line, following in zip_longest(message.ratings, message.ratings[1:]):
+        fields = _line_of(line, _RATING)
+        above = fields.pop("above_next", None)
+        lines.append(BotRating(**fields))
+        if above is not None and following is not None:
+            differences[line.bot, following.bot] = Difference(**_read(above))
+    return Ratings(
+        lines=tuple(lines),
         anchor=message.anchor or None,
         anchor_elo=message.anchor_elo,
-        ratings=tuple(FinalRating(**_line_of(line)) for line in message.ratings),
-        seat_effects={
-            size.players: tuple(
-                itertools.starmap(SeatEffect, itertools.zip_longest(size.seat_effects, size.seat_margins))
-            )
-            for size in message.seats
-            if size.seat_effects
-        },
-        ties={tie.bots: tie.delta for tie in message.ties},
-        duplicate_gains={size.players: _duplicate_gain_of(size) for size in message.seats},
+        model=message.model,
+        notes=tuple(message.notes),
+        differences=differences,
     )

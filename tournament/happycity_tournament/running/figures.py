@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.columns import Floats
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, RatingHistory
-from happycity_tournament.ratings.live import LiveRatings, live_ratings
-from happycity_tournament.ratings.results import FIXED_SCHEDULE, Comparisons, ErrorRatios
+from happycity_tournament.ratings.live import MAX_HISTORY_BOTS, LiveRatings, RatingHistory
+from happycity_tournament.ratings.results import Difference, Ratings
 from happycity_tournament.ratings.spread import Spread
 
 MAX_LOSSES = 10
@@ -36,10 +34,8 @@ class Meeting:
     """How often they met; a bot in several seats of a game counts for each."""
     score: float
     """The share of the games in which it had the better place, 0 to 1; a shared place counts half."""
-    difference: float
-    """How much higher it is rated, in Elo, by all games of both."""
-    margin: float | None
-    """Half of the 95% interval of the difference; None if there is too little data, or only a bound."""
+    difference: Difference | None
+    """How much higher it is rated, by all games of all bots; None with too few deals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,7 @@ class Figures:
     """Numbers of games, ascending, and the Elo of all bots after them; empty with too many bots."""
     parts: Mapping[str, tuple[int, int]]
     """By bot: the first and the last of these numbers of games at which it took part."""
-    _comparisons: Comparisons
+    _ratings: Ratings
     _scores: Floats
 
     def meetings(self, bot: str) -> Iterator[Meeting]:
@@ -69,8 +65,7 @@ class Figures:
                     opponent=opponent,
                     games=games,
                     score=float(self._scores[row, column]) / games,
-                    difference=float(self._comparisons.elos[row, column]),
-                    margin=self._margin(row, column),
+                    difference=self._ratings.difference(bot, opponent),
                 )
 
     def history(self, bot: str) -> list[tuple[int, float]]:
@@ -80,22 +75,18 @@ class Figures:
         index, (first, last) = self.bots.index(bot), self.parts[bot]
         return [(games, elos[index]) for games, elos in self.samples if first <= games <= last]
 
-    def _margin(self, row: int, column: int) -> float | None:
-        margin = float(self._comparisons.highs[row, column] - self._comparisons.elos[row, column])
-        return margin if math.isfinite(margin) else None
-
 
 class FiguresCounter:
     """Counts the rated games of a tournament, in the order of its schedule."""
 
-    def __init__(self, bots: Sequence[str], *, error_ratios: ErrorRatios = FIXED_SCHEDULE) -> None:
-        """Begin without games; errors are so much larger than they would be in a fixed schedule."""
+    def __init__(self, bots: Sequence[str], *, error_factor: float = 1.0) -> None:
+        """Begin without games; errors are `error_factor` times those of a fixed schedule."""
         self._bots = tuple(bots)
         self._history = (
-            RatingHistory(bots, error_ratios=error_ratios) if len(bots) <= MAX_HISTORY_BOTS else None
+            RatingHistory(bots, error_factor=error_factor) if len(bots) <= MAX_HISTORY_BOTS else None
         )
         self.ratings = (
-            LiveRatings(bots, error_ratios=error_ratios) if self._history is None else self._history.ratings
+            LiveRatings(bots, error_factor=error_factor) if self._history is None else self._history.ratings
         )
         """The present ratings."""
         self._points = {bot: Spread() for bot in bots}
@@ -129,6 +120,7 @@ class FiguresCounter:
         """Return what computes `figures` of the games so far, in any thread, while more games are counted."""
         history, games = self._history, self.ratings.builder.build()
         samples = None if history is None else history.later(games)
+        ratings = self.ratings.later()
         parts = {} if history is None else {bot: history.part(bot) for bot in history.played}
         points = {bot: Spread(points) for bot, points in self._points.items()}
         losses = {bot: sorted(losses, reverse=True) for bot, losses in self._losses.items()}
@@ -138,6 +130,6 @@ class FiguresCounter:
             losses=losses,
             samples=[] if samples is None else samples(),
             parts=parts,
-            _comparisons=live_ratings(games, error_ratios=self.ratings.error_ratios)[1],
+            _ratings=ratings(),
             _scores=games.scores(),
         )

@@ -48,7 +48,7 @@ class TournamentStatus:
     def __post_init__(self) -> None:
         """Begin without results."""
         self.standings = Standings(
-            bots=self.config.bots, policy=self.config.policy, error_ratios=self.schedule.error_ratios
+            bots=self.config.bots, policy=self.config.policy, error_factor=self.schedule.error_factor
         )
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
-from happycity_tournament.ratings.results import DuplicateGain, Ratings, SeatEffect, ranked
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.running.final import final_ratings
 from happycity_tournament.running.progress import load_status, resting_state
@@ -18,85 +18,6 @@ from happycity_tournament.storage import StoredTournament
 
 if TYPE_CHECKING:  # a client of a server does without
     from happycity_tournament.storage import Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalRating:
-    """One bot's final rating."""
-
-    rank: int
-    """1 is the best of its pool; equal ratings share a rank."""
-    bot: str
-    elo: float
-    elo_low: float | None = None
-    """Lower end of the 95% interval of the distance from the anchor; None with too few deals, and for a bot
-    that was below all others in all games."""
-    elo_high: float | None = None
-    """Upper end of it; None, too, for a bot that was above all others in all games."""
-    los_next: float | None = None
-    """Likelihood that the bot is stronger than the next one of its pool; None without one, or if unknown."""
-    games: int
-    deals: int
-    pool: int
-    """From 1; bots of different pools never met, not even through others."""
-    rank_best: int
-    """The best rank in its pool that the games leave open, for all bots at once with 95%."""
-    rank_worst: int
-    """The worst one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalRatings:
-    """The final ratings of a tournament or of any games."""
-
-    model: str
-    anchor: str | None
-    """The bot whose rating is given; None: the mean of each pool is, without bots that have only a bound."""
-    anchor_elo: float
-    ratings: tuple[FinalRating, ...]
-    """Pool by pool, best first."""
-    seat_effects: Mapping[int, tuple[SeatEffect, ...]]
-    """By table size, what each seat adds in Elo; sizes with too few games are left out."""
-    ties: Mapping[int, float]
-    """The model's delta by how many bots share a place; empty if none ever did."""
-    duplicate_gains: Mapping[int, DuplicateGain | None]
-    """By table size, how many independent games one game of a rotated deal is worth; None with too few.
-
-    It is infinite if each deal was exactly even."""
-
-    @property
-    def pools(self) -> int:
-        """The number of pools."""
-        return max((rating.pool for rating in self.ratings), default=0)
-
-    @classmethod
-    def of(cls, ratings: Ratings, *, anchor_elo: float) -> FinalRatings:
-        """Return what a model has estimated."""
-        order = ranked(ratings)
-        return cls(
-            model=ratings.model,
-            anchor=ratings.anchor,
-            anchor_elo=anchor_elo,
-            ratings=tuple(
-                FinalRating(
-                    rank=entry.rank,
-                    bot=entry.line.bot,
-                    elo=entry.line.elo,
-                    elo_low=entry.line.low,
-                    elo_high=entry.line.high,
-                    los_next=None if following is None else ratings.los(entry.line.bot, following.line.bot),
-                    games=entry.line.games,
-                    deals=entry.line.deals,
-                    pool=entry.line.pool + 1,
-                    rank_best=entry.line.rank_best,
-                    rank_worst=entry.line.rank_worst,
-                )
-                for entry, following in zip(order, [*order[1:], None], strict=True)
-            ),
-            seat_effects=ratings.seat_effects,
-            ties=ratings.deltas,
-            duplicate_gains=ratings.duplicate_gains,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +90,7 @@ class Snapshot:
     """Where the sequential test stands; None in other formats, and in lists."""
     test_history: tuple[SprtPoint, ...] = ()
     """How the sequential test got there; empty where only a server was asked."""
-    final: FinalRatings | None = None
+    final: Ratings | None = None
     """None unless they were asked for, and without any rated game."""
     activity: tuple[BotActivity, ...] = ()
     """What its bots do; empty unless a server that plays it was asked."""
@@ -265,5 +186,5 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
         standings=tuple(status.standings.lines()),
         test=status.test,
         test_history=status.test_history,
-        final=None if ratings is None else FinalRatings.of(ratings, anchor_elo=config.anchor_elo),
+        final=ratings,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from happycity import Ending, FailurePolicy, SeatResult
 from happycity_tournament.games import FinishedGame, Fixture, Position, place_in_words
 from happycity_tournament.ratings.disqualifications import Disqualifications
-from happycity_tournament.ratings.results import FIXED_SCHEDULE, ErrorRatios, RatedBot
+from happycity_tournament.ratings.results import BotRating, Ratings, ranks_text
 from happycity_tournament.ratings.statistics import with_ranks
 
 if TYPE_CHECKING:
@@ -46,11 +46,15 @@ class Standing:
     bot: str
     """The bot's name."""
     elo: float
-    """The mean over the bots is 1500."""
+    """The mean over the bots of its pool is 1500."""
     elo_low: float | None = None
-    """Lower end of the 95% interval; None while the bot played too few deals."""
+    """Lower end of the 95% interval; None while the bot played fewer than two deals."""
     elo_high: float | None = None
     """Upper end of it."""
+    rank_best: int = 0
+    """As in `BotRating`, like `rank_worst` and `mark`; 0 if it isn't known."""
+    rank_worst: int = 0
+    mark: str = ""
     games: int
     """Games counted, without unrated ones; a bot that fills several seats of a game counts it for each."""
     points_mean: float
@@ -63,6 +67,11 @@ class Standing:
     """Why the bot forfeited them, the most frequent first."""
     games_unrated: int
     """Games with a disqualified bot at the table. They are counted here, and in no other column."""
+
+    @property
+    def ranks(self) -> str:
+        """The ranks that the games leave open, such as `2-4`."""
+        return ranks_text(self.rank_best, self.rank_worst)
 
 
 @dataclass(slots=True)
@@ -106,16 +115,16 @@ class Standings:
         *,
         bots: Sequence[str],
         policy: FailurePolicy | None = None,
-        error_ratios: ErrorRatios = FIXED_SCHEDULE,
+        error_factor: float = 1.0,
     ) -> None:
         """Begin without games; without a policy no bot is disqualified.
 
-        `error_ratios` say how much larger errors are than in a fixed schedule.
+        Errors are `error_factor` times those of a fixed schedule.
         """
         self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
         from happycity_tournament.running.figures import FiguresCounter  # noqa: PLC0415 - it imports numpy
 
-        self._figures = FiguresCounter(bots, error_ratios=error_ratios)
+        self._figures = FiguresCounter(bots, error_factor=error_factor)
         self._counters = {bot: _Counters() for bot in bots}
         self._expected: deque[Position] = deque()
         """The games that are to count next."""
@@ -219,15 +228,14 @@ class Standings:
             self._counters[bot].add(result, seat)
 
 
-def _standings(ratings: Iterable[RatedBot], counters: Mapping[str, _Counters]) -> list[Standing]:
-    """Return the standings, best first."""
-    return [
-        _line(rating, counters[rating.bot], rank=rank)
-        for rank, rating in with_ranks(ratings, lambda line: line.elo)
-    ]
+def _standings(ratings: Ratings, counters: Mapping[str, _Counters]) -> list[Standing]:
+    """Return the standings, best first, equal ratings in the order of the counters."""
+    by_bot = {line.bot: line for line in ratings.lines}
+    ordered = with_ranks((by_bot[bot] for bot in counters), lambda line: line.elo)
+    return [_line(rating, counters[rating.bot], rank=rank) for rank, rating in ordered]
 
 
-def _line(rating: RatedBot, counters: _Counters, *, rank: int) -> Standing:
+def _line(rating: BotRating, counters: _Counters, *, rank: int) -> Standing:
     counts = tuple(sorted(counters.forfeits.values(), key=lambda count: -count.games))
     return Standing(
         rank=rank,
@@ -235,6 +243,9 @@ def _line(rating: RatedBot, counters: _Counters, *, rank: int) -> Standing:
         elo=rating.elo,
         elo_low=rating.low,
         elo_high=rating.high,
+        rank_best=rating.rank_best,
+        rank_worst=rating.rank_worst,
+        mark=rating.mark,
         games=counters.games,
         points_mean=counters.points / counters.games if counters.games else 0.0,
         firsts=counters.firsts,

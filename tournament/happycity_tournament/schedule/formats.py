@@ -8,9 +8,7 @@ from typing import assert_never
 
 from happycity import ConfigError
 from happycity_tournament.config import (
-    MAX_ADAPTIVE_BOTS,
     MAX_GAMES,
-    Adaptive,
     Format,
     Gauntlet,
     RandomRounds,
@@ -62,18 +60,6 @@ def _schedule(config: TournamentConfig, chosen: Format) -> Schedule:
             return SwissSchedule(field, rounds=chosen.rounds)
         case Gauntlet():
             return GauntletSchedule(field, challengers=chosen.challengers, cycles=chosen.cycles)
-        case Adaptive():
-            from happycity_tournament.schedule.adaptive import AdaptiveSchedule, Estimator
-
-            bots, most = len(field.bots), MAX_ADAPTIVE_BOTS
-            if bots > most:
-                raise ConfigError(f"bots: {bots} are more than {most}, the maximum of adaptive")
-            return AdaptiveSchedule(
-                field,
-                minimum_deals=chosen.minimum_deals,
-                deals=chosen.rounds * field.tables,
-                estimator=Estimator(field.bots),
-            )
         case _:
             assert_never(chosen)
 

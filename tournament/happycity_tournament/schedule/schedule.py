@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.ratings.results import ErrorRatios
 from happycity_tournament.schedule.field import Field
 
-CHOSEN_ERROR_RATIOS = ErrorRatios(ratings=1.2, differences=1.2)
-"""Where results choose the games of equal bots; of bots that are far apart they are 1."""
+
+class PlacedGame(Protocol):
+    """What schedules that depend on results take of a game."""
+
+    @property
+    def round(self) -> int:
+        """From 1."""
+
+    @property
+    def bots(self) -> Sequence[str]:
+        """By seat."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """By seat."""
 
 
 class Schedule(ABC):
@@ -25,8 +38,8 @@ class Schedule(ABC):
     """How many games there will be; a schedule that is decided by results may end with fewer."""
     draws_from_results = False
     """Whether a stage depends on the results of those before it."""
-    error_ratios = ErrorRatios()
-    """How much larger errors of ratings are than in a fixed schedule, at most; final ratings replay it."""
+    error_factor = 1.0
+    """How many times larger errors of ratings are, about, than in a fixed schedule."""
 
     @property
     def decided(self) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 from happycity_tournament.config import SprtTest
 from happycity_tournament.games import WIN, Fixture, half_points
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, Sprt, SprtPoint, SprtState, Verdict
 from happycity_tournament.schedule.field import deal_games
-from happycity_tournament.schedule.schedule import Schedule
+from happycity_tournament.schedule.schedule import PlacedGame, Schedule
 
 _LEAST_STAGE = 16
 """Blocks of a stage after the first; with fewer the games of a stage would not keep the bots busy."""
@@ -34,23 +33,7 @@ def seatings(seats: int) -> list[Seating]:
     return list(dict.fromkeys(reversed_too))
 
 
-class TestedGame(Protocol):
-    """What a test takes of a game."""
-
-    @property
-    def round(self) -> int:
-        """The number of its block, from 1."""
-
-    @property
-    def bots(self) -> Sequence[str]:
-        """By seat."""
-
-    @property
-    def places(self) -> Sequence[int]:
-        """By seat."""
-
-
-def block_score(results: Sequence[TestedGame], *, candidate: str) -> float:
+def block_score(results: Sequence[PlacedGame], *, candidate: str) -> float:
     """Return what the candidate scored in a deal block: the mean over its seats against the other bot's.
 
     A pair of seats counts 1 if the candidate's has the better place and 1/2 if they share one, so the block
@@ -83,8 +66,8 @@ class SprtSchedule(Schedule):
         self._seats = seats
         self._seed = seed
         self.games_per_block = len(seatings(seats))
-        self._sprt = Sprt(test, games_per_block=self.games_per_block)
-        self._results: defaultdict[int, list[TestedGame]] = defaultdict(list)
+        self._sprt = Sprt(test)
+        self._results: defaultdict[int, list[PlacedGame]] = defaultdict(list)
         self._settled: Counter[int] = Counter()
         """How many games of each block are added or skipped."""
         self._next = 1
@@ -119,7 +102,7 @@ class SprtSchedule(Schedule):
             yield self._until_decided(range(first, last + 1))
             first = last + 1
 
-    def add(self, result: TestedGame) -> None:
+    def add(self, result: PlacedGame) -> None:
         """Take a result, in any order; those after the test's end change nothing."""
         self._results[result.round].append(result)
         self._settle(result.round)

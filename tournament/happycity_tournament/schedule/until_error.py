@@ -6,15 +6,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from happycity import FailurePolicy
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.columns import GamesBuilder
-from happycity_tournament.ratings.comparisons import comparisons_of
 from happycity_tournament.ratings.disqualifications import Disqualifications
-from happycity_tournament.ratings.errors import sandwich
-from happycity_tournament.ratings.final import lines_of
-from happycity_tournament.ratings.fit import Fit, fit
-from happycity_tournament.ratings.results import RatedBot
+from happycity_tournament.ratings.estimate import Estimate, estimate_of
+from happycity_tournament.ratings.final import AllDifferences, marks_of
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.random_rounds import RandomRoundsSchedule
 from happycity_tournament.schedule.schedule import Schedule
@@ -33,7 +32,7 @@ class UntilErrorSchedule(Schedule):
     The error is half of the 95% interval that the final ratings have. It is looked at after some rounds only,
     all games of which count, so the end doesn't depend on how many games are played at once. The next look
     is after as many rounds as the error of this one needs, if errors shrink by the root of the games.
-    Disqualified bots, those that have left, and ratings of which only a bound is known don't count.
+    Disqualified bots, those that have left, and those that won or lost all games don't count.
     """
 
     draws_from_results = True
@@ -91,24 +90,25 @@ class UntilErrorSchedule(Schedule):
         games = self._builder.build()
         if not games.tables:
             return math.inf
-        errors = errors_of(fit(games), anchor=self._anchor)
+        errors = errors_of(estimate_of(games), anchor=self._anchor)
         counted = set(present).difference(self._disqualifications.bots)
         return max((error for bot, error in errors.items() if bot in counted), default=math.inf)
 
 
-def errors_of(estimate: Fit, *, anchor: str | None = None) -> dict[str, float]:
-    """Return half of each rating's interval in Elo: infinite if it isn't known, 0 if only one end is.
+def errors_of(estimate: Estimate, *, anchor: str | None = None) -> dict[str, float]:
+    """Return half of each rating's interval in Elo: infinite if it isn't known.
 
-    Where nearly all deals were even it is the upper bound that stands for it, or twins would play for ever.
+    It is 0 for a bot that won, or lost, all games, as more games would hardly make it smaller; without an
+    anchor the others' is that of the distance from their own mean, which such a bot would blur for ever.
     """
-    comparisons = comparisons_of(estimate, sandwich(estimate), even_too=True)
-    return {line.bot: _error(line) for line in lines_of(estimate, comparisons, anchor=anchor)}
-
-
-def _error(line: RatedBot) -> float:
-    if line.low is None or line.high is None:
-        return math.inf if line.low is line.high else 0.0
-    return (line.high - line.low) / 2
+    bots, marked = estimate.games.bots, np.array([bool(mark) for mark in marks_of(estimate.games)])
+    if anchor is None:
+        margins = estimate.margins(~marked)
+    else:
+        margins = AllDifferences.of(estimate).margins[:, bots.index(anchor)]
+        marked[bots.index(anchor)] = True
+    margins = np.where(marked, 0.0, np.where(np.isnan(margins), math.inf, margins))
+    return dict(zip(bots, margins.tolist(), strict=True))
 
 
 def next_look(rounds: int, excess: float) -> int:

@@ -23,8 +23,6 @@ from happycity_tournament.storage.sources import RecordedGame, Source, SourceErr
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Games, GamesBuilder
-    from happycity_tournament.ratings.final import FindErrorRatios
-    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter
 
 
 @dataclass(slots=True)
@@ -74,8 +72,6 @@ class RatingInput:
     """The games of all sources, as ratings take them."""
 
     games: Games
-    sources: tuple[str, ...]
-    """Short names of the sources, by the numbers that the games have."""
     count: int
     """How many games these are."""
     copies: int
@@ -84,8 +80,8 @@ class RatingInput:
     """Games left out because a disqualified bot sat at the table."""
     practice: int = 0
     """Games left out because they were practice."""
-    error_ratios: FindErrorRatios | None = None
-    """Finds how much larger errors are because results chose games."""
+    tournaments: tuple[tuple[TournamentConfig, tuple[str, ...]], ...] = ()
+    """The tournaments of the sources, with the names by which their bots are rated."""
     after_decision: int = 0
     """Games left out because a sequential test had decided before them."""
 
@@ -108,7 +104,6 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
         ConfigError: `naming` is about a bot that isn't there.
     """
     from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
-    from happycity_tournament.schedule.error_ratio import ErrorRatioCounter  # noqa: PLC0415 - likewise
 
     naming, labels = naming or Naming(), source_labels([source.name for source in sources])
     by_source = [configs_of(source) for source in sources]
@@ -117,12 +112,12 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
         for configs, label in zip(by_source, labels, strict=True)
         for config in configs
     ]
-    reader = _Reader(GamesBuilder([]), naming, ErrorRatioCounter(configs))
-    for number, (source, label) in enumerate(zip(sources, labels, strict=True)):
+    reader = _Reader(GamesBuilder([]), naming)
+    for source, label, own in zip(sources, labels, by_source, strict=True):
         try:
             for entry in source.tournaments():
                 reader.builder.indexes(reader.names(entry.bots, label))
-            reader.read(source.rating_rows(), number, label, by_source[number])
+            reader.read(source.rating_rows(), label, own)
         except RecordError as error:
             raise SourceError(source.name, f"holds what no server stores: {error}") from None
         except (ValueError, TypeError, OverflowError) as error:
@@ -130,12 +125,11 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
     naming.check(list(reader.bots))
     return RatingInput(
         reader.builder.build(),
-        labels,
         count=reader.rated,
         copies=reader.copies,
         unrated=reader.unrated,
         practice=reader.practice,
-        error_ratios=reader.chosen.ratios,
+        tournaments=tuple(configs),
         after_decision=reader.after_decision,
     )
 
@@ -150,7 +144,6 @@ class _Reader:
 
     builder: GamesBuilder
     naming: Naming
-    chosen: ErrorRatioCounter
     bots: dict[str, None] = field(default_factory=dict)
     """The names in the sources, in their order."""
     rated: int = 0
@@ -170,18 +163,17 @@ class _Reader:
     def read(
         self,
         parts: Iterable[list[RatingRow]],
-        source: int,
         label: str,
         configs: Sequence[TournamentConfig],
     ) -> None:
         """Add the games of a source that are rated; its tournaments have these configurations."""
-        known: dict[str, tuple[str, int]] = {}
-        """By the bots' names in the source, the names by which they are rated, and their numbers."""
+        known: dict[str, int] = {}
+        """By the bots' names in the source, the numbers by which they are rated."""
         tests = GamesOfTests[_Game](configs)
         for rows in parts:
             games = self._rated(self._without_copies(rows), known, label, tests)
-            self._add(games, known, source)
-        self._add(list(tests.counted()), known, source)
+            self._add(games, known)
+        self._add(list(tests.counted()), known)
         self.after_decision += tests.left_out
 
     def _without_copies(self, rows: list[RatingRow]) -> list[RatingRow]:
@@ -198,7 +190,7 @@ class _Reader:
     def _rated(
         self,
         rows: list[RatingRow],
-        known: dict[str, tuple[str, int]],
+        known: dict[str, int],
         label: str,
         tests: GamesOfTests[_Game],
     ) -> list[_Game]:
@@ -211,8 +203,7 @@ class _Reader:
             raise ValueError("bots and places by seat")
         for bot in dict.fromkeys(chain.from_iterable(lineups)):
             if bot not in known:
-                (name,) = self.names([bot], label)
-                known[bot] = (name, self.builder.indexes([name])[0])
+                (known[bot],) = self.builder.indexes(self.names([bot], label))
         with_disqualified = {
             text for text in set(endings_texts) if Ending.DISQUALIFIED.value in json.loads(text)
         }
@@ -231,18 +222,14 @@ class _Reader:
                 rated.append(game)
         return rated
 
-    def _add(self, games: list[_Game], known: Mapping[str, tuple[str, int]], source: int) -> None:
+    def _add(self, games: list[_Game], known: Mapping[str, int]) -> None:
         """Add games to those that are rated."""
-        numbers = {bot: number for bot, (_, number) in known.items()}
         sizes = [len(lineup) for lineup, _, _ in games]
         for size in dict.fromkeys(sizes):
             alike = list(compress(games, map(size.__eq__, sizes)))
             lineups, places, seeds = zip(*alike, strict=True)
-            seated = map(numbers.__getitem__, chain.from_iterable(lineups))
-            self.builder.add_rows(size, seated, chain.from_iterable(places), seeds, source)
-        if self.chosen.expects_games:
-            for lineup, places_of_game, seed in games:
-                self.chosen.add_row([known[bot][0] for bot in lineup], places_of_game, seed)
+            seated = map(known.__getitem__, chain.from_iterable(lineups))
+            self.builder.add_rows(size, seated, chain.from_iterable(places), seeds)
         self.rated += len(games)
 
 

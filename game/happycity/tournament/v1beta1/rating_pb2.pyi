@@ -30,9 +30,9 @@ class Rating(_message.Message):
     elo: _builtins.float
     """Elo."""
     low: _builtins.float
-    """Lower end of the interval; absent while there are too few deals, or if nothing limits it."""
+    """Lower end of the interval; absent while there are too few deals."""
     high: _builtins.float
-    """Upper end of the interval; absent while there are too few deals, or if nothing limits it."""
+    """Upper end of the interval; absent while there are too few deals."""
     deals: _builtins.int
     """Deals that it follows from; absent where they are not counted, as in standings."""
     provisional: _builtins.bool

@@ -53,30 +53,6 @@ SEAT_ORDERS_SINGLE: SeatOrders.ValueType  # 3
 """One order only."""
 Global___SeatOrders: _TypeAlias = SeatOrders  # noqa: Y015
 
-class _EloScale:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _EloScaleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EloScale.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    ELO_SCALE_UNSPECIFIED: _EloScale.ValueType  # 0
-    """Never sent; refused."""
-    ELO_SCALE_LOGISTIC: _EloScale.ValueType  # 1
-    """400 log10(s / (1 - s)), where s is the expected score."""
-    ELO_SCALE_NORMALISED: _EloScale.ValueType  # 2
-    """800 / ln 10 times (s - 1/2) / sigma, where sigma is the standard deviation of a game's score."""
-
-class EloScale(_EloScale, metaclass=_EloScaleEnumTypeWrapper):
-    """Scales of a difference in strength."""
-
-ELO_SCALE_UNSPECIFIED: EloScale.ValueType  # 0
-"""Never sent; refused."""
-ELO_SCALE_LOGISTIC: EloScale.ValueType  # 1
-"""400 log10(s / (1 - s)), where s is the expected score."""
-ELO_SCALE_NORMALISED: EloScale.ValueType  # 2
-"""800 / ln 10 times (s - 1/2) / sigma, where sigma is the standard deviation of a game's score."""
-Global___EloScale: _TypeAlias = EloScale  # noqa: Y015
-
 class _TournamentState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -165,7 +141,6 @@ class TournamentConfig(_message.Message):
     ROUND_ROBIN_FIELD_NUMBER: _builtins.int
     SWISS_FIELD_NUMBER: _builtins.int
     GAUNTLET_FIELD_NUMBER: _builtins.int
-    ADAPTIVE_FIELD_NUMBER: _builtins.int
     SPRT_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
     TIME_CONTROL_FIELD_NUMBER: _builtins.int
@@ -218,10 +193,6 @@ class TournamentConfig(_message.Message):
         """Challengers against all others."""
 
     @_builtins.property
-    def adaptive(self) -> Global___Adaptive:
-        """A minimum for everybody, then games where the order is most in doubt."""
-
-    @_builtins.property
     def sprt(self) -> Global___Sprt:
         """Two bots fill all seats until a sequential test has decided between them."""
 
@@ -242,7 +213,6 @@ class TournamentConfig(_message.Message):
         round_robin: Global___RoundRobin | None = ...,
         swiss: Global___Swiss | None = ...,
         gauntlet: Global___Gauntlet | None = ...,
-        adaptive: Global___Adaptive | None = ...,
         sprt: Global___Sprt | None = ...,
         seed: _builtins.int | None = ...,
         time_control: _match_pb2.TimeControl | None = ...,
@@ -253,9 +223,9 @@ class TournamentConfig(_message.Message):
         title: _builtins.str | None = ...,
         begin_incomplete: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "adaptive", b"adaptive", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "adaptive", b"adaptive", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__anchor: _TypeAlias = _typing.Literal["anchor"]  # noqa: Y015
     _WhichOneofArgType__anchor: _TypeAlias = _typing.Literal["_anchor", b"_anchor"]  # noqa: Y015
@@ -267,7 +237,7 @@ class TournamentConfig(_message.Message):
     _WhichOneofArgType__seed: _TypeAlias = _typing.Literal["_seed", b"_seed"]  # noqa: Y015
     _WhichOneofReturnType__title: _TypeAlias = _typing.Literal["title"]  # noqa: Y015
     _WhichOneofArgType__title: _TypeAlias = _typing.Literal["_title", b"_title"]  # noqa: Y015
-    _WhichOneofReturnType_format: _TypeAlias = _typing.Literal["random_rounds", "round_robin", "swiss", "gauntlet", "adaptive", "sprt"]  # noqa: Y015
+    _WhichOneofReturnType_format: _TypeAlias = _typing.Literal["random_rounds", "round_robin", "swiss", "gauntlet", "sprt"]  # noqa: Y015
     _WhichOneofArgType_format: _TypeAlias = _typing.Literal["format", b"format"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__anchor) -> _WhichOneofReturnType__anchor | None: ...
@@ -426,43 +396,6 @@ class Gauntlet(_message.Message):
 Global___Gauntlet: _TypeAlias = Gauntlet  # noqa: Y015
 
 @_typing.final
-class Adaptive(_message.Message):
-    """An adaptive tournament."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    ROUNDS_FIELD_NUMBER: _builtins.int
-    MINIMUM_DEALS_FIELD_NUMBER: _builtins.int
-    SEAT_ORDERS_FIELD_NUMBER: _builtins.int
-    rounds: _builtins.int
-    """As many deals are played as random rounds would in so many rounds, 1 or more."""
-    minimum_deals: _builtins.int
-    """Deals that everybody plays before games go where the order is in doubt, 2 or more; default 20."""
-    seat_orders: Global___SeatOrders.ValueType
-    """In which orders of seats each deal is played; default SEAT_ORDERS_ROTATIONS."""
-    def __init__(
-        self,
-        *,
-        rounds: _builtins.int = ...,
-        minimum_deals: _builtins.int | None = ...,
-        seat_orders: Global___SeatOrders.ValueType | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_minimum_deals", b"_minimum_deals", "_seat_orders", b"_seat_orders", "minimum_deals", b"minimum_deals", "seat_orders", b"seat_orders"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_minimum_deals", b"_minimum_deals", "_seat_orders", b"_seat_orders", "minimum_deals", b"minimum_deals", "rounds", b"rounds", "seat_orders", b"seat_orders"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__minimum_deals: _TypeAlias = _typing.Literal["minimum_deals"]  # noqa: Y015
-    _WhichOneofArgType__minimum_deals: _TypeAlias = _typing.Literal["_minimum_deals", b"_minimum_deals"]  # noqa: Y015
-    _WhichOneofReturnType__seat_orders: _TypeAlias = _typing.Literal["seat_orders"]  # noqa: Y015
-    _WhichOneofArgType__seat_orders: _TypeAlias = _typing.Literal["_seat_orders", b"_seat_orders"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__minimum_deals) -> _WhichOneofReturnType__minimum_deals | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat_orders) -> _WhichOneofReturnType__seat_orders | None: ...
-
-Global___Adaptive: _TypeAlias = Adaptive  # noqa: Y015
-
-@_typing.final
 class Sprt(_message.Message):
     """A sequential probability ratio test. Candidate and base fill the seats of a table by halves, so each of them may
     fill several; every deal is played with their seats exchanged too.
@@ -477,7 +410,6 @@ class Sprt(_message.Message):
     ALPHA_FIELD_NUMBER: _builtins.int
     BETA_FIELD_NUMBER: _builtins.int
     MAX_BLOCKS_FIELD_NUMBER: _builtins.int
-    SCALE_FIELD_NUMBER: _builtins.int
     candidate: _builtins.str
     """The bot that is tested."""
     base: _builtins.str
@@ -492,8 +424,6 @@ class Sprt(_message.Message):
     """The probability that H0 is accepted though H1 is true, up to 0.5; default 0.05."""
     max_blocks: _builtins.int
     """Maximum number of deal blocks, 1 or more; default 100000."""
-    scale: Global___EloScale.ValueType
-    """What elo0 and elo1 are measured in; default ELO_SCALE_LOGISTIC."""
     def __init__(
         self,
         *,
@@ -504,11 +434,10 @@ class Sprt(_message.Message):
         alpha: _builtins.float | None = ...,
         beta: _builtins.float | None = ...,
         max_blocks: _builtins.int | None = ...,
-        scale: Global___EloScale.ValueType | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "_scale", b"_scale", "alpha", b"alpha", "beta", b"beta", "max_blocks", b"max_blocks", "scale", b"scale"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "alpha", b"alpha", "beta", b"beta", "max_blocks", b"max_blocks"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "_scale", b"_scale", "alpha", b"alpha", "base", b"base", "beta", b"beta", "candidate", b"candidate", "elo0", b"elo0", "elo1", b"elo1", "max_blocks", b"max_blocks", "scale", b"scale"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "alpha", b"alpha", "base", b"base", "beta", b"beta", "candidate", b"candidate", "elo0", b"elo0", "elo1", b"elo1", "max_blocks", b"max_blocks"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__alpha: _TypeAlias = _typing.Literal["alpha"]  # noqa: Y015
     _WhichOneofArgType__alpha: _TypeAlias = _typing.Literal["_alpha", b"_alpha"]  # noqa: Y015
@@ -516,16 +445,12 @@ class Sprt(_message.Message):
     _WhichOneofArgType__beta: _TypeAlias = _typing.Literal["_beta", b"_beta"]  # noqa: Y015
     _WhichOneofReturnType__max_blocks: _TypeAlias = _typing.Literal["max_blocks"]  # noqa: Y015
     _WhichOneofArgType__max_blocks: _TypeAlias = _typing.Literal["_max_blocks", b"_max_blocks"]  # noqa: Y015
-    _WhichOneofReturnType__scale: _TypeAlias = _typing.Literal["scale"]  # noqa: Y015
-    _WhichOneofArgType__scale: _TypeAlias = _typing.Literal["_scale", b"_scale"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__alpha) -> _WhichOneofReturnType__alpha | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__beta) -> _WhichOneofReturnType__beta | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_blocks) -> _WhichOneofReturnType__max_blocks | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__scale) -> _WhichOneofReturnType__scale | None: ...
 
 Global___Sprt: _TypeAlias = Sprt  # noqa: Y015
 
@@ -739,6 +664,9 @@ class Standing(_message.Message):
     FORFEITS_FIELD_NUMBER: _builtins.int
     FORFEIT_COUNTS_FIELD_NUMBER: _builtins.int
     GAMES_UNRATED_FIELD_NUMBER: _builtins.int
+    RANK_BEST_FIELD_NUMBER: _builtins.int
+    RANK_WORST_FIELD_NUMBER: _builtins.int
+    MARK_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is best; equal ratings share a rank."""
     bot: _builtins.str
@@ -753,9 +681,15 @@ class Standing(_message.Message):
     """Games that the bot forfeited."""
     games_unrated: _builtins.int
     """Games with a disqualified bot at the table, whichever it is. They are counted in no other field."""
+    rank_best: _builtins.int
+    """The best rank in its pool that the games don't exclude. These intervals hold with 95% for all bots at once."""
+    rank_worst: _builtins.int
+    """The worst one."""
+    mark: _builtins.str
+    """"won all" or "lost all" if the bot was above, or below, all others in all games; else absent."""
     @_builtins.property
     def rating(self) -> _rating_pb2.Rating:
-        """The rating; the mean over the tournament's bots is 1500, without those that have only a bound."""
+        """The rating; the mean over the bots of its pool is 1500."""
 
     @_builtins.property
     def forfeit_counts(self) -> _containers.RepeatedCompositeFieldContainer[Global___ForfeitCount]:
@@ -775,12 +709,17 @@ class Standing(_message.Message):
         forfeits: _builtins.int = ...,
         forfeit_counts: _abc.Iterable[Global___ForfeitCount] | None = ...,
         games_unrated: _builtins.int = ...,
+        rank_best: _builtins.int = ...,
+        rank_worst: _builtins.int = ...,
+        mark: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["rating", b"rating"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_mark", b"_mark", "mark", b"mark", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "firsts", b"firsts", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "points_mean", b"points_mean", "rank", b"rank", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_mark", b"_mark", "bot", b"bot", "firsts", b"firsts", "forfeit_counts", b"forfeit_counts", "forfeits", b"forfeits", "games", b"games", "games_unrated", b"games_unrated", "mark", b"mark", "points_mean", b"points_mean", "rank", b"rank", "rank_best", b"rank_best", "rank_worst", b"rank_worst", "rating", b"rating"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__mark: _TypeAlias = _typing.Literal["mark"]  # noqa: Y015
+    _WhichOneofArgType__mark: _TypeAlias = _typing.Literal["_mark", b"_mark"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__mark) -> _WhichOneofReturnType__mark | None: ...
 
 Global___Standing: _TypeAlias = Standing  # noqa: Y015
 
@@ -1410,12 +1349,11 @@ class FinalRatings(_message.Message):
 
     MODEL_FIELD_NUMBER: _builtins.int
     RATINGS_FIELD_NUMBER: _builtins.int
-    SEATS_FIELD_NUMBER: _builtins.int
-    TIES_FIELD_NUMBER: _builtins.int
     ANCHOR_FIELD_NUMBER: _builtins.int
     ANCHOR_ELO_FIELD_NUMBER: _builtins.int
+    NOTES_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """The model's name; other models are on slightly different scales."""
+    """The model's name."""
     anchor: _builtins.str
     """The bot whose rating is given; absent if it is the mean of each pool. Pools without the bot have their mean."""
     anchor_elo: _builtins.float
@@ -1425,26 +1363,21 @@ class FinalRatings(_message.Message):
         """Pool by pool, best first."""
 
     @_builtins.property
-    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatStatistics]:
-        """By seats at a table, ascending."""
-
-    @_builtins.property
-    def ties(self) -> _containers.RepeatedCompositeFieldContainer[Global___TieParameter]:
-        """By how many bots share a place, ascending; empty if none ever did."""
+    def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What should be known about the model and its errors, a sentence each."""
 
     def __init__(
         self,
         *,
         model: _builtins.str = ...,
         ratings: _abc.Iterable[Global___FinalRating] | None = ...,
-        seats: _abc.Iterable[Global___SeatStatistics] | None = ...,
-        ties: _abc.Iterable[Global___TieParameter] | None = ...,
         anchor: _builtins.str | None = ...,
         anchor_elo: _builtins.float = ...,
+        notes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "anchor", b"anchor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "model", b"model", "ratings", b"ratings", "seats", b"seats", "ties", b"ties"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "model", b"model", "notes", b"notes", "ratings", b"ratings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__anchor: _TypeAlias = _typing.Literal["anchor"]  # noqa: Y015
     _WhichOneofArgType__anchor: _TypeAlias = _typing.Literal["_anchor", b"_anchor"]  # noqa: Y015
@@ -1458,140 +1391,90 @@ class FinalRating(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    RANK_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
     RATING_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
     POOL_FIELD_NUMBER: _builtins.int
-    LOS_NEXT_FIELD_NUMBER: _builtins.int
     RANK_BEST_FIELD_NUMBER: _builtins.int
     RANK_WORST_FIELD_NUMBER: _builtins.int
-    rank: _builtins.int
-    """1 is the best of its pool; equal ratings share a rank."""
+    MARK_FIELD_NUMBER: _builtins.int
+    ABOVE_NEXT_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """The bot."""
     games: _builtins.int
     """Games counted."""
     pool: _builtins.int
     """From 1. Bots of different pools never met, not even through others: their ratings can't be compared."""
-    los_next: _builtins.float
-    """Likelihood, 0 to 1, that this bot is stronger than the next one in the list; absent if there is none in its
-    pool, or if there are too few deals.
-    """
     rank_best: _builtins.int
     """The best rank in its pool that the games don't exclude. These intervals hold with 95% for all bots at once."""
     rank_worst: _builtins.int
     """The worst one."""
+    mark: _builtins.str
+    """"won all" or "lost all" if the bot was above, or below, all others in all games; else absent."""
     @_builtins.property
     def rating(self) -> _rating_pb2.Rating:
         """The rating; that of the anchor, or of the pool's mean, is given. The interval is that of the distance from the
-        anchor; its low is absent, too, for a bot that was never placed above others, and its high for one that was never
-        placed below or level with others.
+        anchor, or from the mean of all bots of the pool; absent with fewer than two deals.
+        """
+
+    @_builtins.property
+    def above_next(self) -> Global___Difference:
+        """How much higher it is rated than the next one in the list; absent without one in its pool, or with fewer than two
+        deals.
         """
 
     def __init__(
         self,
         *,
-        rank: _builtins.int = ...,
         bot: _builtins.str = ...,
         rating: _rating_pb2.Rating | None = ...,
         games: _builtins.int = ...,
         pool: _builtins.int = ...,
-        los_next: _builtins.float | None = ...,
         rank_best: _builtins.int = ...,
         rank_worst: _builtins.int = ...,
+        mark: _builtins.str | None = ...,
+        above_next: Global___Difference | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_los_next", b"_los_next", "los_next", b"los_next", "rating", b"rating"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_mark", b"_mark", "above_next", b"above_next", "mark", b"mark", "rating", b"rating"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_los_next", b"_los_next", "bot", b"bot", "games", b"games", "los_next", b"los_next", "pool", b"pool", "rank", b"rank", "rank_best", b"rank_best", "rank_worst", b"rank_worst", "rating", b"rating"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_mark", b"_mark", "above_next", b"above_next", "bot", b"bot", "games", b"games", "mark", b"mark", "pool", b"pool", "rank_best", b"rank_best", "rank_worst", b"rank_worst", "rating", b"rating"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__los_next: _TypeAlias = _typing.Literal["los_next"]  # noqa: Y015
-    _WhichOneofArgType__los_next: _TypeAlias = _typing.Literal["_los_next", b"_los_next"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__los_next) -> _WhichOneofReturnType__los_next | None: ...
+    _WhichOneofReturnType__mark: _TypeAlias = _typing.Literal["mark"]  # noqa: Y015
+    _WhichOneofArgType__mark: _TypeAlias = _typing.Literal["_mark", b"_mark"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__mark) -> _WhichOneofReturnType__mark | None: ...
 
 Global___FinalRating: _TypeAlias = FinalRating  # noqa: Y015
 
 @_typing.final
-class SeatStatistics(_message.Message):
-    """What the seats at tables of one size are worth."""
+class Difference(_message.Message):
+    """How much higher one bot is rated than another."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    PLAYERS_FIELD_NUMBER: _builtins.int
-    SEAT_EFFECTS_FIELD_NUMBER: _builtins.int
-    DUPLICATE_GAIN_FIELD_NUMBER: _builtins.int
-    DUPLICATE_GAIN_LOW_FIELD_NUMBER: _builtins.int
-    DUPLICATE_GAIN_HIGH_FIELD_NUMBER: _builtins.int
-    SEAT_MARGINS_FIELD_NUMBER: _builtins.int
-    players: _builtins.int
-    """Seats at a table."""
-    duplicate_gain: _builtins.float
-    """How many independent games one game of a rotated deal is worth; absent if there are too few. Infinite if each deal
-    was exactly even; then duplicate_gain_low is finite.
-    """
-    duplicate_gain_low: _builtins.float
-    """Lower end of the 95% interval of duplicate_gain, which has it in its middle; present if duplicate_gain is."""
-    duplicate_gain_high: _builtins.float
+    ELO_FIELD_NUMBER: _builtins.int
+    LOW_FIELD_NUMBER: _builtins.int
+    HIGH_FIELD_NUMBER: _builtins.int
+    LOS_FIELD_NUMBER: _builtins.int
+    elo: _builtins.float
+    """In Elo."""
+    low: _builtins.float
+    """Lower end of its 95% interval."""
+    high: _builtins.float
     """Upper end of it."""
-    @_builtins.property
-    def seat_effects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """What each seat adds, in Elo, by seat; their sum is 0. Empty if there are too few games."""
-
-    @_builtins.property
-    def seat_margins(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """Half of the 95% interval of each of seat_effects, by seat."""
-
+    los: _builtins.float
+    """Likelihood, 0 to 1, that the bot is the stronger one, by all games of all bots."""
     def __init__(
         self,
         *,
-        players: _builtins.int = ...,
-        seat_effects: _abc.Iterable[_builtins.float] | None = ...,
-        duplicate_gain: _builtins.float | None = ...,
-        duplicate_gain_low: _builtins.float | None = ...,
-        duplicate_gain_high: _builtins.float | None = ...,
-        seat_margins: _abc.Iterable[_builtins.float] | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "_duplicate_gain_high", b"_duplicate_gain_high", "_duplicate_gain_low", b"_duplicate_gain_low", "duplicate_gain", b"duplicate_gain", "duplicate_gain_high", b"duplicate_gain_high", "duplicate_gain_low", b"duplicate_gain_low"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain", "_duplicate_gain_high", b"_duplicate_gain_high", "_duplicate_gain_low", b"_duplicate_gain_low", "duplicate_gain", b"duplicate_gain", "duplicate_gain_high", b"duplicate_gain_high", "duplicate_gain_low", b"duplicate_gain_low", "players", b"players", "seat_effects", b"seat_effects", "seat_margins", b"seat_margins"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__duplicate_gain: _TypeAlias = _typing.Literal["duplicate_gain"]  # noqa: Y015
-    _WhichOneofArgType__duplicate_gain: _TypeAlias = _typing.Literal["_duplicate_gain", b"_duplicate_gain"]  # noqa: Y015
-    _WhichOneofReturnType__duplicate_gain_high: _TypeAlias = _typing.Literal["duplicate_gain_high"]  # noqa: Y015
-    _WhichOneofArgType__duplicate_gain_high: _TypeAlias = _typing.Literal["_duplicate_gain_high", b"_duplicate_gain_high"]  # noqa: Y015
-    _WhichOneofReturnType__duplicate_gain_low: _TypeAlias = _typing.Literal["duplicate_gain_low"]  # noqa: Y015
-    _WhichOneofArgType__duplicate_gain_low: _TypeAlias = _typing.Literal["_duplicate_gain_low", b"_duplicate_gain_low"]  # noqa: Y015
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicate_gain) -> _WhichOneofReturnType__duplicate_gain | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicate_gain_high) -> _WhichOneofReturnType__duplicate_gain_high | None: ...
-    @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__duplicate_gain_low) -> _WhichOneofReturnType__duplicate_gain_low | None: ...
-
-Global___SeatStatistics: _TypeAlias = SeatStatistics  # noqa: Y015
-
-@_typing.final
-class TieParameter(_message.Message):
-    """How likely so many bots are to share a place."""
-
-    DESCRIPTOR: _descriptor.Descriptor
-
-    BOTS_FIELD_NUMBER: _builtins.int
-    DELTA_FIELD_NUMBER: _builtins.int
-    bots: _builtins.int
-    """Bots that share a place, 2 or more."""
-    delta: _builtins.float
-    """The model's delta; 0 would be never."""
-    def __init__(
-        self,
-        *,
-        bots: _builtins.int = ...,
-        delta: _builtins.float = ...,
+        elo: _builtins.float = ...,
+        low: _builtins.float = ...,
+        high: _builtins.float = ...,
+        los: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bots", b"bots", "delta", b"delta"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["elo", b"elo", "high", b"high", "los", b"los", "low", b"low"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___TieParameter: _TypeAlias = TieParameter  # noqa: Y015
+Global___Difference: _TypeAlias = Difference  # noqa: Y015

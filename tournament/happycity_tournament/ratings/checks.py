@@ -1,0 +1,165 @@
+"""Whether games fit the model of the ratings: first and last places, and the halves of the deals.
+
+The model derives first and last places from all places. In games that reward a lead differently from a fair
+place it expects too many, or too few, of them: the ratings still say who comes before whom, but not who
+wins a table of four.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from happycity_tournament.ratings.columns import Floats, Games
+from happycity_tournament.ratings.estimate import Estimate, deal_sums, holm, scores_of
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+
+SIGNIFICANCE = 0.05
+"""Deviations with a greater p-value, corrected for their number, are not pointed out."""
+MIN_DEALS = 10
+"""Deals of a bot below which its deviations don't tell anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far a bot's games are from what the model says."""
+
+    subject: str
+    """`first places`, `last places` or `halves`."""
+    bot: str
+    actual: float
+    """How many of these places the bot took, shared ones in parts; of halves: the Elo in the second one."""
+    expected: float
+    """How many the model expects; of halves: the Elo in the first one."""
+    z: float
+    """The difference in standard errors, by deals."""
+    fits: bool
+    """Whether the difference may be chance, all deviations together with 95%."""
+
+    @property
+    def sentence(self) -> str:
+        """What the deviation says."""
+        if self.subject == "halves":
+            how = "stronger" if self.actual > self.expected else "weaker"
+            change = f"{abs(self.actual - self.expected):.0f} Elo {how}"
+            return f"{self.bot} was {change} in the second half of its deals than in the first"
+        counts = f"{self.actual:.0f} of {self.expected:.0f} expected"
+        return f"{self.subject} don't fit the model for {self.bot}: {counts}"
+
+
+def check_model(estimate: Estimate) -> tuple[Deviation, ...]:
+    """Return all deviations that can be tested, first places first."""
+    found = [*_places(estimate), *_halves(estimate)]
+    p_values = [math.erfc(abs(one.z) / math.sqrt(2)) for one in found]
+    fits = (holm(p_values) >= SIGNIFICANCE).tolist()
+    return tuple(one.deviation(fits=fit) for one, fit in zip(found, fits, strict=True))
+
+
+def check_lines(deviations: tuple[Deviation, ...]) -> list[str]:
+    """Return what people should know, a sentence for each deviation that isn't chance."""
+    return [one.sentence for one in deviations if not one.fits]
+
+
+class _Found(NamedTuple):
+    subject: str
+    bot: str
+    actual: float
+    expected: float
+    z: float
+
+    def deviation(self, *, fits: bool) -> Deviation:
+        return Deviation(*self, fits=fits)
+
+
+def _halves(estimate: Estimate) -> Iterator[_Found]:
+    """Yield each bot's strength in the second and the first half of its deals, one step from the fit."""
+    games, strengths = estimate.games, estimate.fit.strengths
+    parts = list(deal_sums(games, scores_of(games, strengths)))
+    for number, bot in enumerate(games.bots if parts else ()):
+        own = np.concatenate([scores[played[:, number] > 0, number] for scores, played in parts])
+        error, information = math.sqrt(float(own @ own)), float(estimate.fit.information[number, number])
+        if len(own) < MIN_DEALS or error == 0 or information == 0:
+            continue
+        change = float(own[len(own) // 2 :].sum() - own[: len(own) // 2].sum())
+        value = ELO_PER_LOGIT * change / information
+        yield _Found("halves", bot, value, -value, change / error)
+
+
+def _places(estimate: Estimate) -> Iterator[_Found]:
+    """Yield how often bots were first and last at tables of three and more, with what is expected."""
+    games = estimate.games.of_sizes(3)
+    enough = np.flatnonzero(estimate.deals >= MIN_DEALS).tolist()
+    for subject, chances_of, best in (("first places", _first, True), ("last places", _last, False)):
+        expected, slopes, off = _off_by(games, estimate.fit.strengths, chances_of, best=best)
+        squares, totals = np.zeros(len(games.bots)), np.zeros(len(games.bots))
+        scores = scores_of(games, estimate.fit.strengths)
+        for (sums, _), (own, _) in zip(deal_sums(games, off), deal_sums(games, scores), strict=True):
+            # What is off changes the strengths, and they change what is expected.
+            squares += ((sums - own @ estimate.fit.inverse @ slopes.T) ** 2).sum(axis=0)
+            totals += sums.sum(axis=0)
+        for number in enough:
+            if squares[number] > 0:
+                z = float(totals[number] / np.sqrt(squares[number]))
+                actual = max(0.0, float(expected[number] + totals[number]))
+                yield _Found(subject, games.bots[number], actual, float(expected[number]), z)
+
+
+_Chances = tuple[Floats, Floats]
+"""[lineup, seat]: how likely a place is; [lineup, seat, seat]: its slope by the strength in each seat."""
+
+
+def _off_by(
+    games: Games, strengths: Floats, chances_of: Callable[[Floats], _Chances], *, best: bool
+) -> tuple[Floats, Floats, dict[int, Floats]]:
+    """Return how many of these places are expected, [bot], with slopes, and by how much each game is off."""
+    count = len(strengths)
+    expected, slopes, off = np.zeros(count), np.zeros((count, count)), {}
+    for size, table in games.tables.items():
+        order = np.argsort(table.bots, axis=1, kind="stable")
+        lineups, which, times = np.unique(
+            np.take_along_axis(table.bots, order, axis=1), axis=0, return_inverse=True, return_counts=True
+        )
+        chances, by_seat = chances_of(strengths[lineups])
+        expected += np.bincount(lineups.ravel(), (chances * times[:, None]).ravel(), count)
+        cells = lineups[:, :, None] * count + lineups[:, None, :]
+        weighted = by_seat * times[:, None, None]
+        slopes += np.bincount(cells.ravel(), weighted.ravel(), count * count).reshape(count, count)
+        values = np.empty(table.bots.shape)
+        np.put_along_axis(values, order, chances[which.ravel()], axis=1)
+        places = table.places if best else -table.places
+        taken = places == places.min(axis=1, keepdims=True)
+        off[size] = taken / taken.sum(axis=1, keepdims=True) - values
+    return expected, slopes, off
+
+
+def _first(strengths: Floats) -> _Chances:
+    values = np.exp(strengths - strengths.max(axis=1, keepdims=True))
+    chances = values / values.sum(axis=1, keepdims=True)
+    slopes = chances[:, :, None] * (np.eye(chances.shape[1]) - chances[:, None, :])
+    return chances, slopes
+
+
+def _last(strengths: Floats) -> _Chances:
+    """Return the chances of being last: of exponential times with these rates, the longest (Luce 1959).
+
+    It is the sum over sets S of the others of (-1)^|S| times the chance to come before all of S.
+    """
+    values = np.exp(strengths - strengths.max(axis=1, keepdims=True))
+    seats = values.shape[1]
+    chances, slopes = np.zeros_like(values), np.zeros((*values.shape, seats))
+    for seat in range(seats):
+        others = [other for other in range(seats) if other != seat]
+        for size in range(seats):
+            for some in combinations(others, size):
+                group = [seat, *some]
+                share = values[:, group] / values[:, group].sum(axis=1, keepdims=True)
+                before = (-1) ** size * share[:, 0]
+                chances[:, seat] += before
+                slopes[:, seat, seat] += before
+                slopes[:, seat, group] -= before[:, None] * share
+    return chances, slopes
