@@ -20,6 +20,7 @@ from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_ladder.leaderboard import is_provisional
 from happycity_ladder.pairing import Entrant, Pairing
 from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.likelihood import places_of
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 DAY = 86400.0
@@ -243,9 +244,8 @@ def draw_deals(strengths: Floats, luck: float, rng: np.random.Generator) -> Ints
         shared += (1 - luck) * (np.log(np.sin((1 - luck) * angle)) - np.log(exponential))
     seats = (np.arange(players) - np.arange(players)[:, None]) % players  # [rotation, bot]
     noise = shared[:, seats] + luck * rng.gumbel(size=(deals, players, players))
-    results = strengths[:, None, :] + noise
-    places: Ints = 1 + (results[..., None, :] > results[..., :, None]).sum(axis=-1)
-    return places
+    results = (strengths[:, None, :] + noise).reshape(-1, players)
+    return places_of(results).reshape(noise.shape)
 
 
 HOUSE = (-300.0, -600.0)

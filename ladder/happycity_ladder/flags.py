@@ -1,6 +1,7 @@
 """Odd results, for a person to judge: helping another bot, forfeiting many games.
 
-What is expected of two bots at a table are the odds of their strengths in the deals that are looked at. Deals are independent, the games of a deal are not, so
+What is expected of two bots at a table are the odds of their strengths in the deals that are looked at.
+Deals are independent, the games of a deal are not, so
 results are added up by deal. P-values are corrected for all bots or pairs that were looked at (Holm 1979).
 """
 
@@ -100,11 +101,9 @@ class _Residuals:
 
     def _expected(self, places: Ints) -> Floats:
         """Fit strengths to all games and return what they expect, [deal, member, other]."""
-        games, size = places.shape[0] * places.shape[1], places.shape[2]
-        bots = np.repeat(self.bots, places.shape[1], axis=0)
-        table = TableColumns(
-            bots, places.reshape(games, size), np.repeat(np.arange(len(places)), places.shape[1])
-        )
+        count, rotations, size = places.shape
+        bots = np.repeat(self.bots, rotations, axis=0)
+        table = TableColumns(bots, places.reshape(-1, size), np.repeat(np.arange(count), rotations))
         strengths = fit(choices_of(Games(tuple(map(str, self.names)), {size: table}))).strengths
         by_deal = strengths[self.bots]
         return _chances(by_deal[:, :, None] - by_deal[:, None, :])
@@ -146,7 +145,7 @@ def _helping(board: str, residuals: _Residuals, versions: Mapping[int, Version])
     means, errors = _means(key, both, counts)
     sides = [np.divide(*_means(key, side, counts)) for side in (loss, gain)]
     scores = means[tested] / errors[tested]
-    p_values = holm(1.0 - student_probabilities(scores, counts[tested] - 1)).tolist()
+    p_values = holm(student_probabilities(-scores, counts[tested] - 1)).tolist()
     bot_names = sorted(bot_numbers)
     for index, score, p_value in zip(tested.tolist(), scores.tolist(), p_values, strict=True):
         both_sides = min(side[index] for side in sides) > 2

@@ -216,11 +216,11 @@ def test_init_writes_the_example_once() -> None:
 @pytest.mark.parametrize(
     ("deals", "shown"),
     [
-        (4, "+0.100 a game against version 1, in 4 deals that both played; an interval takes 10"),
+        (4, "+0.100 ± 0.159 a game against version 1, in 4 deals that both played"),
         (10, "+0.100 ± 0.113 a game against version 1, in 10 deals that both played"),
     ],
 )
-def test_interval_of_a_comparison_needs_deals(deals: int, shown: str) -> None:
+def test_interval_of_a_comparison_is_of_its_deals(deals: int, shown: str) -> None:
     """It is Student's, the one that the page has."""
     comparison = pb.VersionComparison(deals=deals, difference=0.1, standard_error=0.05)
     assert list(comparison_lines(comparison, 1, 3)) == [f"version 3 scores {shown}"]
