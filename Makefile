@@ -150,7 +150,7 @@ bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings 
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.coverage
 
-bench-ladder: $(READY) ## Simulate a year of a ladder: how exact and honest its ratings are (a quarter of an hour)
+bench-ladder: $(READY) ## Simulate worlds of a ladder: how honest its ratings are (half an hour)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ladder_year
 
 bench-learners: envs ## Measure steps a second of self-play and the environments, beside OpenSpiel's card games
@@ -160,7 +160,7 @@ soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lo
 	$(BIN)/python -m benchmarks.soak
 
 soak-ladder: $(READY) ## Play a ladder with 100 bots that come and go for 10 minutes, killing its server; fails if a game is lost
-	$(BIN)/python -m benchmarks.ladder_soak
+	$(BIN)/python -m benchmarks.ladder_load
 
 site: $(READY) ## Build the site of the documentation into build/site; a dead link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

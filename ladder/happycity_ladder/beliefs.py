@@ -1,10 +1,10 @@
 """Ratings that follow time: what is known of the strengths on one board after each deal.
 
 Strengths are hidden and move: a guest's by a random walk, those of the house not at all. What is known of all
-of them together is a normal distribution. A deal changes it by the mode and the curvature of its likelihood
-times what was known before (the posterior mode filter of Fahrmeir 1992; Glickman 1999 does the same without
-covariances). Whole-history rating (Coulom 2008) also corrects the past by what comes later, but has to count
-all deals again after each one.
+of them together is a normal distribution. A deal changes it by the mode of its likelihood times what was
+known before, and by the squared scores of its games (close to the posterior mode filter of Fahrmeir 1992, and
+Glickman 1999 without covariances). Whole-history rating (Coulom 2008) also corrects the past by what comes
+later, but has to count all deals again after each one.
 
 The games of a deal share its cards and are not independent: the likelihood of a deal has an exponent, the
 inverse of the dispersion that earlier deals have shown (quasi-likelihood: Wedderburn 1974; McCullagh 1983).
@@ -20,11 +20,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from happycity_ladder.deal_likelihood import DealLikelihood, Derivatives
-from happycity_ladder.entries import RatedDeal, Rating
+from happycity_ladder.deal_likelihood import DealDerivatives, DealLikelihood
+from happycity_ladder.drift import WEEK, Drift, DriftTrace
+from happycity_ladder.entries import NO_TIE, RatedDeal, Rating
 from happycity_ladder.gaussian_state import GaussianState
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_tournament.ratings.columns import Floats
+from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 NEW_ERROR = 300.0
@@ -38,11 +39,14 @@ MAX_PRESENT = 512
 DISPERSION_DEALS = 10_000
 """The dispersion is a mean over about so many deals."""
 
+TIED_GAMES = 1
+"""A version is tied to the anchor once it was this often ahead of versions that are, and behind others."""
+
 _FORMAT = 1
-_NEW_BOTS = 0  # the key of their mean; those of versions are positive, those of log deltas negative
-_TIES, _TIES_ERROR = -3.0, 2.0  # of log deltas: from hardly any ties to ties in half of all games
+_NEW_BOTS = 0  # the key of their mean; those of versions are positive
+_NEIGHBOUR_ERROR = 75.0  # a version with a larger error, in Elo, closes no gap
 _EVEN = 500.0  # the information of deals without dispersion with which its mean begins
-_DISPERSIONS = (0.25, 10.0)
+_MOST_DISPERSION = 10.0
 _MAX_KNOWN = 1.0  # the dispersion is measured where the ratings were known better than the deal can show
 
 
@@ -51,17 +55,27 @@ class _Version:
     before: int | None
     house: bool
     anchor: bool
+    tied: bool
+    """Whether wins and losses connect it with the anchor, directly or through others."""
+    ahead: int = 0
+    behind: int = 0
+    """How often it placed ahead of and behind versions that were tied, a bot in a game counting once."""
     deals: int = 0
     last_at: float = 0.0
-    """When its last deal finished."""
+    """When its last deal finished, or it came."""
+    traced_variance: float = 0.0
+    traced_mean: float = 0.0
+    """See `DriftTrace`."""
     mean: float = 0.0
     """In logits from the anchor; this and what follows hold while the version has no covariances."""
     variance: float = 0.0
+    common: float = 0.0
+    """Its share in the error that all guests have in common: the slope of its strength by their mean."""
     at: float = 0.0
     """When the variance was that."""
 
 
-_NEW_BOT = _Version(before=None, house=False, anchor=False)
+_NEW_BOT = _Version(before=None, house=False, anchor=False, tied=False)
 
 
 class Joint(NamedTuple):
@@ -78,7 +92,7 @@ class Beliefs:
 
     It is a function of the deals that were added, in their order, of what `enter` said of their versions, and
     of the configuration. Seats have no effects: each bot has each seat once in a deal, so what a seat is
-    worth is the same for all. How likely ties are is learnt like a strength that doesn't move.
+    worth is the same for all.
 
     Args:
         players: seats at a table.
@@ -89,13 +103,10 @@ class Beliefs:
         self._players = players
         self._config = config
         self._versions: dict[int, _Version] = {}
-        ties = range(2, players + 1)
-        self._state = GaussianState(
-            [*(-order for order in ties), _NEW_BOTS],
-            np.array([*(_TIES for _ in ties), 0.0]),
-            np.diag([*(_TIES_ERROR**2 for _ in ties), (NEW_ERROR / ELO_PER_LOGIT) ** 2]),
-            [*(False for _ in ties), True],
-        )
+        self._has_anchor = False
+        variance = np.array([[(NEW_ERROR / ELO_PER_LOGIT) ** 2]])
+        self._state = GaussianState([_NEW_BOTS], np.zeros(1), variance, [True])
+        self._drift = Drift(config.drift)
         self._at = 0.0
         self._squares = self._information = _EVEN
         self.finished = 0
@@ -103,8 +114,12 @@ class Beliefs:
 
     @property
     def dispersion(self) -> float:
-        """How many times as much the sums over a deal's games scatter as those of independent games would."""
-        return min(max(self._squares / self._information, _DISPERSIONS[0]), _DISPERSIONS[1])
+        """How many times as much the sums over a deal's games scatter as those of independent games would.
+
+        At least 1: luck that rotation cancels makes close games count more, but not the upsets that tell how
+        far apart two bots are.
+        """
+        return min(max(self._squares / self._information, 1.0), _MOST_DISPERSION)
 
     def enter(
         self, version: int, at: float, *, before: int | None = None, house: bool = False, anchor: bool = False
@@ -118,7 +133,11 @@ class Beliefs:
             house: whether its strength doesn't change.
             anchor: whether its rating is given.
         """
-        self._versions.setdefault(version, _Version(before, house or anchor, anchor, last_at=at))
+        earlier = None if before is None else self._versions.get(before)
+        games = TIED_GAMES - 1 if earlier is not None and earlier.tied else 0
+        self._has_anchor = self._has_anchor or anchor
+        entry = _Version(before, house or anchor, anchor, tied=anchor, ahead=games, behind=games, last_at=at)
+        self._versions.setdefault(version, entry)
 
     def add(self, deal: RatedDeal) -> None:
         """Count a deal.
@@ -134,12 +153,14 @@ class Beliefs:
         self._advance(deal.finished_at)
         for version in deal.versions:
             self._join(version, deal.versions)
-        rows = [*map(self._state.row, deal.versions), *range(self._players - 1)]
-        prior = self._state.covariance[np.ix_(rows, rows)]
-        expected = self._state.observe(rows, DealLikelihood(deal.places).derivatives, 1 / self.dispersion)
+        rows = list(map(self._state.row, deal.versions))
+        prior, weight = self._state.covariance[np.ix_(rows, rows)], 1 / self.dispersion
+        expected = self._state.observe(rows, DealLikelihood(deal.places).derivatives, weight)
+        self._learn_drift(deal.versions, weight * expected.scores.sum(axis=0), np.diag(prior))
         self._learn_dispersion(prior, expected)
-        for version in deal.versions:
-            entry = self._versions[version]
+        entries = [self._versions[version] for version in deal.versions]
+        _tie(entries, np.array(deal.places))
+        for entry in entries:
             entry.deals += 1
             entry.last_at = self._at
         self.finished = deal.finished
@@ -160,7 +181,18 @@ class Beliefs:
             elo=self._config.anchor_elo + ELO_PER_LOGIT * mean,
             error=ELO_PER_LOGIT * math.sqrt(max(0.0, variance)),
             deals=0 if entry is None else entry.deals,
+            gap=self._gap(entry, mean),
         )
+
+    def _gap(self, entry: _Version | None, mean: float) -> float:
+        """Return the widest gap, in Elo, between neighbours from the anchor to a version's mean."""
+        if not self._has_anchor:
+            return 0.0  # nothing fixes the scale, and only differences count
+        if entry is None or not entry.tied:
+            return NO_TIE
+        known = self._state.well_known((_NEIGHBOUR_ERROR / ELO_PER_LOGIT) ** 2)
+        between = known[(known > min(0.0, mean)) & (known < max(0.0, mean))]
+        return float(ELO_PER_LOGIT * np.diff(np.sort(np.concatenate([between, [0.0, mean]]))).max())
 
     def ratings(self, at: float) -> dict[int, Rating]:
         """Return what is known of each version that was entered."""
@@ -185,6 +217,7 @@ class Beliefs:
             "finished": self.finished,
             "at": self._at,
             "dispersion": [self._squares, self._information],
+            "drift": astuple(self._drift),
             "present": self._state.keys,
             "versions": [[version, *astuple(entry)] for version, entry in self._versions.items()],
         }
@@ -207,7 +240,9 @@ class Beliefs:
                 raise ValueError(f"format {head['format']} with {head['players']} players")
             beliefs.finished, beliefs._at = head["finished"], head["at"]
             beliefs._squares, beliefs._information = head["dispersion"]
+            beliefs._drift = Drift(*head["drift"])
             beliefs._versions = {version: _Version(*fields) for version, *fields in head["versions"]}
+            beliefs._has_anchor = any(entry.anchor for entry in beliefs._versions.values())
             keys, numbers = head["present"], np.frombuffer(rest, "<f8").astype(np.float64)
             lower = np.tril_indices(len(keys))
             covariance = np.zeros((len(keys),) * 2)
@@ -220,14 +255,19 @@ class Beliefs:
         return beliefs
 
     @property
-    def _drift(self) -> float:
+    def drift(self) -> float:
+        """The standard deviation of what a guest's strength changes in a week, in Elo, as learnt so far."""
+        return self._drift.elo
+
+    @property
+    def _drift_variance(self) -> float:
         """The variance that a guest's strength gains in a second, in logits squared."""
-        return self._config.drift_variance / ELO_PER_LOGIT**2
+        return (self._drift.elo / ELO_PER_LOGIT) ** 2 / WEEK
 
     def _advance(self, at: float) -> None:
         """Let time pass; if the clock was set back, none has passed."""
         if self._at:
-            self._state.grow(self._drift * max(0.0, at - self._at))
+            self._state.grow(self._drift_variance * max(0.0, at - self._at))
         self._at = max(self._at, at)
 
     def _join(self, version: int, needed: Sequence[int]) -> None:
@@ -235,8 +275,8 @@ class Beliefs:
         if version not in self._state:
             self._forget_absent(needed)
             mean, variance = self._known(version, self._at)
-            drifting, like = not self._versions[version].house, self._origin(version)
-            self._state.append(version, mean=mean, variance=variance, drifting=drifting, like=like)
+            drifting, shared = not self._versions[version].house, self._shared(version, variance)
+            self._state.append(version, mean=mean, variance=variance, drifting=drifting, shared=shared)
 
     def _forget_absent(self, needed: Sequence[int]) -> None:
         """Give up the covariances of versions that have been away, and of more if there is no room."""
@@ -246,17 +286,20 @@ class Beliefs:
         absent = [version for version in versions if self._versions[version].last_at < since]
         surplus = len(versions) + len(needed) - MAX_PRESENT
         leaving = versions[: max(len(absent), surplus)]
+        if not leaving:
+            return
+        common = self._common()
         for version in leaving:
             entry = self._versions[version]
+            entry.common = float(common[self._state.row(version)] / max(common[-1], 1e-12))
             entry.mean, entry.variance = self._known(version, self._at)
             entry.at = self._at
-        if leaving:
-            self._state.remove(leaving)
+        self._state.remove(leaving)
 
     def _known(self, version: int, at: float) -> tuple[float, float]:
         """Return mean and variance, in logits from the anchor."""
         entry = self._versions.get(version, _NEW_BOT)
-        drift = 0.0 if entry.house else self._drift
+        drift = 0.0 if entry.house else self._drift_variance
         if entry.anchor:
             return 0.0, 0.0
         if version in self._state:
@@ -276,29 +319,64 @@ class Beliefs:
         before = None if entry.before is None else self._versions.get(entry.before)
         return entry.before if before is not None and before.deals else None
 
-    def _origin(self, version: int) -> int | None:
-        """Return the number whose covariances a version has when it begins or returns."""
-        entry = self._versions[version]
-        if entry.anchor or entry.deals:
-            return None
-        return _NEW_BOTS if self._before(entry) is None else self._before(entry)
+    def _shared(self, version: int, variance: float) -> Floats:
+        """Return the covariances of a version with all others when it begins or returns."""
+        entry, before = self._versions[version], self._before(self._versions[version])
+        if entry.anchor:
+            return np.zeros(len(self._state.keys))
+        if not entry.deals and (before is None or before in self._state):
+            shared: Floats = self._state.covariance[self._state.row(_NEW_BOTS if before is None else before)]
+            return shared
+        # What it has in common with all is not known anew by its return.
+        common = self._common()
+        slope = entry.common if before is None or entry.deals else self._versions[before].common
+        most = math.sqrt(variance / max(common[-1], 1e-12))  # a covariance has bounds
+        return max(0.0, min(most, slope)) * common[:-1]
 
-    def _learn_dispersion(self, prior: Floats, expected: Derivatives) -> None:
+    def _common(self) -> Floats:
+        """Return what errors have in common with those of the present guests; see `GaussianState.common`."""
+        rows = [row for row, key in enumerate(self._state.keys) if key > 0 and not self._versions[key].house]
+        return self._state.common(rows)
+
+    def _learn_drift(self, versions: Sequence[int], scores: Floats, prior: Floats) -> None:
+        """Compare what versions scored in a deal with the errors of their deals before.
+
+        Args:
+            versions: those of the deal.
+            scores: the derivatives of the log-likelihood, dispersion included, at what was expected of them.
+            prior: their variances before the deal.
+        """
+        said = 0.0
+        for version, score, before in zip(versions, scores.tolist(), prior.tolist(), strict=True):
+            entry = self._versions[version]
+            if not entry.house:
+                trace = DriftTrace(entry.traced_variance, entry.traced_mean)
+                kept = self._state.marginal(version)[1] / before
+                said += self._drift.gain(trace, score, seconds=max(0.0, self._at - entry.last_at), kept=kept)
+                entry.traced_variance, entry.traced_mean = trace.variance, trace.mean
+        self._drift.learn(said, elo_per_logit=ELO_PER_LOGIT)
+
+    def _learn_dispersion(self, prior: Floats, expected: DealDerivatives) -> None:
         """Compare the squared scores of a deal with what the model and the doubt about its bots explain.
 
         Args:
             prior: the covariance of its parameters before it.
             expected: the derivatives at their mean.
         """
-        bots = slice(0, self._players)
-        gradient, information, prior = (
-            expected.gradient[bots],
-            expected.information[bots, bots],
-            prior[bots, bots],
-        )
+        gradient, information = expected.scores.sum(axis=0), expected.information
         if float((information * prior).sum()) > _MAX_KNOWN:
             return
         kept = 1 - 1 / DISPERSION_DEALS
         doubt = float((information @ prior * information.T).sum())
         self._squares = kept * self._squares + float(gradient @ gradient) - doubt
         self._information = kept * self._information + float(np.trace(information))
+
+
+def _tie(entries: Sequence[_Version], places: Ints) -> None:
+    """Count who of a deal placed ahead of whom, [game, bot], and note who is tied to the anchor."""
+    ahead = (places[:, :, None] < places[:, None, :]).sum(axis=0)
+    tied = np.array([entry.tied for entry in entries])
+    for entry, wins, losses in zip(entries, ahead, ahead.T, strict=True):
+        entry.ahead += int(wins[tied].sum())
+        entry.behind += int(losses[tied].sum())
+        entry.tied = entry.tied or min(entry.ahead, entry.behind) >= TIED_GAMES

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from statistics import NormalDist
 
 from happycity_tournament.games import BotProfile
+
+NO_TIE = 1e6
+"""The gap of a version that wins and losses don't connect with the anchor."""
+_Z = NormalDist().inv_cdf(0.975)
 
 
 class DealKind(Enum):
@@ -162,6 +167,18 @@ class Rating:
     """Standard error in Elo; 0 for the anchor."""
     deals: int
     """Rated deals of this version."""
+    gap: float = 0.0
+    """The widest gap in Elo without a bot on the way to the anchor; `NO_TIE` before it has won and lost."""
+
+    @property
+    def low(self) -> float:
+        """The lower end of its 95% interval, by which bots are ranked."""
+        return self.elo - _Z * self.error
+
+    @property
+    def high(self) -> float:
+        """The upper end of its 95% interval."""
+        return self.elo + _Z * self.error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

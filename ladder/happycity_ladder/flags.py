@@ -1,7 +1,7 @@
-"""Odd results, for a person to judge: helping another bot, throwing games, forfeiting many.
+"""Odd results, for a person to judge: helping another bot, forfeiting many games.
 
-What is expected of two bots at a table are the odds of their strengths in the deals that are looked at, a
-shared place as half a win (Bradley & Terry 1952). Deals are independent, the games of a deal are not, so
+What is expected of two bots at a table are the odds of their strengths in the deals that are looked at.
+Deals are independent, the games of a deal are not, so
 results are added up by deal. P-values are corrected for all bots or pairs that were looked at (Holm 1979).
 """
 
@@ -16,8 +16,9 @@ from enum import Enum
 import numpy as np
 
 from happycity_ladder.entries import RatedDeal, Version
-from happycity_tournament.ratings.columns import Floats, Ints
-from happycity_tournament.ratings.estimate import holm
+from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
+from happycity_tournament.ratings.estimate import holm, student_probabilities
+from happycity_tournament.ratings.likelihood import choices_of, fit
 
 SIGNIFICANCE = 0.01
 """Results with a greater p-value, corrected, are not flagged."""
@@ -25,14 +26,10 @@ MIN_DEALS = 20
 """Deals of a pair or a bot below which nothing is said of it."""
 MIN_DIFFERENCE = 0.08
 """Smaller mean deviations, of the 0 to 1 points against an opponent, aren't flagged: no model is exact."""
-MIN_RUN = 8
-"""Deals in a row that are taken as thrown, at least."""
 USUAL_FORFEITS = 0.02
 """The share of forfeited games that is taken as usual, at least."""
 MAX_DEALS_SHOWN = 10
 """Deals that a flag names."""
-
-_PRIOR_GAMES = 1.0  # a drawn game of each bot against the mean
 
 
 class FlagKind(Enum):
@@ -40,8 +37,6 @@ class FlagKind(Enum):
 
     HELPING = "helping"
     """At tables of three and more it does worse against third bots if one bot is there that does better."""
-    THROWING = "throwing"
-    """Its results fall far below its rating in a row of deals."""
     FORFEITING = "forfeiting"
     """It forfeits many games."""
 
@@ -85,7 +80,6 @@ def find_flags(
     if deals:
         residuals = _Residuals(deals)
         found += _helping(board, residuals, versions)
-        found += _throwing(board, residuals, versions)
     return sorted(found, key=lambda flag: (flag.p_value, -abs(flag.deviation), flag.bot, flag.beneficiary))
 
 
@@ -100,35 +94,17 @@ class _Residuals:
         self.bots: Ints = np.array([[numbers[version] for version in deal.versions] for deal in deals])
         """[deal, member]."""
         places = np.array([deal.places for deal in deals])
-        self.rotations = places.shape[1]
         scores = 0.5 + 0.5 * np.sign(places[:, :, None, :] - places[:, :, :, None]).mean(axis=1)
-        expected = self._expected(scores)
+        expected = self._expected(places)
         self.pairs: Floats = scores - expected
         """[deal, member, other]: the mean over the rotations; 0 with oneself."""
-        self.information: Floats = expected * (1 - expected)
-        members = np.arange(self.bots.shape[1])
-        self.information[:, members, members] = 0.0
 
-    def _expected(self, scores: Floats) -> Floats:
-        """Fit strengths to all pairs by Newton's method and return what they expect."""
-        count, size = len(self.names), self.bots.shape[1]
-        rows = np.repeat(self.bots[:, :, None], size, axis=2)
-        cells = (rows * count + self.bots[:, None, :]).ravel()
-        games = np.bincount(cells, minlength=count * count).reshape(count, count) * float(self.rotations)
-        points = np.bincount(cells, scores.ravel() * self.rotations, count * count).reshape(count, count)
-        np.fill_diagonal(games, 0.0)
-        np.fill_diagonal(points, 0.0)
-        strengths = np.zeros(count)
-        for _ in range(50):
-            chances = _chances(strengths[:, None] - strengths)
-            slope = (points - games * chances).sum(axis=1)
-            slope += _PRIOR_GAMES * (0.5 - _chances(strengths))
-            weights = games * chances * (1 - chances)
-            own = _chances(strengths) * (1 - _chances(strengths))
-            step = np.linalg.solve(np.diag(weights.sum(axis=1) + _PRIOR_GAMES * own) - weights, slope)
-            strengths += step / max(1.0, float(np.abs(step).max()))  # a logit at a time: it can't run off
-            if np.abs(step).max() < 1e-9:
-                break
+    def _expected(self, places: Ints) -> Floats:
+        """Fit strengths to all games and return what they expect, [deal, member, other]."""
+        count, rotations, size = places.shape
+        bots = np.repeat(self.bots, rotations, axis=0)
+        table = TableColumns(bots, places.reshape(-1, size), np.repeat(np.arange(count), rotations))
+        strengths = fit(choices_of(Games(tuple(map(str, self.names)), {size: table}))).strengths
         by_deal = strengths[self.bots]
         return _chances(by_deal[:, :, None] - by_deal[:, None, :])
 
@@ -169,7 +145,7 @@ def _helping(board: str, residuals: _Residuals, versions: Mapping[int, Version])
     means, errors = _means(key, both, counts)
     sides = [np.divide(*_means(key, side, counts)) for side in (loss, gain)]
     scores = means[tested] / errors[tested]
-    p_values = holm([_tail(score, int(counts[index])) for score, index in zip(scores, tested, strict=True)])
+    p_values = holm(student_probabilities(-scores, counts[tested] - 1)).tolist()
     bot_names = sorted(bot_numbers)
     for index, score, p_value in zip(tested.tolist(), scores.tolist(), p_values, strict=True):
         both_sides = min(side[index] for side in sides) > 2
@@ -201,85 +177,6 @@ def _means(keys: Ints, values: Floats, counts: Ints) -> tuple[Floats, Floats]:
     return sums / least, np.maximum(np.sqrt(squares), 1e-9) / least
 
 
-def _throwing(board: str, residuals: _Residuals, versions: Mapping[int, Version]) -> Iterator[Flag]:
-    """Look for runs of deals in which a version falls below what its other deals say of it.
-
-    Runs of lengths 8, 16, 32... are looked at that begin at multiples of a quarter of their length. The
-    probability of each is bounded by Bennett's inequality (1962), which holds for skewed results too: a
-    strong bot's are.
-    """
-    size = residuals.bots.shape[1]
-    values = residuals.pairs.sum(axis=2) / (size - 1)
-    information = residuals.information.sum(axis=2)
-    by_version: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
-    for deal, members in enumerate(residuals.bots.tolist()):
-        for member, number in enumerate(members):
-            by_version[number].append((deal, member))
-    found = []
-    for number, places in sorted(by_version.items()):
-        if len(places) >= MIN_DEALS and not versions[residuals.names[number]].house:
-            rows = tuple(np.array(places).T)
-            run = _worst_run(values[rows], information[rows])
-            found.append((versions[residuals.names[number]].bot, rows[0], run))
-    adjusted = holm([run.p_value for _, _, run in found])
-    for (bot, rows, run), p_value in zip(found, adjusted, strict=True):
-        if p_value < SIGNIFICANCE and -run.mean >= MIN_DIFFERENCE:
-            chosen = rows[run.start : run.stop]
-            oddest = chosen[np.argsort(values[chosen].min(axis=1), kind="stable")][:MAX_DEALS_SHOWN]
-            yield Flag(
-                kind=FlagKind.THROWING,
-                bot=bot,
-                board=board,
-                deals=len(rows),
-                deviation=run.deviation,
-                p_value=p_value,
-                text=f"in {run.stop - run.start} deals in a row {bot} scores {-100 * run.mean:.0f} points in "
-                "100 less than its other deals let expect",
-                finished=tuple(residuals.finished[row] for row in oddest.tolist()),
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    start: int
-    stop: int
-    mean: float
-    deviation: float
-    p_value: float
-
-
-def _worst_run(values: Floats, information: Floats) -> _Run:
-    """Return the least likely run of deals, with a p-value for the choice among all runs."""
-    variances = information * float((values**2).sum() / max(float(information.sum()), 1e-9))
-    sums, spreads = np.append(0.0, np.cumsum(values)), np.append(0.0, np.cumsum(variances))
-    worst, looked_at = _Run(0, len(values), 0.0, 0.0, 1.0), 0
-    length = MIN_RUN
-    while length <= len(values) // 2:
-        starts = np.arange(0, len(values) - length + 1, length // 4)
-        looked_at += len(starts)
-        deficits = sums[starts] - sums[starts + length]
-        spread = np.maximum(spreads[starts + length] - spreads[starts], 1e-9)
-        logs = -spread * _bennett(np.maximum(0.0, deficits) / spread)
-        best = int(np.argmin(logs))
-        chance = math.exp(float(logs[best]))
-        if chance < worst.p_value:
-            start = int(starts[best])
-            mean = -float(deficits[best]) / length
-            worst = _Run(
-                start, start + length, mean, -float(deficits[best] / math.sqrt(spread[best])), chance
-            )
-        length *= 2
-    return _Run(
-        worst.start, worst.stop, worst.mean, worst.deviation, min(1.0, worst.p_value * max(1, looked_at))
-    )
-
-
-def _bennett(ratio: Floats) -> Floats:
-    """Return h(u) = (1 + u) log(1 + u) - u: P(S >= s) <= exp(-v h(s / v)) for terms of at most 1."""
-    result: Floats = (1 + ratio) * np.log1p(ratio) - ratio
-    return result
-
-
 def _forfeiting(
     board: str, versions: Mapping[int, Version], forfeits: Mapping[int, tuple[int, int]]
 ) -> Iterator[Flag]:
@@ -300,7 +197,9 @@ def _forfeiting(
         log_bound = -(games / 4) * _divergence(share, usual) if share > usual else 0.0
         error = math.sqrt(usual * (1 - usual) / (games / 4)) if usual < 1 else 1.0
         rows.append((bot, games, lost, (share - usual) / error, math.exp(log_bound)))
-    for (bot, games, lost, deviation, _), p_value in zip(rows, holm([row[-1] for row in rows]), strict=True):
+    for (bot, games, lost, deviation, _), p_value in zip(
+        rows, holm([row[-1] for row in rows]).tolist(), strict=True
+    ):
         if p_value < SIGNIFICANCE:
             yield Flag(
                 kind=FlagKind.FORFEITING,
@@ -317,10 +216,3 @@ def _divergence(share: float, usual: float) -> float:
     """Return the relative entropy by which Chernoff (1952) bounds a binomial tail."""
     rest = 0.0 if share >= 1 else (1 - share) * math.log((1 - share) / (1 - usual))
     return share * math.log(share / usual) + rest
-
-
-def _tail(score: float, deals: int) -> float:
-    """Return how likely a score above this is by chance: Student's distribution, roughly (Wallace 1959)."""
-    degrees = deals - 1
-    normal = (8 * degrees + 1) / (8 * degrees + 3) * math.sqrt(degrees * math.log1p(score**2 / degrees))
-    return math.erfc(math.copysign(normal, score) / math.sqrt(2)) / 2

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from happycity_ladder.deal_likelihood import Derivatives
+from happycity_ladder.deal_likelihood import DealDerivatives
 from happycity_tournament.ratings.columns import Flags, Floats
 
 _MAX_STEPS = 50
@@ -44,16 +44,27 @@ class GaussianState:
         row = self._rows[key]
         return float(self.mean[row]), float(self.covariance[row, row])
 
+    def well_known(self, variance: float) -> Floats:
+        """Return the means of the numbers that are known with at most some variance."""
+        return self.mean[self._diagonal <= variance]
+
+    def common(self, among: Sequence[int]) -> Floats:
+        """Return the mean covariance of each number with others among some rows, then that of these rows."""
+        if len(among) < 2:
+            return np.zeros(len(self.keys) + 1)
+        sums = self.covariance[:, among].sum(axis=1)
+        counts = np.full(len(self.keys), float(len(among)))
+        sums[among] -= self._diagonal[among]
+        counts[among] -= 1
+        means: Floats = sums / counts
+        return np.append(means, means[among].mean())
+
     def grow(self, variance: float) -> None:
         """Add variance to each number that moves, to each its own."""
         self._diagonal[self.drifting] += variance
 
-    def append(
-        self, key: int, *, mean: float, variance: float, drifting: bool, like: int | None = None
-    ) -> None:
-        """Add a number with the covariances of `like`; with none if that isn't part of the state."""
-        row = None if like is None else self._rows.get(like)
-        shared = np.zeros(len(self.keys)) if row is None else self.covariance[row]
+    def append(self, key: int, *, mean: float, variance: float, drifting: bool, shared: Floats) -> None:
+        """Add a number; `shared` has its covariances with the others."""
         self.covariance = np.block([[self.covariance, shared[:, None]], [shared, np.array([[variance]])]])
         self.mean = np.append(self.mean, mean)
         self.drifting = np.append(self.drifting, drifting)
@@ -69,16 +80,17 @@ class GaussianState:
         self._index()
 
     def observe(
-        self, rows: Sequence[int], derivatives: Callable[[Floats], Derivatives], weight: float
-    ) -> Derivatives:
-        """Learn from an observation of some numbers by the mode and the curvature there (Laplace).
+        self, rows: Sequence[int], derivatives: Callable[[Floats], DealDerivatives], weight: float
+    ) -> DealDerivatives:
+        """Learn from a deal: its games' squared scores are its information, and the new mean is the mode.
 
-        With prior mean m and covariance P of the observed numbers, the mode is m + P a where a is the
-        gradient of the likelihood: this needs no inverse of P, so numbers may be known exactly. All others
-        follow by their covariances.
+        Where a result is what everybody expects, the likelihood is flat on one side. Its curvature at the
+        estimate then says more than the games do: a bot that wins all its games would soon be known well,
+        at a strength it has long passed. Squared scores have the same mean where the estimate is right
+        (Berndt, Hall, Hall & Hausman 1974), but come from results that nobody expected.
 
         Args:
-            rows: the rows of the observed numbers.
+            rows: the rows of the bots.
             derivatives: those of the log-likelihood, which is concave.
             weight: the likelihood's exponent.
 
@@ -86,31 +98,12 @@ class GaussianState:
             The derivatives at the mean that was expected.
         """
         prior_mean, prior = self.mean[rows], self.covariance[np.ix_(rows, rows)]
-        direction = np.zeros(len(rows))
-        here = expected = derivatives(prior_mean)
-        objective = weight * here.value
-        for _ in range(_MAX_STEPS):
-            information = weight * here.information
-            system = np.eye(len(rows)) + prior @ information
-            slope = weight * here.gradient - direction
-            step = np.linalg.solve(system, prior @ slope)
-            change = slope - information @ step
-            if np.abs(step).max() < _TOLERANCE:
-                break
-            for share in _SHARES:  # a whole step may lead beyond the mode, to where the likelihood is flat
-                tried = direction + share * change
-                moved = prior @ tried
-                here = derivatives(prior_mean + moved)
-                value = weight * here.value - float(tried @ moved) / 2
-                if value >= objective - _ROUNDING:
-                    break
-            direction, objective = tried, value
-        information = weight * here.information
-        gain = information @ np.linalg.inv(np.eye(len(rows)) + prior @ information)
-        values, vectors = np.linalg.eigh((gain + gain.T) / 2)
-        observed = self.covariance[rows]
+        expected = derivatives(prior_mean)
+        direction, at_mode = _mode(prior_mean, prior, derivatives, weight)
+        scores, observed = at_mode.scores, self.covariance[rows]
         self.mean = self.mean + direction @ observed
-        reduction = (vectors * np.sqrt(np.maximum(0.0, values))).T @ observed
+        root = np.linalg.cholesky(np.eye(len(scores)) / weight + scores @ prior @ scores.T)
+        reduction = np.linalg.solve(root, scores @ observed)
         # BLAS would take all cores for this from some 200 numbers on, and nine times the CPU time with it.
         self.covariance -= np.einsum("ki,kj->ij", reduction, reduction)
         return expected
@@ -123,3 +116,32 @@ class GaussianState:
 
     def _index(self) -> None:
         self._rows = {key: row for row, key in enumerate(self.keys)}
+
+
+def _mode(
+    mean: Floats, prior: Floats, derivatives: Callable[[Floats], DealDerivatives], weight: float
+) -> tuple[Floats, DealDerivatives]:
+    """Return the mode of prior times likelihood, as a with the mode at mean + prior a, and what is there.
+
+    a is the gradient of the likelihood at the mode: this needs no inverse of the prior's covariance, so
+    numbers may be known exactly.
+    """
+    direction = np.zeros(len(mean))
+    here = derivatives(mean)
+    objective = weight * here.value
+    for _ in range(_MAX_STEPS):
+        information = weight * here.information
+        slope = weight * here.scores.sum(axis=0) - direction
+        step = np.linalg.solve(np.eye(len(mean)) + prior @ information, prior @ slope)
+        change = slope - information @ step
+        if np.abs(step).max() < _TOLERANCE:
+            break
+        for share in _SHARES:  # a whole step may lead beyond the mode, to where the likelihood is flat
+            tried = direction + share * change
+            moved = prior @ tried
+            here = derivatives(mean + moved)
+            value = weight * here.value - float(tried @ moved) / 2
+            if value >= objective - _ROUNDING:
+                break
+        direction, objective = tried, value
+    return direction, here

@@ -78,8 +78,8 @@ class LadderConfig:
     anchor: str = "planner"
     """The bot of the house whose rating is `anchor_elo` on every board, for good."""
     anchor_elo: float = MEAN_ELO
-    drift: Annotated[float, Field(ge=0, le=1000)] = 10.0
-    """Elo by which the strength of a version changes in a week, as a standard deviation."""
+    drift: Annotated[float, Field(gt=0, le=1000)] = 10.0
+    """Elo by which the strength of a version changes in a week, as a standard deviation, before any deal."""
     version_change: Annotated[float, Field(gt=0, le=2000)] = 100.0
     """Elo by which a new version differs from the one before it, as a standard deviation."""
     provisional_error: PositiveFloat = 50.0
@@ -132,11 +132,6 @@ class LadderConfig:
     def has_board(self, name: str) -> bool:
         """Return whether the ladder has a board of this name."""
         return any(board.name == name for board in self.boards)
-
-    @property
-    def drift_variance(self) -> float:
-        """Elo squared by which the variance of a strength grows in a second."""
-        return self.drift**2 / (7 * _DAY)
 
     @classmethod
     def read(cls, path: Path) -> Self:

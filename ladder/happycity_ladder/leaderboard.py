@@ -9,8 +9,8 @@ from happycity.records.record import Json
 from happycity_ladder.entries import Rating, Version
 from happycity_ladder.ladder_config import LadderConfig
 
-Z = 1.959963984540054
-"""Standard errors to each side of a 95% interval."""
+USUAL_GAP = 400.0
+"""Elo between neighbours on the way to the anchor up to which errors are taken as they are."""
 _DAY = 86400.0
 
 
@@ -49,8 +49,13 @@ class Line:
 
 
 def is_provisional(rating: Rating, config: LadderConfig) -> bool:
-    """Return whether a rating is too uncertain for a rank."""
-    return rating.error > config.provisional_error
+    """Return whether a rating is too uncertain for a rank.
+
+    The wider the gap between it and the anchor, the fewer results tell how wide it is, and the less its error
+    is worth: from `USUAL_GAP` on the error has to be smaller by the cube.
+    """
+    most = config.provisional_error * min(1.0, USUAL_GAP / max(rating.gap, 1.0)) ** 3
+    return rating.error > most
 
 
 def leaderboard(
@@ -62,7 +67,10 @@ def leaderboard(
     present: Container[str],
     at: float,
 ) -> list[Line]:
-    """Return the leaderboard of a board: ranked bots, then provisional, then inactive ones, each best first.
+    """Return the leaderboard of a board: ranked bots, then provisional, then inactive ones.
+
+    Each part is in the order of the lower ends of the intervals, so that a bot can't gain by being uncertain,
+    as one is that brings a new version again and again.
 
     `versions` are those of all bots, `ratings` and `scores` are by version, and `present` has the names of
     the bots that are connected at the time `at`. A bot that never played on the board has no line.
@@ -75,7 +83,7 @@ def leaderboard(
         _unranked(own, ratings, scores, config, is_present=bot in present, at=at)
         for bot, own in by_bot.items()
     ]
-    lines.sort(key=lambda line: (-line.rating.elo, line.version.bot))
+    lines.sort(key=lambda line: (-line.rating.low, line.version.bot))
     ranked = [line for line in lines if not (line.provisional or line.inactive)]
     provisional = [line for line in lines if line.provisional and not line.inactive]
     inactive = [line for line in lines if line.inactive]
@@ -130,7 +138,7 @@ def lines_of(stored: Iterable[Json], versions: Mapping[int, Version]) -> list[Li
         Line(
             rank=entry["rank"],
             version=versions[entry["version"]],
-            rating=Rating(**{name: entry[name] for name in ("elo", "error", "deals")}),
+            rating=Rating(**{name: entry[name] for name in ("elo", "error", "deals", "gap")}),
             provisional=entry["provisional"],
             inactive=entry["inactive"],
             score=Score(**entry["score"]),

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -12,10 +13,9 @@ from hypothesis import strategies as st
 from happycity_ladder import beliefs as beliefs_module
 from happycity_ladder.beliefs import PRESENT_DAYS, SEASON_ERROR, Beliefs
 from happycity_ladder.deal_likelihood import DealLikelihood
-from happycity_ladder.entries import RatedDeal, Rating
+from happycity_ladder.entries import NO_TIE, RatedDeal, Rating
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_tournament.ratings.columns import Floats, Games, TableColumns
-from happycity_tournament.ratings.likelihood import choices_of, derivatives
+from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 DAY = 86400.0
@@ -56,31 +56,41 @@ def played(
         beliefs.add(deal(beliefs.finished + 1, [bot + 1 for bot in lineup], places, at))
 
 
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-def test_a_deal_has_the_likelihood_of_the_model_of_all_ratings(players: int) -> None:
-    """Gradient and information are those of `ratings.model` for the same games, ties included."""
-    rng = np.random.default_rng(players)
-    places = np.array([1 + rng.permutation(players) for _ in range(players)])
-    strengths, never = rng.normal(size=players), np.full(players - 1, -40.0)
-    own = DealLikelihood(places.tolist()).derivatives(np.concatenate([strengths, never]))
-    bots = np.tile(np.arange(players), (players, 1))
-    games = Games(tuple("abcde"[:players]), {players: TableColumns(bots, places, np.arange(players))})
-    expected = derivatives(choices_of(games), strengths)
-    assert own.value == pytest.approx(expected.value)
-    assert np.allclose(own.gradient[:players], expected.gradient)
-    assert np.allclose(own.information[:players, :players], expected.information)
+def test_a_deal_has_the_likelihood_of_plackett_luce() -> None:
+    """The first place is drawn from all bots, the next from those that are left."""
+    strengths = np.array([0.3, -0.2, 1.0])
+    weights = np.exp(strengths)
+    expected = math.log(weights[1] / weights.sum()) + math.log(weights[2] / (weights[0] + weights[2]))
+    assert DealLikelihood([(3, 1, 2)]).derivatives(strengths).value == pytest.approx(expected)
 
 
-def test_value_and_gradient_agree() -> None:
-    """The gradient is the slope of the value."""
+def test_shared_places_are_the_mean_of_the_orders() -> None:
+    """Two bots that share a place are each ahead by half; so are three in all orders."""
+    strengths = np.array([0.3, -0.2, 1.0])
+    cases: list[tuple[tuple[int, ...], list[tuple[int, ...]]]] = [
+        ((1, 2, 2), [(1, 2, 3), (1, 3, 2)]),
+        ((1, 1, 1), list(permutations((1, 2, 3)))),
+    ]
+    for shared, orders in cases:
+        one = DealLikelihood([shared]).derivatives(strengths)
+        all_of_them = DealLikelihood(orders).derivatives(strengths)
+        assert one.value == pytest.approx(all_of_them.value / len(orders))
+        assert np.allclose(one.scores.sum(axis=0), all_of_them.scores.sum(axis=0) / len(orders))
+        assert np.allclose(one.information, all_of_them.information / len(orders))
+
+
+def test_value_scores_and_information_agree() -> None:
+    """The scores are the slope of the value, and the information is minus that of the scores."""
     likelihood = DealLikelihood([(1, 2, 2), (3, 1, 2), (1, 1, 1)])
-    at, step = np.array([0.3, -0.2, 1.0, -1.0, 0.5]), 1e-6
-    for index in range(5):
-        shift = step * np.eye(5)[index]
-        slope = (likelihood.derivatives(at + shift).value - likelihood.derivatives(at - shift).value) / (
-            2 * step
-        )
-        assert slope == pytest.approx(likelihood.derivatives(at).gradient[index], abs=1e-6)
+    at, step = np.array([0.3, -0.2, 1.0]), 1e-6
+    here = likelihood.derivatives(at)
+    for index in range(3):
+        shift = step * np.eye(3)[index]
+        after, before = likelihood.derivatives(at + shift), likelihood.derivatives(at - shift)
+        slope = (after.value - before.value) / (2 * step)
+        assert slope == pytest.approx(here.scores.sum(axis=0)[index], abs=1e-6)
+        change = (after.scores - before.scores).sum(axis=0) / (2 * step)
+        assert np.allclose(-change, here.information[index], atol=1e-6)
 
 
 @pytest.mark.thorough
@@ -102,17 +112,57 @@ def test_errors_are_as_large_as_stated(players: int) -> None:
 
 
 def test_the_dispersion_of_deals_is_learnt() -> None:
-    """Luck that rotated games share makes their sums scatter less; the same result again and again, more."""
-    shared = entered(4, 7)
-    strengths = np.zeros(8)
-    played(shared, strengths, deals=200, players=4, seed=1, residual=0.5)
+    """The same result in all rotations of a deal makes sums scatter more than independent games."""
     copied, rng = entered(4, 7), np.random.default_rng(1)
     for number in range(1, 201):
         lineup = rng.permutation(8)[:4]
         order = (rng.permutation(4) + 1).tolist()
         copied.add(deal(number, (lineup + 1).tolist(), [order] * 4))
-    assert shared.dispersion < 0.85
     assert copied.dispersion > 2
+
+
+@pytest.mark.parametrize(("true_drift", "least", "most"), [(0.0, 1.0, 15.0), (60.0, 30.0, 120.0)])
+def test_the_drift_is_learnt(true_drift: float, least: float, most: float) -> None:
+    """From ten weeks of deals at two seats, whatever the file says at first."""
+    beliefs, rng = entered(2, 7), np.random.default_rng(1)
+    strengths = np.zeros(8)
+    for number in range(1, 3001):
+        lineup = rng.permutation(8)[:2]
+        places = draw_deals(strengths[lineup][None], 1.0, rng)[0].tolist()
+        beliefs.add(deal(number, (lineup + 1).tolist(), places, at=number * 70 * DAY / 3000))
+        strengths[1:] += rng.normal(0, true_drift / ELO_PER_LOGIT * math.sqrt(10 / 3000), 7)
+    assert least <= beliefs.drift <= most
+
+
+def test_wins_and_losses_tie_a_version_to_the_anchor() -> None:
+    """A version that only won isn't tied, nor is one that met only others that are not."""
+    beliefs = entered(2, 3)
+    beliefs.add(deal(1, (2, 1), [(1, 2), (1, 2)]))
+    beliefs.add(deal(2, (3, 4), [(1, 2), (2, 1)]))
+    assert [beliefs.rating(version, 1.0).gap < NO_TIE for version in (1, 2, 3, 4)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    beliefs.add(deal(3, (2, 1), [(1, 2), (2, 1)]))
+    beliefs.add(deal(4, (2, 3), [(1, 2), (2, 1)]))
+    assert [beliefs.rating(version, 1.0).gap < NO_TIE for version in (1, 2, 3, 4)] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_wins_alone_hardly_say_how_far_a_bot_is_ahead() -> None:
+    """After 300 games without a loss the error is still large; a bot that also loses is known well."""
+    won, mixed = entered(2, 1), entered(2, 1)
+    for number in range(1, 151):
+        won.add(deal(number, (2, 1), [(1, 2), (1, 2)]))
+        mixed.add(deal(number, (2, 1), [(1, 2), (2, 1)]))
+    assert won.rating(2, 1.0).error > 100
+    assert mixed.rating(2, 1.0).error < 40
 
 
 def test_a_state_continues_as_if_it_had_not_been_stored() -> None:
@@ -183,6 +233,7 @@ def test_a_version_that_was_away_keeps_its_rating() -> None:
     beliefs = entered(2, 3)
     played(beliefs, np.zeros(4), deals=30, players=2, seed=1)
     before = beliefs.rating(4, 1.0)
+    beliefs_drift = beliefs.drift**2 / (7 * DAY)
     later = (PRESENT_DAYS + 1) * DAY
     beliefs.enter(9, later)
     beliefs.add(deal(31, (1, 9), [(1, 2), (2, 1)], at=later))
@@ -190,7 +241,7 @@ def test_a_version_that_was_away_keeps_its_rating() -> None:
     assert len(beliefs.dump()) < 3000
     assert after.elo == pytest.approx(before.elo)
     assert after.deals == before.deals
-    assert after.error**2 == pytest.approx(before.error**2 + CONFIG.drift_variance * (later - 1.0))
+    assert after.error**2 == pytest.approx(before.error**2 + beliefs_drift * (later - 1.0))
     beliefs.add(deal(32, (4, 9), [(1, 2), (1, 2)], at=later))
     assert beliefs.rating(4, later).elo > after.elo
 
@@ -272,4 +323,4 @@ def test_wins_in_a_row_stay_finite() -> None:
         beliefs.add(deal(number, (2, 1), [(1, 2), (1, 2)], at=float(number)))
     rating = beliefs.rating(2, 300.0)
     assert 2000 < rating.elo < 3500
-    assert 30 < rating.error < 300
+    assert 100 < rating.error < 400

@@ -104,19 +104,6 @@ def test_a_bot_that_only_loses_to_another_is_no_helper() -> None:
     assert flags_of(swapped) == []
 
 
-def test_thrown_games_are_found() -> None:
-    """Bot 3 plays 400 Elo worse in 50 deals of the field; its run is flagged with its deals."""
-
-    def throw(number: int, lineup: list[int], strengths: Floats) -> None:
-        if 400 <= number < 520 and 3 in lineup:
-            strengths[lineup.index(3)] -= 400
-
-    (flag,) = flags_of(played(deals=1000, seed=3, cheat=throw))
-    assert (flag.kind, flag.bot, flag.beneficiary) == (FlagKind.THROWING, "bot3", "")
-    assert flag.deviation < -4
-    assert sum(400 <= number <= 530 for number in flag.finished) >= 8
-
-
 def test_forfeits_are_compared_with_those_of_the_others() -> None:
     """A bot that forfeits a fifth of its games is flagged; where all do so, nobody is."""
     many, few = (200, 40), (200, 2)

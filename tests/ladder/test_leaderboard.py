@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from happycity import BotInfo
-from happycity_ladder.entries import Rating, Version
+from happycity_ladder.entries import NO_TIE, Rating, Version
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.leaderboard import Line, Score, leaderboard, lines_of, stored_lines
+from happycity_ladder.leaderboard import Line, Score, is_provisional, leaderboard, lines_of, stored_lines
 from happycity_tournament.games import BotProfile
 
 CONFIG = LadderConfig(provisional_error=50.0, inactive_days=14.0)
@@ -42,7 +43,7 @@ def shown(lines: list[Line]) -> list[tuple[int, str, int]]:
 
 
 def test_order_is_ranked_provisional_inactive() -> None:
-    """Each part is in the order of Elo; only the first one has ranks."""
+    """Each part is in the order of the lower ends; only the first one has ranks."""
     versions = [
         version(1, "anna"),
         version(2, "ben", days_ago=15),
@@ -53,16 +54,16 @@ def test_order_is_ranked_provisional_inactive() -> None:
     ]
     ratings = {
         1: rating(1500),
-        2: rating(1900),
+        2: rating(1900, error=49.0),
         3: rating(1700, error=50.1),
-        4: rating(1650, error=50.0),
-        5: rating(1400),
+        4: rating(1550, error=50.0),
+        5: rating(1400, error=1.0),
         6: rating(1300, error=99.0),
     }
     lines = leaderboard(versions, ratings, {}, CONFIG, present=set(), at=NOW)
     assert shown(lines) == [
-        (1, "dora", 4),
-        (2, "anna", 1),
+        (1, "anna", 1),
+        (2, "dora", 4),
         (3, "emil", 5),
         (0, "cleo", 3),
         (0, "ben", 2),
@@ -70,6 +71,21 @@ def test_order_is_ranked_provisional_inactive() -> None:
     ]
     assert [line.inactive for line in lines] == [False] * 4 + [True] * 2
     assert [line.provisional for line in lines] == [False] * 3 + [True, False, True]
+
+
+def test_nothing_but_wins_is_provisional() -> None:
+    """However small its stated error, a rating that no wins and losses tie to the anchor has no rank."""
+    untied = replace(rating(1900), gap=NO_TIE)
+    (line,) = leaderboard([version(1, "anna")], {1: untied}, {}, CONFIG, present=set(), at=NOW)
+    assert (line.rank, line.provisional) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("gap", "error", "provisional"), [(400, 50, False), (800, 7, True), (800, 6, False)]
+)
+def test_a_wide_gap_asks_for_a_smaller_error(gap: float, error: float, *, provisional: bool) -> None:
+    """Few results say how wide it is."""
+    assert is_provisional(replace(rating(1500, error), gap=gap), CONFIG) is provisional
 
 
 def test_present_bot_is_active() -> None:
@@ -105,14 +121,14 @@ def test_who_never_played_has_no_line() -> None:
 def test_every_bot_has_one_line_and_ranks_are_gapless(
     entries: list[tuple[str, float, float, float]],
 ) -> None:
-    """Ranks run from 1, by Elo; stored lines are read as they were."""
+    """Ranks run from 1, by the lower end; stored lines are read as they were."""
     versions = [version(number, bot, days_ago=days) for number, (bot, _, _, days) in enumerate(entries)]
     ratings = {number: rating(elo, error) for number, (_, elo, error, _) in enumerate(entries)}
     lines = leaderboard(versions, ratings, {}, CONFIG, present=set(), at=NOW)
     assert sorted(line.version.bot for line in lines) == sorted({bot for bot, *_ in entries})
     ranked = [line for line in lines if line.rank]
     assert [line.rank for line in lines] == [*range(1, len(ranked) + 1), *[0] * (len(lines) - len(ranked))]
-    assert [line.rating.elo for line in ranked] == sorted((line.rating.elo for line in ranked), reverse=True)
+    assert [line.rating.low for line in ranked] == sorted((line.rating.low for line in ranked), reverse=True)
     stored = json.loads(json.dumps(stored_lines(lines)))
     known = {each.id: replace(each) for each in versions}
     assert lines_of(stored, known) == lines

@@ -17,7 +17,7 @@ from happycity_terminal.ladder.tables import comparison_lines
 FILE = """
 name = "Two guests"
 anchor = "rock"
-provisional_error = 400.0
+provisional_error = 1000.0
 boards = [{players = 2}, {players = 2, mode = "expert"}]
 [quotas]
 open_challenges = 2
@@ -77,11 +77,12 @@ def test_show(server: LadderServer) -> None:
 
 
 def test_bot(server: LadderServer) -> None:
-    whose, head, _, *rows = lines_of(server, "bot", "anna")
+    # A bot's versions with their ratings on each board; the JSON has the history.
+    whose, head, _, *rows = lines_of(server, "show", "anna")
     assert whose == "anna: of anna"
     assert "version" in head
     assert [row.split()[-4] for row in rows] == ["2-family", "2-expert"]
-    bot = json_of(server, "bot", "anna", "--board", "2-expert")
+    bot = json_of(server, "show", "anna", "--board", "2-expert")
     assert (bot["bot"], bot["house"], bot["board"]) == ("anna", False, "2-expert")
     assert [version["version"] for version in bot["versions"]] == ["1.0"]
     assert {rating["board"] for rating in bot["ratings"]} == {"2-family", "2-expert"}
@@ -105,13 +106,13 @@ def test_deals(server: LadderServer) -> None:
 def test_seasons(server: LadderServer) -> None:
     # The seasons, and the end of one, which is said once.
     assert [row.split()[0] for row in lines_of(server, "seasons")[2:]] == ["1"]
-    assert lines_of(server, "close-season", "1")[0].startswith("season 2 since ")
-    assert json_of(server, "close-season", "1")["season"] == 2
+    assert lines_of(server, "seasons", "--close", "1")[0].startswith("season 2 since ")
+    assert json_of(server, "seasons", "--close", "1")["season"] == 2
     assert [season["season"] for season in json_of(server, "seasons")] == [2, 1]
     assert json_of(server, "show", "--season", "1")["of_season"]["end"] is not None
 
     # Without a common deal, the answer says how to play some.
-    version = json_of(server, "bot", "anna")["versions"][0]["id"]
+    version = json_of(server, "show", "anna")["versions"][0]["id"]
     said, *ratings = lines_of(server, "compare", version, version)
     assert f"happycity ladder challenge BOT --replay {version}" in said
     assert ratings
@@ -127,18 +128,19 @@ def test_challenges(server: LadderServer) -> None:
     made = json_of(server, "challenge", "anna", "--against", "ben", "--deals", "1")
     number = made["challenge"]
     assert (made["kind"], made["state"], made["opponents"]) == ("challenge", "open", ["ben"])
-    assert str(number) in {row.split()[0] for row in lines_of(server, "challenges", "--bot", "ben")[2:]}
-    assert lines_of(server, "accept", number, "ben") == [
+    assert str(number) in {row.split()[0] for row in lines_of(server, "challenge", "--list", "ben")[2:]}
+    assert lines_of(server, "challenge", "ben", "--accept", number) == [
         f"challenge {number} of anna: 1 deal on 2-family, playing"
     ]
     server.finished(number)
-    assert number in {entry["challenge"] for entry in json_of(server, "challenges", "--state", "finished")}
+    finished = json_of(server, "challenge", "--list", "--state", "finished")
+    assert number in {entry["challenge"] for entry in finished}
     first, until_when, how = lines_of(server, "challenge", "anna", "--against", "ben", "--board", "2-expert")
     number += 1
     assert first == f"challenge {number} of anna: 10 deals on 2-expert, open"
     assert "it waits for those of ben" in until_when
-    assert how == f"happycity ladder accept {number} BOT --server {server.arena.address}"
-    assert json_of(server, "decline", number, "ben")["state"] == "declined"
+    assert how == f"happycity ladder challenge BOT --accept {number} --server {server.arena.address}"
+    assert json_of(server, "challenge", "ben", "--decline", number)["state"] == "declined"
     rated = json_of(server, "challenge", "anna", "--deals", "1")
     assert (rated["kind"], rated["state"]) == ("rated", "playing")
     server.finished(rated["challenge"])
@@ -148,24 +150,24 @@ def test_withdraw(server: LadderServer) -> None:
     """The bot that made a challenge takes it back; neither can another bot, nor can it be accepted then."""
     number = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge"]
     refused = f"challenge {number} is not one that 'anna' can withdraw"
-    assert refused in ladder(server, "withdraw", number, "anna").error
+    assert refused in ladder(server, "challenge", "anna", "--withdraw", number).error
     assert (
         f"challenge {number} is not one that 'ben' can decline"
-        in ladder(server, "decline", number, "ben").error
+        in ladder(server, "challenge", "ben", "--decline", number).error
     )
-    assert lines_of(server, "withdraw", number, "ben") == [
+    assert lines_of(server, "challenge", "ben", "--withdraw", number) == [
         f"challenge {number} of ben: 1 deal on 2-family, withdrawn"
     ]
-    assert f"challenge {number} is over" in ladder(server, "accept", number, "anna").error
+    assert f"challenge {number} is over" in ladder(server, "challenge", "anna", "--accept", number).error
     other = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge"]
-    withdrawn = json_of(server, "withdraw", other, "ben")
+    withdrawn = json_of(server, "challenge", "ben", "--withdraw", other)
     assert (withdrawn["challenge"], withdrawn["state"]) == (other, "withdrawn")
 
 
 def test_server_may_be_that_of_the_environment(server: LadderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command without --server asks the one that HAPPYCITY_SERVER names."""
     monkeypatch.setenv("HAPPYCITY_SERVER", server.arena.address)
-    done = happycity("ladder", "bot", "anna", "--json")
+    done = happycity("ladder", "show", "anna", "--json")
     assert (done.status, json.loads(done.output)["bot"]) == (0, "anna")
 
 
@@ -174,19 +176,21 @@ def test_mistakes_cost_one_line(server: LadderServer) -> None:
         (("show", "--board", "5-expert"), "board: there is no '5-expert' in this ladder; there are: "),
         (("show", "--season", "99"), "season: '99' is not in this ladder"),
         (("show", "--season", "0"), "--season: "),
-        (("bot", "zoe"), "bot: 'zoe' is not in this ladder"),
-        (("bot", "no name"), "bot: bot name 'no name': use 1-64 letters"),
+        (("show", "zoe"), "bot: 'zoe' is not in this ladder"),
+        (("show", "no name"), "bot: bot name 'no name': use 1-64 letters"),
         (("deals", "--kind", "odd"), "--kind: there is no 'odd'; there are: rated, challenge, comparison"),
         (("challenge", "anna", "--deals", "0"), "--deals: "),
         (("challenge", "anna", "--deals", "51"), "deals: 51 is not 1 to 50"),
         (("challenge", "anna", "--against", "ben,zoe"), "opponents: 2 bots; the board 2-family takes 1"),
         (("challenge", "anna", "--against", "ben", "--replay", "1"), "--against, --replay: "),
         (("challenge", "anna", "--replay", "99"), "version: '99' is not in this ladder"),
-        (("accept", "99", "ben"), "challenge: '99' is not in this ladder"),
-        (("decline", "99", "ben"), "challenge: '99' is not in this ladder"),
-        (("withdraw", "99", "ben"), "challenge: '99' is not in this ladder"),
+        (("challenge", "ben", "--accept", "99"), "challenge: '99' is not in this ladder"),
+        (("challenge", "ben", "--decline", "99"), "challenge: '99' is not in this ladder"),
+        (("challenge", "ben", "--withdraw", "99"), "challenge: '99' is not in this ladder"),
         (("compare", "1", "99"), "version: '99' is not in this ladder"),
-        (("close-season",), "SEASON: it is missing"),
+        (("challenge",), "BOT: it is missing"),
+        (("challenge", "ben", "--accept", "1", "--decline", "1"), "--list, --accept, --decline, "),
+        (("show", "anna", "--season", "1"), "--season, --ranked: "),
     ]:
         assert error in ladder(server, *arguments).error
 
@@ -198,10 +202,10 @@ def test_init_writes_the_example_once() -> None:
     assert happycity("ladder", "init", "my.toml").error.startswith("my.toml is there already; ")
 
 
-def test_interval_of_a_comparison_needs_deals() -> None:
+def test_interval_of_a_comparison_is_of_its_deals() -> None:
     """It is Student's, the one that the page has."""
     for deals, shown in [
-        (4, "+0.100 a game against version 1, in 4 deals that both played; an interval takes 10"),
+        (4, "+0.100 ± 0.159 a game against version 1, in 4 deals that both played"),
         (10, "+0.100 ± 0.113 a game against version 1, in 10 deals that both played"),
     ]:
         comparison = pb.VersionComparison(deals=deals, difference=0.1, standard_error=0.05)

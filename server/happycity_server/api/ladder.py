@@ -29,7 +29,7 @@ from happycity_ladder.entries import (
     Version,
 )
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.leaderboard import Line, Z, is_provisional
+from happycity_ladder.leaderboard import Line, is_provisional
 from happycity_server.access.roles import check_name, request_key
 from happycity_server.api.paging import ListQuery, page_token
 from happycity_server.errors import ApiError, Reason, within
@@ -302,8 +302,8 @@ def _rating(rating: Rating, config: LadderConfig) -> rating_pb2.Rating:
     """Write a rating."""
     return rating_pb2.Rating(
         elo=rating.elo,
-        low=rating.elo - Z * rating.error,
-        high=rating.elo + Z * rating.error,
+        low=rating.low,
+        high=rating.high,
         deals=rating.deals,
         provisional=is_provisional(rating, config),
     )

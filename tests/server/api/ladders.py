@@ -25,7 +25,7 @@ FILE = """
 name = "Test ladder"
 anchor = "rock"
 anchor_elo = 1600.0
-provisional_error = 400.0
+provisional_error = 1000.0
 boards = [{players = 2}, {players = 3}]
 [quotas]
 open_challenges = 3

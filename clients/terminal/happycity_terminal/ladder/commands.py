@@ -29,7 +29,6 @@ ladder = typer.Typer(
 )
 
 
-Bot = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.")]
 OnBoard = Annotated[
     str, typer.Option(metavar="BOARD", help="The board, such as 4-family.  [default: the first one]")
 ]
@@ -40,9 +39,7 @@ InSeason = Annotated[
     typer.Option(min=1, max=MAX_ID, metavar="ID", help="The season.  [default: the present one]"),
 ]
 Limit = Annotated[int, typer.Option(min=0, metavar="N", help="The most entries; 0: all.")]
-ChallengeId = Annotated[
-    int, typer.Argument(min=1, max=MAX_ID, metavar="ID", help="The challenge's id, as `challenges` lists it.")
-]
+SomeBot = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.", show_default=False)]
 
 
 @ladder.command()
@@ -63,6 +60,7 @@ def init(
 
 @ladder.command(cls=GroupedCommand)
 def show(
+    name: SomeBot = "",
     *,
     board: OnBoard = "",
     season: InSeason = None,
@@ -71,24 +69,19 @@ def show(
     as_json: AsJson = False,
     server: Server = None,
 ) -> None:
-    """Show the leaderboard of a board.
+    """Show the leaderboard of a board, or one bot with its versions and their ratings.
 
-    Bots without a rank come last: their rating is provisional, or they haven't played for long.
+    Ranks are by the lower end of the 95% interval. Bots without a rank come last: their rating is
+    provisional, or they haven't played for long. The JSON of a bot has its rating over time, too.
     """
     from happycity_terminal.ladder import run
 
+    if name:
+        if season is not None or ranked:
+            raise ConfigError("--season, --ranked: these are for leaderboards; leave out BOT, or them")
+        run.show_bot(server, name, board=board, as_json=as_json)
+        return
     run.show(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
-
-
-@ladder.command(cls=GroupedCommand)
-def bot(name: Bot, *, board: OnBoard = "", as_json: AsJson = False, server: Server = None) -> None:
-    """Show a bot: its versions and their ratings.
-
-    The JSON has its rating over time on the board, too.
-    """
-    from happycity_terminal.ladder import run
-
-    run.show_bot(server, name, board=board, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
@@ -130,29 +123,31 @@ def deals(
 
 
 @ladder.command(cls=GroupedCommand)
-def seasons(*, limit: Limit = LISTED, as_json: AsJson = False, server: Server = None) -> None:
-    """List the seasons, newest first."""
-    from happycity_terminal.ladder import run
-
-    run.list_seasons(server, limit=limit, as_json=as_json)
-
-
-@ladder.command("close-season", cls=GroupedCommand)
-def close_season(
-    season: Annotated[
-        int, typer.Argument(min=1, max=MAX_ID, metavar="SEASON", help="The season that is to end.")
-    ],
+def seasons(
     *,
+    close: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=MAX_ID,
+            metavar="SEASON",
+            help="End this season, if it has not ended, and begin the next one; ratings go on.",
+        ),
+    ] = None,
+    limit: Limit = LISTED,
     as_json: AsJson = False,
     server: Server = None,
 ) -> None:
-    """End the present season and begin the next one.
+    """List the seasons, newest first, or end the present one.
 
-    Ratings go on. A season that has ended already stays as it is.
+    Ending takes the token of an organiser.
     """
     from happycity_terminal.ladder import run
 
-    run.close_season(server, season, as_json=as_json)
+    if close is not None:
+        run.close_season(server, close, as_json=as_json)
+    else:
+        run.list_seasons(server, limit=limit, as_json=as_json)
 
 
 @ladder.command()
@@ -181,7 +176,7 @@ def archive(
 
 @ladder.command(cls=GroupedCommand)
 def challenge(
-    name: Bot,
+    name: SomeBot = "",
     *,
     board: OnBoard = "",
     against: Annotated[
@@ -201,83 +196,56 @@ def challenge(
         ),
     ] = None,
     deals: Annotated[int, typer.Option(min=1, metavar="N", help="How many deals.")] = 10,
+    accept: Annotated[
+        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Accept this challenge to the bot.")
+    ] = None,
+    decline: Annotated[
+        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Decline this challenge to the bot.")
+    ] = None,
+    withdraw: Annotated[
+        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Take back this challenge of the bot.")
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="List challenges, those of the bot or to it if it is named.")
+    ] = False,
+    state: Annotated[ChallengeState | None, typer.Option(help="List only those in this state.")] = None,
+    limit: Limit = LISTED,
     as_json: AsJson = False,
     server: Server = None,
 ) -> None:
-    """Ask for deals of a bot.
+    """Ask for deals of a bot, answer challenges, or list them.
 
     Without --against and --replay the deals are rated, and the ladder chooses the opponents. The token is the
     bot's.
     """
     from happycity_terminal.ladder import run
 
+    answers = {"accept": accept, "decline": decline, "withdraw": withdraw}
+    chosen = {answer: number for answer, number in answers.items() if number is not None}
+    if listed + len(chosen) > 1:
+        raise ConfigError("--list, --accept, --decline, --withdraw: give one of them")
+    if listed:
+        chosen_state = None if state is None else state.value
+        run.list_challenges(server, bot=name, state=chosen_state, limit=limit, as_json=as_json)
+        return
+    if not name:
+        raise ConfigError("BOT: it is missing; name the bot, or list challenges by --list")
+    if chosen:
+        ((answer, number),) = chosen.items()
+        run.answer_challenge(server, answer, number, name, as_json=as_json)
+        return
     opponents = tuple(filter(None, map(str.strip, against.split(","))))
     if opponents and replay is not None:
         raise ConfigError("--against, --replay: the house plays in a replay; give one of them")
     run.create_challenge(
-        server,
-        name,
-        board=board,
-        opponents=opponents,
-        old_version=replay,
-        deals=deals,
-        as_json=as_json,
+        server, name, board=board, opponents=opponents, old_version=replay, deals=deals, as_json=as_json
     )
-
-
-@ladder.command(cls=GroupedCommand)
-def challenges(
-    *,
-    bot: Annotated[str, typer.Option(metavar="NAME", help="Only those of this bot or to it.")] = "",
-    state: Annotated[ChallengeState | None, typer.Option(help="Only those in this state.")] = None,
-    limit: Limit = LISTED,
-    as_json: AsJson = False,
-    server: Server = None,
-) -> None:
-    """List challenges, newest first."""
-    from happycity_terminal.ladder import run
-
-    chosen = None if state is None else state.value
-    run.list_challenges(server, bot=bot, state=chosen, limit=limit, as_json=as_json)
-
-
-@ladder.command(cls=GroupedCommand)
-def accept(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server: Server = None) -> None:
-    """Accept a challenge for a bot that is named in it.
-
-    The token is the bot's.
-    """
-    from happycity_terminal.ladder import run
-
-    run.accept_challenge(server, number, name, as_json=as_json)
-
-
-@ladder.command(cls=GroupedCommand)
-def decline(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server: Server = None) -> None:
-    """Decline a challenge for a bot that is named in it.
-
-    The token is the bot's.
-    """
-    from happycity_terminal.ladder import run
-
-    run.decline_challenge(server, number, name, as_json=as_json)
-
-
-@ladder.command(cls=GroupedCommand)
-def withdraw(number: ChallengeId, name: Bot, *, as_json: AsJson = False, server: Server = None) -> None:
-    """Withdraw a challenge for the bot that made it.
-
-    The token is the bot's.
-    """
-    from happycity_terminal.ladder import run
-
-    run.withdraw_challenge(server, number, name, as_json=as_json)
 
 
 @ladder.command(cls=GroupedCommand)
 def compare(
     old: Annotated[
-        int, typer.Argument(min=1, max=MAX_ID, metavar="OLD", help="The older version's id; see `bot`.")
+        int, typer.Argument(min=1, max=MAX_ID, metavar="OLD", help="The older version's id; see `show BOT`.")
     ],
     new: Annotated[int, typer.Argument(min=1, max=MAX_ID, metavar="NEW", help="The newer version's id.")],
     *,

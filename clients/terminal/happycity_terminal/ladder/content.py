@@ -25,7 +25,6 @@ STATES: dict[int, str] = {
 }
 FLAGS: dict[int, str] = {
     pb.FLAG_KIND_HELPING: "helping",
-    pb.FLAG_KIND_THROWING: "throwing",
     pb.FLAG_KIND_FORFEITING: "forfeiting",
 }
 OTHER = "other"

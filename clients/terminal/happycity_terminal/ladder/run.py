@@ -46,9 +46,8 @@ def show(
         write_json({**ladder_json(ladder), **board_json, "lines": list(map(line_json, lines.lines))})
         return
     console = Console()
-    show_lines(
-        console, *tables.ladder_lines(ladder), "", f"{lines.board}, {tables.season_line(lines.season)}"
-    )
+    board_line = f"{lines.board}, {tables.season_line(lines.season)}; ranked by the lower end of the interval"
+    show_lines(console, *tables.ladder_lines(ladder), "", board_line)
     if lines.lines:
         console.print(tables.leaderboard_table(lines.lines))
     else:
@@ -158,22 +157,15 @@ def list_challenges(server: str | None, *, bot: str, state: str | None, limit: i
     _print_list(found, challenge_json, tables.challenges_table, as_json=as_json, nothing="no challenges")
 
 
-def accept_challenge(server: str | None, number: int, name: str, *, as_json: bool) -> None:
-    """Accept a challenge."""
-    request = pb.AcceptChallengeRequest(challenge_id=number, bot=name)
-    _print_challenge(_called(server, "AcceptChallenge", request), server, as_json=as_json)
-
-
-def decline_challenge(server: str | None, number: int, name: str, *, as_json: bool) -> None:
-    """Decline a challenge."""
-    request = pb.DeclineChallengeRequest(challenge_id=number, bot=name)
-    _print_challenge(_called(server, "DeclineChallenge", request), server, as_json=as_json)
-
-
-def withdraw_challenge(server: str | None, number: int, name: str, *, as_json: bool) -> None:
-    """Withdraw a challenge."""
-    request = pb.WithdrawChallengeRequest(challenge_id=number, bot=name)
-    _print_challenge(_called(server, "WithdrawChallenge", request), server, as_json=as_json)
+def answer_challenge(server: str | None, answer: str, number: int, name: str, *, as_json: bool) -> None:
+    """Accept, decline or withdraw a challenge for a bot."""
+    requests = {
+        "accept": pb.AcceptChallengeRequest,
+        "decline": pb.DeclineChallengeRequest,
+        "withdraw": pb.WithdrawChallengeRequest,
+    }
+    request = requests[answer](challenge_id=number, bot=name)
+    _print_challenge(_called(server, f"{answer.capitalize()}Challenge", request), server, as_json=as_json)
 
 
 def _called(server: str | None, method: str, request: object) -> pb.Challenge:

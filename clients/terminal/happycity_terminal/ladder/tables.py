@@ -153,7 +153,7 @@ def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
         missing = ", ".join(bot for bot in challenge.opponents if bot not in challenge.accepted)
         until = _time(challenge.expire_time)
         yield f"until {until} UTC it waits for those of {missing} that are not of the house; each accepts by:"
-        yield f"happycity ladder accept {number} BOT --server {server}"
+        yield f"happycity ladder challenge BOT --accept {number} --server {server}"
 
 
 def comparison_lines(comparison: pb.VersionComparison, old: int, new: int) -> Iterator[str]:

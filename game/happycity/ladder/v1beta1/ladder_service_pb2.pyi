@@ -103,9 +103,7 @@ class _FlagKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FlagKind.Val
     """Never sent; refused."""
     FLAG_KIND_HELPING: _FlagKind.ValueType  # 1
     """At tables of three and more a bot places much worse when one other bot is there, which places better."""
-    FLAG_KIND_THROWING: _FlagKind.ValueType  # 2
-    """A bot's results fall far below its rating in a row of games."""
-    FLAG_KIND_FORFEITING: _FlagKind.ValueType  # 3
+    FLAG_KIND_FORFEITING: _FlagKind.ValueType  # 2
     """A bot forfeits many games."""
 
 class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
@@ -115,9 +113,7 @@ FLAG_KIND_UNSPECIFIED: FlagKind.ValueType  # 0
 """Never sent; refused."""
 FLAG_KIND_HELPING: FlagKind.ValueType  # 1
 """At tables of three and more a bot places much worse when one other bot is there, which places better."""
-FLAG_KIND_THROWING: FlagKind.ValueType  # 2
-"""A bot's results fall far below its rating in a row of games."""
-FLAG_KIND_FORFEITING: FlagKind.ValueType  # 3
+FLAG_KIND_FORFEITING: FlagKind.ValueType  # 2
 """A bot forfeits many games."""
 Global___FlagKind: _TypeAlias = FlagKind  # noqa: Y015
 

@@ -8,6 +8,7 @@ connected and has room waits for more than 10 seconds, or the restored backup ha
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import random
@@ -19,25 +20,37 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import grpc
-from sqlalchemy import select
+from sqlalchemy import delete, func, select, update
 from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
 
-from benchmarks.ladder_checks import PAGE, Waits, differing, ids_of, leaderboards, ratings_then, unrated
+from happycity import BotInfo
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
+from happycity.runtime.transport import Access
 from happycity.v1 import bot_service_pb2 as bots_pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
+from happycity_bots.catalogue import BOTS
+from happycity_client import Settings, play, run_until_stopped
+from happycity_ladder.entries import DealKind, Rating
+from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.config import LogFormat
+from happycity_server.ladder.ratings import Ratings
 from happycity_server.process.logs import configure
-from happycity_tournament.storage import Store
+from happycity_tournament.storage import AsyncStore, Store
 from happycity_tournament.storage.backup import back_up
-from happycity_tournament.storage.schema import games, ladder_deals
+from happycity_tournament.storage.schema import (
+    games,
+    ladder_beliefs,
+    ladder_deals,
+    ladder_games,
+    ladder_ratings,
+)
 
 LADDER = """
 boards = [{players = 4}, {players = 2, weight = 0.5}]
@@ -57,6 +70,152 @@ SINGLE_SHARE = 20
 """Of so many bots, one of each other language, and one behind the bridge."""
 BRIDGED = ("bash", str(CLIENTS / "examples/bash/first.sh"))
 """The program behind the bridge."""
+PAGE = 200
+"""Entries of a page."""
+SAME_ELO = 1e-6
+"""Ratings that differ by less are the same: sums may be made in another order after a restart."""
+
+
+Known = dict[tuple[str, int], Rating]
+"""Ratings by board and version."""
+WAIT_SECONDS = 60.0
+"""How long a server that is killed may be away."""
+KINDS = ("greedy", "random")
+"""What the guests play, by turns."""
+
+
+async def _play_guests(server: str, version: str, names: Sequence[str]) -> None:
+    """Play with some guests until SIGTERM."""
+    async with asyncio.timeout(WAIT_SECONDS), Access().channel(server) as channel:
+        await channel.channel_ready()
+    await asyncio.gather(
+        *(
+            play(
+                BOTS[KINDS[number % len(KINDS)]],
+                Settings(
+                    name=name,
+                    server=server,
+                    games=8,
+                    reconnect=WAIT_SECONDS,
+                    info=BotInfo(version=version, language="Python"),
+                ),
+            )
+            for number, name in enumerate(names)
+        )
+    )
+
+
+@dataclass
+class Waits:
+    """How long connected bots with room wait for a game, seen from outside."""
+
+    longest: float = 0.0
+    by_whom: str = ""
+    longest_said: float = 0.0
+    """What the ladder itself says."""
+    _busy_at: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    def note(self, bots: Sequence[bots_pb.ConnectedBot], now: float) -> None:
+        """Note the bots at one moment; a bot that is in no game and has answered nothing since waits."""
+        for bot in bots:
+            before = self._busy_at.get(bot.name)
+            since = bot.since.ToMicroseconds() / 1e6
+            if not bot.connected or before is None or bot.games or bot.answers != before[1]:
+                self._busy_at[bot.name] = now, bot.answers
+                continue
+            wait = now - max(before[0], since)
+            if wait > self.longest:
+                self.longest, self.by_whom = wait, bot.name
+
+    def restart(self) -> None:
+        """Begin again, as everybody is disconnected."""
+        self._busy_at.clear()
+
+
+def ids_of(url: str) -> set[int]:
+    """Return the ids of the stored games."""
+    with Store.existing(url) as store, store.reading() as connection:
+        return set(connection.execute(select(games.c.id)).scalars())
+
+
+def unrated(url: str, config: Path) -> list[str]:
+    """Return what is wrong with the ratings of a store: finished deals have all games, and all count."""
+    with Store.existing(url) as store, store.reading() as connection:
+        rated = connection.execute(
+            select(ladder_deals.c.id, ladder_deals.c.board, ladder_deals.c.versions).where(
+                ladder_deals.c.finished > 0, ladder_deals.c.kind == DealKind.RATED.value
+            )
+        ).all()
+        played = Counter(connection.execute(select(ladder_games.c.deal_id)).scalars())
+    problems = [
+        f"the finished deal {deal.id} lacks games" for deal in rated if played[deal.id] != len(deal.versions)
+    ]
+    expected = Counter((deal.board, version) for deal in rated for version in deal.versions)
+    ratings = asyncio.run(_ratings_of(url, config))
+    found = Counter({key: rating.deals for key, rating in ratings.items() if rating.deals})
+    if found != expected:
+        problems.append(f"ratings lack {(expected - found).total()} seats of finished deals")
+    return problems
+
+
+def ratings_then(url: str, restored: str, config: Path) -> Known:
+    """Return what the ratings were when a backup was made, from the store that went on.
+
+    `url` is a copy of that store; the deals that are later than the backup `restored` are taken away from it.
+    """
+    with Store.existing(restored) as store, store.reading() as connection:
+        last = connection.scalar(select(func.max(ladder_deals.c.finished))) or 0
+    with Store.create(url) as store, store.writing() as connection:
+        connection.execute(update(ladder_deals).where(ladder_deals.c.finished > last).values(finished=0))
+        connection.execute(delete(ladder_beliefs))
+        connection.execute(delete(ladder_ratings))
+    return asyncio.run(_ratings_of(url, config))
+
+
+def differing(lines: Sequence[tuple[str, pb.LeaderboardLine]], expected: Known) -> list[str]:
+    """Return how lines of leaderboards, each with its board, differ from the ratings that are expected."""
+    if not any(line.rating.deals for _, line in lines):
+        return ["the leaderboards of the restored backup are empty"]
+    problems = []
+    for board, line in lines:
+        rating = expected.get((board, line.version.version_id))
+        elo, deals = (rating.elo, rating.deals) if rating is not None else (0.0, 0)
+        if deals != line.rating.deals or (deals and abs(elo - line.rating.elo) >= SAME_ELO):
+            problems.append(
+                f"the restored backup rates {line.version.bot} at {line.rating.elo:.3f} after "
+                f"{line.rating.deals} deals, and the ladder did at {elo:.3f} after {deals}"
+            )
+    return problems
+
+
+async def _ratings_of(url: str, config: Path) -> Known:
+    """Return the ratings that follow from the deals of a store, by board and version."""
+    ladder = LadderConfig.read(config)
+    with Store.create(url) as store:
+        async with AsyncStore(store) as async_store:
+            ratings = Ratings(ladder, async_store, time.time)
+            await ratings.load()
+            await ratings.catch_up()
+            found = {
+                (board.name, version): rating
+                for board in ladder.boards
+                for version, rating in (await ratings.of(board.name)).items()
+            }
+            ratings.close()
+    return found
+
+
+def leaderboards(ladder: LadderServiceStub) -> Iterator[tuple[str, pb.LeaderboardLine]]:
+    """Yield the lines of all leaderboards, each with its board."""
+    for board in ladder.GetLadder(pb.GetLadderRequest(), wait_for_ready=True).boards:
+        token = ""
+        while True:
+            request = pb.GetLeaderboardRequest(board=board.name, page_size=PAGE, page_token=token)
+            page = ladder.GetLeaderboard(request)
+            yield from ((board.name, line) for line in page.lines)
+            token = page.next_page_token
+            if not token:
+                break
 
 
 def console(name: str) -> str:
@@ -87,7 +246,15 @@ class Guest:
         """Connect."""
         environ = {**os.environ, "HAPPYCITY_SERVER": server, "HAPPYCITY_GAMES": "8"}
         if self.language == "python":
-            own = [sys.executable, "-m", "benchmarks.ladder_guests", server, str(self.version), *self.names]
+            own = [
+                sys.executable,
+                "-m",
+                "benchmarks.ladder_load",
+                "guests",
+                server,
+                str(self.version),
+                *self.names,
+            ]
         else:
             environ["HAPPYCITY_NAME"] = self.names[0]
             own = (
@@ -344,4 +511,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["guests"]:  # what the soak starts as processes of their own: SERVER VERSION NAME...
+        run_until_stopped(_play_guests(sys.argv[2], sys.argv[3], sys.argv[4:]))
+    else:
+        main()
