@@ -9,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
 from tests.tournament.games import RECORD, single_game, stored_games, with_records
 
 from happycity_tournament.storage import Store, StoreError
