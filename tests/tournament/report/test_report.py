@@ -44,7 +44,7 @@ SECTIONS = (
     "times",
     "metrics",
     "failures",
-    "deals",
+    "model",
     "replays",
     "settings",
 )
