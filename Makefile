@@ -146,7 +146,7 @@ bench-clients: $(READY) ## Measure what a decision costs in each language that `
 	if command -v cargo > /dev/null; then cargo build --quiet --release --locked --examples --manifest-path clients/rust/Cargo.toml; fi
 	$(BIN)/python -m benchmarks.clients
 
-bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (15 minutes)
+bench-ratings: $(READY) ## Measure how exact, honest and fast the final ratings are (three minutes)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ratings
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.coverage
 

@@ -19,7 +19,8 @@ SPRT = TournamentConfig(
 
 
 def standing(rank: int, bot: str, **fields: object) -> Standing:
-    values = {"elo": 1500.0, "elo_low": None, "elo_high": None, "games": 6, "points_mean": 30.0, "firsts": 3}
+    values = {"elo": 1500.0, "elo_low": None, "elo_high": None, "games": 6, "points_mean": 30.0}
+    values |= {"wins": 3, "shared": 0, "score": 0.5, "place_mean": 1.5}
     unknown = {"forfeits": 0, "forfeit_counts": (), "games_unrated": 0}
     return Standing(rank=rank, bot=bot, **{**values, **unknown, **fields})  # type: ignore[arg-type]
 

@@ -85,8 +85,8 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     for entry in result["standings"]:
         line = lines[entry["bot"]]
         assert set(entry) == {
-            "bot", "elo", "elo_low", "elo_high", "above_next", "games", "deals", "pool", "rank_best", "rank_worst",
-            "mark",
+            "bot", "elo", "elo_low", "elo_high", "above_next", "games", "deals", "pool", "rank_best",
+            "rank_worst", "mark",
         }  # fmt: skip
         assert entry["elo"] == pytest.approx(line.elo, abs=1e-4)
         assert entry["elo_low"] == pytest.approx(line.low, abs=1e-4)

@@ -54,6 +54,9 @@ Script = list[Any]
 """What one call sends: responses, or states for short; a status code ends it with that error."""
 
 
+GAME = config_message(Config(players=2))
+
+
 class ScriptedServer(TournamentServiceServicer, MatchServiceServicer):
     """Plays one script for each call."""
 
@@ -255,7 +258,9 @@ async def test_games_are_read_at_the_pace_of_the_server() -> None:
     """A call beyond the limit is repeated; the order is the server's, and records get the bots' names."""
     record = json.dumps(record_without_bots())
     busy = StatusDetails(reason="RATE_LIMITED")
-    matches = [match_pb.Match(match_id=number, bots=["ann", "bob"], decisions=3) for number in (2, 1)]
+    matches = [
+        match_pb.Match(match_id=number, bots=["ann", "bob"], decisions=3, config=GAME) for number in (2, 1)
+    ]
     scripts: list[Script] = [
         [busy],
         [match_pb.ListMatchesResponse(matches=matches, next_page_token="two")],
@@ -274,8 +279,8 @@ async def test_games_are_read_at_the_pace_of_the_server() -> None:
 
 async def test_games_of_a_running_tournament_are_secret() -> None:
     """They can be listed without their deals, but not rated."""
-    match = match_pb.Match(match_id=2, bots=["ann", "bob"], decisions=3, tournament_id=7)
-    assert listed_game(match).deal_seed is None
+    match = match_pb.Match(match_id=2, bots=["ann", "bob"], decisions=3, tournament_id=7, config=GAME)
+    assert listed_game(match).deal_seed == 0
     with pytest.raises(HappyCityError, match="tournament 7 is being played, and its deals are secret"):
         finished_game(match)
     match.deal.seed, match.deal.round = 5, 3

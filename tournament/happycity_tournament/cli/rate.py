@@ -64,7 +64,8 @@ def _rate(
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
-    ratings = rate_games(loaded.games, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo)
+    estimate = estimate_of(loaded.games)
+    ratings = rate_games(estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo)
     if as_json:
         order = [line.bot for line in ratings.lines]
         content: Json = {
@@ -81,7 +82,7 @@ def _rate(
                 for bot, other in combinations(order, 2)
                 if (difference := ratings.difference(bot, other)) is not None
             ],
-            "checks": [asdict(one) for one in check_model(estimate_of(loaded.games))],
+            "checks": [asdict(one) for one in check_model(estimate)],
         }
         write_json(content)
         return

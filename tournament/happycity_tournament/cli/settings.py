@@ -88,7 +88,7 @@ class RoundsSettings(Settings):
     group: ClassVar[str] = BASICS
 
     rounds: _Count = DEFAULT_ROUNDS
-    """Rounds of random-rounds, swiss and adaptive: each table plays one deal in all its seat orders."""
+    """Rounds of random-rounds and swiss: each table plays one deal in all its seat orders."""
 
 
 class GameSettings(Settings):
@@ -170,8 +170,7 @@ class RunningSettings(Settings):
 
 
 FILE_ONLY = frozenset(
-    {*FailureSettings.model_fields, "increment", "margin", "processes", "anchor_elo", "minimum_deals"}
-    - {"grace"}
+    {*FailureSettings.model_fields, "increment", "margin", "processes", "anchor_elo"} - {"grace"}
 )
 """The settings that are in a file only, as few need them."""
 

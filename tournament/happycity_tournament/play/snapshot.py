@@ -186,11 +186,11 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
 
 def final_ratings(status: TournamentStatus) -> Ratings | None:
     """Return the final ratings by the games so far; it may take seconds. None without a game that counts."""
-    config, games = status.config, status.standings.figures().games
-    if not games.tables:
+    config, figures = status.config, status.standings.figures()
+    if not len(figures):
         return None
     return rate_games(
-        games,
+        figures.estimate,
         [(config, config.bots)],
         anchor=config.anchor,
         anchor_elo=config.anchor_elo,

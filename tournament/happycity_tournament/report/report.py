@@ -58,7 +58,7 @@ def write_report(
     facts = count_games(bots, judged_games(source, rules, with_records=True))
     test = rules.test(tournaments[0].id) if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]
-    ratings = rate_games(facts.figures.games, configs, test=None if test is None else test.state)
+    ratings = rate_games(facts.figures.estimate, configs, test=None if test is None else test.state)
     notable = _notable(source, facts, ratings)
     for game in chosen:
         notable.setdefault(game.match_id, Replay(game)).reasons.append(CHOSEN)

@@ -17,7 +17,7 @@ import numpy as np
 from happycity import Ending
 from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints
-from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.live import MAX_HISTORY_BOTS, elos_after
 from happycity_tournament.ratings.results import Difference, Ratings
@@ -152,6 +152,9 @@ class GameColumns:
             columns = self._columns[size]
             columns.points.extend(chain.from_iterable(game.points for game in alike))
             columns.match_ids.extend([game.match_id for game in alike])
+            if not any(game.endings for game in alike):
+                columns.forfeited.frombytes(bytes(size * len(alike)))
+                continue
             finished = (Ending.FINISHED,) * size
             for game in alike:
                 endings = game.endings or finished
@@ -301,8 +304,13 @@ class Figures:
         return (int(numbers[0]) + 1, int(numbers[-1]) + 1) if len(numbers) else (0, 0)
 
     @cached_property
+    def estimate(self) -> Estimate:
+        """The bots' strengths by these games."""
+        return estimate_of(self.games)
+
+    @cached_property
     def _ratings(self) -> Ratings:
-        return rate(estimate_of(self.games))
+        return rate(self.estimate)
 
     @cached_property
     def _scores(self) -> Floats:

@@ -21,6 +21,7 @@ from happycity_tournament.storage.sources import Source, SourceError, check_prin
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Games
+    from happycity_tournament.ratings.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,25 +114,23 @@ def judged_games(
 
 
 def rate_games(
-    games: Games,
+    estimate: Estimate,
     tournaments: Sequence[tuple[TournamentConfig, Sequence[str]]],
     *,
     anchor: str | None = None,
     anchor_elo: float = MEAN_ELO,
     test: SprtState | None = None,
 ) -> Ratings:
-    """Return the ratings of games, with what should be known about the model; it may take seconds.
+    """Return the ratings of an estimate, with what should be known about the model; it may take seconds.
 
     With each tournament come the names by which its bots are rated. If the games are those of a sequential
     `test` that has an estimate of the difference, that is their difference.
     """
     # They import numpy, for which a server and the bots of a run would wait.
     from happycity_tournament.ratings.checks import check_lines, check_model  # noqa: PLC0415
-    from happycity_tournament.ratings.estimate import estimate_of  # noqa: PLC0415
     from happycity_tournament.ratings.final import rate, with_difference  # noqa: PLC0415
     from happycity_tournament.schedule.replays import swiss_error_factor  # noqa: PLC0415
 
-    estimate = estimate_of(games)
     factor = swiss_error_factor(tournaments, estimate)
     ratings = rate(estimate, anchor=anchor, anchor_elo=anchor_elo, error_factor=factor)
     ratings = replace(ratings, notes=(*ratings.notes, *check_lines(check_model(estimate))))

@@ -164,6 +164,8 @@ class Standings:
         self._named: list[str] = []
         """The bots that the organiser has disqualified."""
         self._columns = GameColumns(bots)
+        self._figures: Figures | None = None
+        """Those that were asked for last."""
         self._forfeits = Forfeits(bots)
         self._error_factor = error_factor
         self._expected: deque[Position] = deque()
@@ -257,16 +259,17 @@ class Standings:
 
     def figures(self) -> Figures:
         """Return what the games that count so far show; its parts are computed when they are asked for."""
-        return self._columns.figures()
+        if self._figures is None or len(self._figures) < len(self._columns):
+            self._figures = self._columns.figures()
+        return self._figures
 
     def _lines(
         self, figures: Figures, forfeits: Mapping[str, tuple[ForfeitCount, ...]], unrated: Mapping[str, int]
     ) -> list[Standing]:
         """Return the standings, best first."""
-        from happycity_tournament.ratings.estimate import estimate_of  # noqa: PLC0415 - it imports numpy
-        from happycity_tournament.ratings.final import rate  # noqa: PLC0415 - likewise
+        from happycity_tournament.ratings.final import rate  # noqa: PLC0415 - it imports numpy
 
-        ratings = rate(estimate_of(figures.games), error_factor=self._error_factor)
+        ratings = rate(figures.estimate, error_factor=self._error_factor)
         rated = {line.bot: line for line in ratings.lines}
         return [
             Standing(
