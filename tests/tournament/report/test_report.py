@@ -352,7 +352,7 @@ def test_a_tournament_without_games_has_a_report(tmp_path: Path, run: Run) -> No
     url = League(BOTS, playing=()).store(tmp_path / "games.sqlite")
     text = report(run, url, tmp_path / "report.html")
     page = Page(text)
-    assert set(page.texts) == {"", "standings", "model", "settings"}
+    assert set(page.texts) == {"", "standings", "settings"}
     assert "No game was finished." in page.texts[""]
     assert {row[3] for row in page.tables["standings"][1:]} == {"-"}
     assert len(page.tables["standings"]) == 1 + 4
