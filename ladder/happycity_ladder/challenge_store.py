@@ -11,8 +11,9 @@ from sqlalchemy import delete, exists, func, insert, select, update
 
 from happycity_ladder.entries import Challenge, ChallengeState
 from happycity_ladder.ladder_rows import challenge_of
+from happycity_tournament.games import LARGEST_ID
 from happycity_tournament.storage.rows import mentions
-from happycity_tournament.storage.schema import LARGEST_ID, ladder_challenges, ladder_deals
+from happycity_tournament.storage.schema import ladder_challenges, ladder_deals
 from happycity_tournament.storage.store import Store
 
 BROKEN_OFF = (ChallengeState.DECLINED, ChallengeState.EXPIRED, ChallengeState.WITHDRAWN)

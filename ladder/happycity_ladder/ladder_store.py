@@ -28,12 +28,11 @@ from happycity_ladder.ladder_rows import (
     version_of,
 )
 from happycity_ladder.leaderboard import Score
-from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame
 from happycity_tournament.storage.database import DAMAGED, StoreError
 from happycity_tournament.storage.rows import game_of
 from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,
-    LARGEST_ID,
     games,
     ladder_challenges,
     ladder_deals,

@@ -21,8 +21,8 @@ from happycity_bots import BOTS as REFERENCE_BOTS
 from happycity_client import Bot, Decision
 from happycity_tournament.client.connection import connect
 from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.recorded_games import named_record
 from happycity_tournament.storage import Store
-from happycity_tournament.storage.sources import named_record
 
 THREE = ("ann", "bob", "cem")
 

@@ -15,6 +15,9 @@ PRACTICE_SEEDS = 2**63
 """The seeds of practice matches' deals begin here. Those of tournaments are below 2^53, so whatever a bot
 learns of a deal by practice, that deal is in no tournament."""
 
+LARGEST_ID = 2**63 - 1
+"""The largest id of a game or tournament that a store can have."""
+
 WIN = 2
 """Half points for the better one of two places."""
 

@@ -14,7 +14,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import WatchedMatch
-from happycity_tournament.storage.sources import named_record
+from happycity_tournament.recorded_games import named_record
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text
 from happycity_viewer.templates import game_values

@@ -30,7 +30,6 @@ from happycity_client import Settings, play
 from happycity_terminal.keyboard import keyboard
 from happycity_terminal.person import Dialogue, LeaveError, Person
 from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, text_width, write
-from happycity_tournament.cli.places import server_at
 from happycity_tournament.client.connection import Connection, ServerError, connect
 from happycity_tournament.client.processes import Process, ProcessError
 from happycity_tournament.client.run_folder import STORE_FILE, RemoteServer, new_folder, own_store
@@ -74,7 +73,7 @@ def play_game(plan: GamePlan, server: str | None) -> None:
     """Let a person play one game; exit with 130 if it is left before its end."""
     check_bot_name(plan.name)
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.ERROR)  # a dialogue is no log
-    game = _play_alone(plan) if server is None else _play_on(server_at(server), plan)
+    game = _play_alone(plan) if server is None else _play_on(RemoteServer.at(server), plan)
     try:
         event_loop.run_until_stopped(game)
     except (asyncio.CancelledError, LeaveError):

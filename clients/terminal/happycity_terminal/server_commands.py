@@ -87,7 +87,7 @@ def practice(
     lists the bots of the house. The token, in HAPPYCITY_TOKEN, is the bot's. Ctrl-C stops it.
     """
     from happycity_terminal.practice import PracticePlan, practise
-    from happycity_tournament.cli.places import server_at
+    from happycity_tournament.client.run_folder import RemoteServer
     from happycity_tournament.lineup import Lineup, bot_entries
 
     if (bot is None) == (join is None):
@@ -100,7 +100,7 @@ def practice(
     if not 1 <= len(opponents) <= 4:
         raise ConfigError(f"--against: {len(opponents)} bots; name 1 to 4, separated by commas")
     plan = PracticePlan(
-        server=server_at(server),
+        server=RemoteServer.at(server),
         lineup=lineup,
         against=opponents,
         games=games,

@@ -61,10 +61,10 @@ async def _health(address: str, service: str, target: Sequence[tuple[str, str]])
 
 
 def _bots(address: str) -> list[ConnectedBot]:
-    from happycity_tournament.cli.places import server_at
     from happycity_tournament.client.connection import call_server
+    from happycity_tournament.client.run_folder import RemoteServer
 
-    return call_server(server_at(address, setting="ADDRESS"), lambda connection: connection.bots())
+    return call_server(RemoteServer.at(address, setting="ADDRESS"), lambda connection: connection.bots())
 
 
 def _bot_json(bot: ConnectedBot) -> Json:

@@ -17,7 +17,7 @@ from happycity.records.record import loads
 from happycity_terminal.show import find_finished, seat_of
 from happycity_tournament.cli.places import find_run, game_arguments
 from happycity_tournament.client.run_folder import REPLAYS_FOLDER
-from happycity_tournament.storage.sources import named_record
+from happycity_tournament.recorded_games import named_record
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
 

@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 from happycity import ConfigError
 from happycity.match import check_bot_name
 from happycity_server.errors import ApiError, Reason, within
-from happycity_tournament.storage.schema import LARGEST_ID
+from happycity_tournament.games import LARGEST_ID
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 200

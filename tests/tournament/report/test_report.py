@@ -24,6 +24,7 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.ratings.live import LiveRatings
 from happycity_tournament.ratings.spread import Spread
+from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.report import charts
 from happycity_tournament.report.export import seat_rows
 from happycity_tournament.report.facts import count_games
@@ -31,7 +32,7 @@ from happycity_tournament.report.tournament_charts import FORFEITS
 from happycity_tournament.standings import figures
 from happycity_tournament.standings.figures import GameColumns
 from happycity_tournament.storage import Store
-from happycity_tournament.storage.sources import RecordedGame, open_source
+from happycity_tournament.storage.sources import open_source
 
 BOTS = ("ann", "bob", "cem", "dée")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "&amp;</td>")

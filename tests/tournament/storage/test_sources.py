@@ -15,18 +15,12 @@ from happycity import HappyCityError
 from happycity.records.record import Json
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
 from happycity_tournament.report.export import export_games
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.rating_input import RatingInput, load_for_rating
 from happycity_tournament.storage import Store, StoreError
-from happycity_tournament.storage.sources import (
-    RecordedGame,
-    Source,
-    SourceError,
-    game_of_record,
-    named_record,
-    open_source,
-)
+from happycity_tournament.storage.sources import Source, SourceError, open_source
 
 BOTS = ("ann", "bob", "cem", "dée")
 OUTCOME = {"points": [9, 4], "coins": [0, 1], "inhabitants": [3, 2], "hearts": [3, 2], "ranks": [1, 2]}

@@ -27,8 +27,7 @@ from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, BotRating, R
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.ratings.statistics import MIN_DEALS, BotMetrics
 from happycity_tournament.standings.digest import digests, failures
-from happycity_tournament.standings.figures import score_text
-from happycity_tournament.standings.standings import Standing
+from happycity_tournament.standings.standings import Standing, score_text
 
 PAIRS_SHOWN = 8
 """Bots in the table of differences; the JSON has all."""

@@ -25,7 +25,7 @@ from rich.console import Console
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import one_line
-from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target, is_unix
+from happycity.runtime.transport import SERVER_VARIABLE, Access, is_unix
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import (
     RUN_FILE,
@@ -37,17 +37,10 @@ from happycity_tournament.client.run_folder import (
     without_password,
 )
 from happycity_tournament.client.server_source import ServerSource
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import LARGEST_ID, FinishedGame
+from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.storage import Store
-from happycity_tournament.storage.schema import LARGEST_ID
-from happycity_tournament.storage.sources import (
-    LIST_GAMES,
-    RecordedGame,
-    Source,
-    StoreSource,
-    is_sqlite,
-    open_source,
-)
+from happycity_tournament.storage.sources import LIST_GAMES, Source, StoreSource, is_sqlite, open_source
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:\d{1,5}")
 _SHOWN = 80
@@ -82,22 +75,13 @@ class Tournament(Place):
         return f"{self.name}#{self.id}" if self.run is None else str(self.run.folder)
 
 
-def server_at(address: str | None, *, setting: str = "--server") -> RemoteServer:
-    """Return the server with an address, by default that of HAPPYCITY_SERVER, else the usual one here."""
-    text = address
-    if not text:
-        text, setting = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
-    Target.parse(text, setting=setting)
-    return RemoteServer(address=text, access=Access.from_env())
-
-
 def place_at(address: str | None) -> Place:
     """Return the server or store that an address names."""
     text, number = _split(address or "")
     if not text:
         return _default_place(number)
     if is_unix(text) or text.startswith(("grpc://", "grpcs://")):
-        return Place(at=server_at(text, setting="ADDRESS"), tournament_id=number)
+        return Place(at=RemoteServer.at(text, setting="ADDRESS"), tournament_id=number)
     if "://" in text:
         return Place(at=text, tournament_id=number)
     path = Path(text)
@@ -235,7 +219,7 @@ def _number(text: str) -> int:
 
 def _default_place(number: int | None) -> Place:
     if os.environ.get(SERVER_VARIABLE):
-        return Place(at=server_at(None), tournament_id=number)
+        return Place(at=RemoteServer.at(None), tournament_id=number)
     return _place_of_run(latest_run(), number)
 
 

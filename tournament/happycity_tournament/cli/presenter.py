@@ -31,7 +31,6 @@ from happycity_tournament.client.session import (
 from happycity_tournament.config import TournamentState
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.sprt import Verdict
-from happycity_tournament.storage import Store, StoreError
 
 PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
 """What the end of a run says of its speed."""
@@ -127,6 +126,9 @@ class Presenter:
         if self.folder is not None and not (self.folder / RUN_FILE).exists():
             return text  # the tournament was never created
         if isinstance(self.venue, OwnServer):
+            # Imported here, as few runs end early, and SQLAlchemy takes a tenth of a second.
+            from happycity_tournament.storage import Store, StoreError  # noqa: PLC0415
+
             try:
                 Store.existing(self.venue.store).close()
             except StoreError as error:

@@ -10,10 +10,9 @@ import typer
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.settings import flags_of
 from happycity_tournament.cli.options import BASICS, BOTS_HELP, AsJson, Commands, Joining, load_flags
-from happycity_tournament.cli.places import server_at
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, example
-from happycity_tournament.client.run_folder import OwnServer, Venue, new_folder, own_store
+from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Venue, new_folder, own_store
 from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries
@@ -72,7 +71,7 @@ def play(
     folder = new_folder()
     venue: Venue
     if settings.server_to_use:
-        venue = server_at(settings.server)  # without a flag, that of the environment
+        venue = RemoteServer.at(settings.server)  # without a flag, that of the environment
     else:
         workers = settings.workers
         if workers is None:

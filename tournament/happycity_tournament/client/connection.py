@@ -29,7 +29,7 @@ from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.play.snapshot import Snapshot
-from happycity_tournament.storage.sources import RecordedGame, check_printable, game_of_record, named_record
+from happycity_tournament.recorded_games import RecordedGame, check_printable, game_of_record, named_record
 from happycity_tournament.wire import (
     ratings_of,
     snapshot_of,

@@ -17,7 +17,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from happycity import ConfigError
-from happycity.runtime.transport import Access, Target
+from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
 from happycity_tournament.lineup import BotEntry, Lineup
 
 RUNS = Path("runs")
@@ -57,6 +57,19 @@ class RemoteServer:
     def url(self) -> str:
         """The address with its scheme, as commands take it."""
         return str(Target.parse(self.address))
+
+    @classmethod
+    def at(cls, address: str | None, *, setting: str = "--server") -> Self:
+        """Return the server with an address, by default that of HAPPYCITY_SERVER, else the usual one here.
+
+        Raises:
+            ConfigError: the address can't be one; `setting` is what names it.
+        """
+        text = address
+        if not text:
+            text, setting = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
+        Target.parse(text, setting=setting)
+        return cls(address=text, access=Access.from_env())
 
     @classmethod
     def of_run(cls, folder: Path) -> Self | None:

@@ -10,8 +10,9 @@ from happycity.v1.match_service_pb2 import Match
 from happycity_tournament.client.connection import Connection, call_server, finished_game, listed_game
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import FinishedGame, Position, Result
+from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.storage import StoredTournament, Troubles
-from happycity_tournament.storage.sources import RecordedGame, no_game, only_id
+from happycity_tournament.storage.sources import no_game, only_id
 
 RECORDS_AT_ONCE = 200
 

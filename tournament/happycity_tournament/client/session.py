@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
@@ -41,7 +41,9 @@ from happycity_tournament.client.tokens import BotTokens, EnvironmentTokens, Iss
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, with_test_history
-from happycity_tournament.storage import Store, StoreError
+
+if TYPE_CHECKING:
+    from happycity_tournament.storage import Store
 
 RETURN_SECONDS = 60.0
 """The time in which a server that others run has to come back."""
@@ -207,6 +209,8 @@ async def resume_on_server(server: RemoteServer, tournament_id: int, observer: O
 
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
     """Return why a tournament that was just played is not in its store; "" if it is."""
+    from happycity_tournament.storage import StoreError  # noqa: PLC0415 - as in `_read`
+
     try:
         games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
     except StoreError as error:
@@ -335,6 +339,9 @@ async def _wait_for_release(store: str, observer: Observer) -> None:
 
 
 def _read(store: str, read: Callable[[Store], _T]) -> _T:
+    # Imported here: the games of a run need not wait until SQLAlchemy is imported.
+    from happycity_tournament.storage import Store  # noqa: PLC0415
+
     with Store.existing(store) as opened:
         return read(opened)
 

@@ -12,7 +12,6 @@ from happycity_tournament.games import BotProfile
 from happycity_tournament.play.progress import TournamentStatus, load_status, resting_state
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
-from happycity_tournament.standings.rating_input import rate_games
 from happycity_tournament.standings.standings import Standing
 from happycity_tournament.storage import StoredTournament
 
@@ -186,6 +185,9 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
 
 def final_ratings(status: TournamentStatus) -> Ratings | None:
     """Return the final ratings by the games so far; it may take seconds. None without a game that counts."""
+    # Imported here, as it imports numpy, for which the server and the bots of a run would wait.
+    from happycity_tournament.standings.rating_input import rate_games  # noqa: PLC0415
+
     config, figures = status.config, status.standings.figures()
     if not len(figures):
         return None

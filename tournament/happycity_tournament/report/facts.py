@@ -14,11 +14,11 @@ from happycity.records.replay import clock_of, metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import BotMetrics, Moments, count_metrics
+from happycity_tournament.recorded_games import RecordedGame, movers
 from happycity_tournament.report.export import errors_name
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.figures import BotFigures, Figures, GameColumns
 from happycity_tournament.standings.standings import ForfeitCount, Forfeits
-from happycity_tournament.storage.sources import RecordedGame, movers
 
 MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""

@@ -29,7 +29,7 @@ from happycity_tournament.report.tournament_charts import (
     ratings_chart,
 )
 from happycity_tournament.schedule import SprtSchedule
-from happycity_tournament.standings.figures import score_text
+from happycity_tournament.standings.standings import score_text
 from happycity_tournament.storage import StoredTournament
 
 MAX_REASONS = 5

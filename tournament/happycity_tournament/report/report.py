@@ -13,12 +13,13 @@ from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
+from happycity_tournament.recorded_games import named_record
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, TestHistory, render
 from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.standings.rating_input import judged_games, rate_games
-from happycity_tournament.storage.sources import Source, named_record
+from happycity_tournament.storage.sources import Source
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
 

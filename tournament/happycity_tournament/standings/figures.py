@@ -79,11 +79,6 @@ class BotFigures:
         return self.games - self.wins - self.shared
 
 
-def score_text(score: float | None) -> str:
-    """Return a score in percent, such as `62.5%`; `-` if there is none."""
-    return "-" if score is None else f"{100 * score:.1f}%"
-
-
 @dataclass(frozen=True, slots=True)
 class SeatFigures:
     """One seat at tables of one size."""

@@ -15,9 +15,10 @@ from happycity_tournament.config import MEAN_ELO, TournamentConfig
 from happycity_tournament.games import FinishedGame, Result
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtState
+from happycity_tournament.recorded_games import check_printable
 from happycity_tournament.standings.counted import CountingRules, Uncounted
 from happycity_tournament.storage.database import DAMAGED
-from happycity_tournament.storage.sources import Source, SourceError, check_printable
+from happycity_tournament.storage.sources import Source, SourceError
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Games

@@ -26,6 +26,11 @@ _PLACE = re.compile(r" \([^()]*:\d+\)$")  # in a bot's code, such as (mybot.py:1
 _VALUE = re.compile(r"-?\d+(\.\d+)?|'[^']*'|\"[^\"]*\"")
 
 
+def score_text(score: float | None) -> str:
+    """Return a score in percent, such as `62.5%`; `-` if there is none."""
+    return "-" if score is None else f"{100 * score:.1f}%"
+
+
 @dataclass(frozen=True, slots=True)
 class ForfeitCount:
     """How many of a bot's games were forfeited in the same way."""

@@ -30,8 +30,6 @@ LADDER_SECRET_KEY = "ladder_secret"  # noqa: S105 - not the secret itself
 PRUNED_SEASON_KEY = "pruned_season_{}"
 """The key in the table `meta` of a season of which only a part of the records has left the store."""
 
-LARGEST_ID = 2**63 - 1
-
 _Id = BigInteger().with_variant(Integer, "sqlite")  # only INTEGER names a row directly in SQLite
 
 metadata = MetaData()

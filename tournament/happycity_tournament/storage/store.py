@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from happycity import Ending
 from happycity_tournament.config import TournamentState
-from happycity_tournament.games import BotProfile, FinishedGame, Result
+from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame, Result
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
@@ -43,7 +43,6 @@ from happycity_tournament.storage.rows import (
     troubles_columns,
 )
 from happycity_tournament.storage.schema import (
-    LARGEST_ID,
     NEXT_MATCH_KEY,
     games,
     meta,

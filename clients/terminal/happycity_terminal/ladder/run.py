@@ -26,8 +26,8 @@ from happycity_terminal.ladder.content import (
 )
 from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.places import server_at
 from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.storage import Store
 
 
@@ -36,7 +36,7 @@ def show(
 ) -> None:
     """Show the ladder and the leaderboard of a board."""
     ladder, lines = call_server(
-        server_at(server),
+        RemoteServer.at(server),
         lambda connection: leaderboard(
             connection, board=board, season=season, ranked_only=ranked_only, limit=limit
         ),
@@ -58,7 +58,7 @@ def show_bot(server: str | None, name: str, *, board: str, as_json: bool) -> Non
     """Show a bot."""
     request = pb.GetLadderBotRequest(bot=name, board=board or None)
     bot = call_server(
-        server_at(server), lambda connection: connection.call(connection.ladder.GetLadderBot, request)
+        RemoteServer.at(server), lambda connection: connection.call(connection.ladder.GetLadderBot, request)
     )
     if as_json:
         write_json(bot_json(bot))
@@ -90,7 +90,7 @@ def list_deals(
         challenge_id=challenge,
     )
     found = call_server(
-        server_at(server),
+        RemoteServer.at(server),
         lambda connection: pages(connection, connection.ladder.ListLadderDeals, request, "deals", limit),
     )
     _print_list(found, deal_json, tables.deals_table, as_json=as_json, nothing="no deals")
@@ -100,7 +100,7 @@ def list_seasons(server: str | None, *, limit: int, as_json: bool) -> None:
     """List seasons."""
     request = pb.ListSeasonsRequest()
     found = call_server(
-        server_at(server),
+        RemoteServer.at(server),
         lambda connection: pages(connection, connection.ladder.ListSeasons, request, "seasons", limit),
     )
     _print_list(found, season_json, tables.seasons_table, as_json=as_json, nothing="no seasons")
@@ -110,7 +110,7 @@ def close_season(server: str | None, season: int, *, as_json: bool) -> None:
     """End a season."""
     request = pb.CloseSeasonRequest(season_id=season)
     response = call_server(
-        server_at(server), lambda connection: connection.call(connection.ladder.CloseSeason, request)
+        RemoteServer.at(server), lambda connection: connection.call(connection.ladder.CloseSeason, request)
     )
     if as_json:
         write_json(season_json(response))
@@ -151,7 +151,7 @@ def list_challenges(server: str | None, *, bot: str, state: str | None, limit: i
         state=None if state is None else pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.upper()}"),
     )
     found = call_server(
-        server_at(server),
+        RemoteServer.at(server),
         lambda connection: pages(connection, connection.ladder.ListChallenges, request, "challenges", limit),
     )
     _print_list(found, challenge_json, tables.challenges_table, as_json=as_json, nothing="no challenges")
@@ -170,7 +170,7 @@ def answer_challenge(server: str | None, answer: str, number: int, name: str, *,
 
 def _called(server: str | None, method: str, request: object) -> pb.Challenge:
     challenge: pb.Challenge = call_server(
-        server_at(server), lambda opened: opened.call(getattr(opened.ladder, method), request)
+        RemoteServer.at(server), lambda opened: opened.call(getattr(opened.ladder, method), request)
     )
     return challenge
 
@@ -179,7 +179,8 @@ def compare(server: str | None, old: int, new: int, *, as_json: bool) -> None:
     """Compare two versions of a bot."""
     request = pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
     response = call_server(
-        server_at(server), lambda connection: connection.call(connection.ladder.CompareVersions, request)
+        RemoteServer.at(server),
+        lambda connection: connection.call(connection.ladder.CompareVersions, request),
     )
     if as_json:
         write_json(comparison_json(response))
@@ -191,7 +192,7 @@ def list_flags(server: str | None, *, season: int | None, as_json: bool) -> None
     """List odd results."""
     request = pb.ListFlagsRequest(season_id=season)
     response = call_server(
-        server_at(server), lambda connection: connection.call(connection.ladder.ListFlags, request)
+        RemoteServer.at(server), lambda connection: connection.call(connection.ladder.ListFlags, request)
     )
     _print_list(response.flags, flag_json, tables.flags_table, as_json=as_json, nothing="nothing is odd")
 
@@ -200,7 +201,7 @@ def _print_challenge(challenge: pb.Challenge, server: str | None, *, as_json: bo
     if as_json:
         write_json(challenge_json(challenge))
     else:
-        show_lines(Console(), *tables.challenge_lines(challenge, server_at(server).address))
+        show_lines(Console(), *tables.challenge_lines(challenge, RemoteServer.at(server).address))
 
 
 def _print_list(

@@ -1,0 +1,84 @@
+"""Games as their records have them, wherever the records are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from happycity import RecordError
+from happycity.records.record import Json, dumps, loads
+from happycity.records.replay import clock_of, config_of, metrics_of, results_of
+from happycity.rules.deals import MAX_SEED
+from happycity_tournament.games import FinishedGame
+
+RecordedGame = tuple[FinishedGame, str | None]
+"""A game and its record; None where there is none, or where records are not read."""
+
+
+def game_of_record(line: str, *, number: int) -> FinishedGame:
+    """Read a game from its record, whose key `bots` names the bots by seat; the game is not replayed.
+
+    Raises:
+        RecordError: the line is not a record, is malformed, or doesn't name the bots.
+    """
+    record = loads(line)
+    config, seats = config_of(record), results_of(record)
+    bots, deal = record.get("bots"), record.get("deal")
+    if bots is None:
+        raise RecordError("it doesn't name the bots (key `bots`)")
+    if not isinstance(bots, list) or len(bots) != config.players:
+        raise RecordError(f"bots: expected {config.players} names, found {bots!r:.60}")
+    seed = deal.get("seed") if isinstance(deal, dict) else None
+    if type(seed) is not int or not 0 <= seed <= MAX_SEED:
+        raise RecordError(f"deal: seed: {seed!r:.60} is not a number from 0 to 2^64 - 1")
+    movers(record)
+    clock_of(record)
+    metrics_of(record)
+    return FinishedGame(
+        match_id=number,
+        deal_seed=seed,
+        config=config,
+        bots=tuple(map(check_printable, bots)),
+        seats=seats,
+        decisions=len(record["moves"]),
+    )
+
+
+def movers(record: Json) -> list[int]:
+    """Return the seat of each move of a record.
+
+    Raises:
+        RecordError: a move is malformed.
+    """
+    moves, players = record.get("moves"), config_of(record).players
+    if not isinstance(moves, list):
+        raise RecordError(f"moves: expected a list, found {moves!r:.60}")
+    seats = []
+    for number, move in enumerate(moves, start=1):
+        seat = move.get("seat") if isinstance(move, dict) else None
+        if type(seat) is not int or not 0 <= seat < players:
+            raise RecordError(f"move {number}: there is no seat {seat!r:.60}")
+        seats.append(seat)
+    return seats
+
+
+def named_record(bots: Sequence[str], record: str) -> str:
+    """Return a record with the bots' names by seat in it, which a server's record lacks.
+
+    Raises:
+        RecordError: it is not a record.
+    """
+    content: Json = loads(record)
+    if "bots" in content:
+        return record
+    return dumps({"format": content.pop("format"), "bots": list(bots), **content})
+
+
+def check_printable(bot: object) -> str:
+    """Return a bot's name if it can be shown; names in files go to terminals and pages.
+
+    Raises:
+        RecordError: it is not a text, is empty, or holds control characters.
+    """
+    if not isinstance(bot, str) or not bot or not bot.isprintable():
+        raise RecordError(f"bots: {bot!a:.80} can't be shown as a name")
+    return bot
