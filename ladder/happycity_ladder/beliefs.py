@@ -327,7 +327,7 @@ class Beliefs:
         if not entry.deals and (before is None or before in self._state):
             shared: Floats = self._state.covariance[self._state.row(_NEW_BOTS if before is None else before)]
             return shared
-        # What it has in common with all is not known anew by its return.
+        # What it has in common with all is not known again by its return.
         common = self._common()
         slope = entry.common if before is None or entry.deals else self._versions[before].common
         most = math.sqrt(variance / max(common[-1], 1e-12))  # a covariance has bounds

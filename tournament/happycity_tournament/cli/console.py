@@ -63,10 +63,7 @@ def print_result(
     final = snapshot.final
     if snapshot.title:
         show(console, "", f"  {snapshot.title}")
-    if final is None:
-        console.print(standings_table(snapshot))
-    else:
-        console.print(ratings_table(final, snapshot))
+    _print_table(console, standings_table(snapshot) if final is None else ratings_table(final, snapshot))
     lines = snapshot.standings if final is None else final.lines
     show(
         console,
@@ -107,7 +104,7 @@ def print_facts(console: Console, snapshot: Snapshot) -> None:
 
 def print_ratings(console: Console, ratings: Ratings) -> None:
     """Print ratings with all that belongs to them."""
-    console.print(ratings_table(ratings))
+    _print_table(console, ratings_table(ratings))
     _print_pairs(console, ratings)
     show(console, *_notes(ratings.lines), _RANKS, _DIFFERENCE, *_details(ratings))
 
@@ -122,7 +119,7 @@ def print_metrics(console: Console, metrics: BotMetrics) -> None:
         for name, numbers in sorted(metrics[bot].items()):
             values = (numbers.total, numbers.mean, numbers.least, numbers.most)
             table.add_row(Text(bot), Text(name), f"{numbers.count:,}", *map(_number, values))
-    console.print(table)
+    _print_table(console, table)
 
 
 def _number(value: float) -> str:
@@ -191,7 +188,7 @@ def progress_line(snapshot: Snapshot) -> str:
 
 
 def _table(*headings: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
         justify: JustifyMethod = "left" if heading in _LEFT else "right"
         table.add_column(
@@ -201,6 +198,11 @@ def _table(*headings: str) -> Table:
             no_wrap=heading not in ("bot", "bots", "state", "candidate", "verdict"),
         )
     return table
+
+
+def _print_table(console: Console, table: Table) -> None:
+    """Print a table with an empty line above and below it."""
+    console.print("", table, "", sep="\n")
 
 
 def _listed(snapshot: Snapshot) -> tuple[str, str, Text]:
@@ -222,7 +224,7 @@ def _print_pairs(console: Console, ratings: Ratings) -> None:
         known = [ratings.difference(bot, other) for other in shown[number:]]
         cells = [_UNKNOWN if difference is None else difference.text for difference in known]
         table.add_row(Text(f"{number} {bot}"), *[""] * (number - 1), *cells)
-    console.print(table)
+    _print_table(console, table)
 
 
 def _rating_cells(line: Standing | BotRating) -> tuple[str, Text, str, str]:
