@@ -4,7 +4,8 @@ Where the variance of the drift is right, the scores of a version (the derivativ
 its deals at what was expected) have no correlation in time. Where it is too small, the version goes on to do
 better, or worse, than expected. The derivative of the predictive likelihood by the drift's variance is the
 product of a deal's score and the derivative of what was expected of it (Harvey 1989, section 3.4), which is
-followed from deal to deal; its other part can't be distinguished from the dispersion of deals, and is left out.
+followed from deal to deal; its other part can't be distinguished from the dispersion of deals and is left
+out.
 """
 
 from __future__ import annotations
