@@ -242,6 +242,7 @@ async def test_games_that_ended_meanwhile_end_for_the_bot(arena: Arena) -> None:
         assert (first.match_id, len(first.result.seats)) == (match.match_id, 2)
         assert (second.match_id, second.void_reason) == (voided.match_id, match_pb2.VOID_REASON_STOPPED)
         anna.lose()
+    assert not (await arena.connect("anna").read()).games_over  # a new program never played them
 
 
 async def test_results_of_the_last_ended_games_are_kept() -> None:
