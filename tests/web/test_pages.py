@@ -69,7 +69,7 @@ async def test_running_tournament_is_followed_to_its_end(context: BrowserContext
             await expect(page.locator("#link-state")).to_contain_text("Connection lost")
         may_decide.set()
         await expect(page.locator("h1")).to_contain_text("finished")
-        await expect(page.locator(".standings tbody td:nth-of-type(5)")).to_have_text(["12"] * 3)
+        await expect(page.locator(".standings tbody td:nth-of-type(6)")).to_have_text(["12"] * 3)
         assert await page.evaluate("window.isTheSamePage")
     fred.cancel()
     await asyncio.gather(fred, return_exceptions=True)
