@@ -127,7 +127,7 @@ async def _values(
     shown = tournament_pb.Standings()
     if standings is not None:
         request = tournament_pb.GetStandingsRequest(
-            tournament_id=tournament.tournament_id, with_final_ratings=is_over
+            tournament_id=tournament.tournament_id, with_final_ratings=state not in ("waiting", "running")
         )
         shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, request)
     final = ratings_of(shown.final_ratings) if shown.HasField("final_ratings") else None
