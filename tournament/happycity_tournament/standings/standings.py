@@ -48,9 +48,9 @@ class Standing:
     """The bot's name."""
     elo: float
     """The mean over the bots of its pool is 1500."""
-    elo_low: float | None = None
+    low: float | None = None
     """Lower end of the 95% interval; None while the bot played fewer than two deals."""
-    elo_high: float | None = None
+    high: float | None = None
     """Upper end of it."""
     rank_best: int = 0
     """As in `BotRating`, like `rank_worst` and `mark`; 0 if it isn't known."""
@@ -276,8 +276,8 @@ class Standings:
                 rank=rank,
                 bot=line.bot,
                 elo=line.elo,
-                elo_low=line.low,
-                elo_high=line.high,
+                low=line.low,
+                high=line.high,
                 rank_best=line.rank_best,
                 rank_worst=line.rank_worst,
                 mark=line.mark,
