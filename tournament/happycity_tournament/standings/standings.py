@@ -260,17 +260,14 @@ class Standings:
     def figures(self) -> Figures:
         """Return what the games that count so far show; its parts are computed when they are asked for."""
         if self._figures is None or len(self._figures) < len(self._columns):
-            self._figures = self._columns.figures()
+            self._figures = self._columns.figures(error_factor=self._error_factor)
         return self._figures
 
     def _lines(
         self, figures: Figures, forfeits: Mapping[str, tuple[ForfeitCount, ...]], unrated: Mapping[str, int]
     ) -> list[Standing]:
         """Return the standings, best first."""
-        from happycity_tournament.ratings.final import rate  # noqa: PLC0415 - it imports numpy
-
-        ratings = rate(figures.estimate, error_factor=self._error_factor)
-        rated = {line.bot: line for line in ratings.lines}
+        rated = {line.bot: line for line in figures.ratings.lines}
         return [
             Standing(
                 rank=rank,
