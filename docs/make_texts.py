@@ -15,6 +15,7 @@ from babel.messages.pofile import read_po, write_po
 
 from happycity import CARDS, Ending, Mode
 from happycity.text import words
+from happycity_tournament.ratings.results import LOST_ALL, WON_ALL
 from happycity_viewer.languages import LANGUAGES
 from happycity_viewer.templates import COLOUR_WORDS
 
@@ -68,6 +69,7 @@ def _tables() -> Iterator[_Text]:
         (words.COPY_BOX_TEXT, words.COINS_TEXT, words.LOSS_TEXT, words.ROUND_TEXT, words.INCOMES_TEXT),
     )
     yield from _texts("words", (words.SEAT_TEXT, *COLOUR_WORDS.values(), *(mode.value for mode in Mode)))
+    yield from _texts("results", (WON_ALL, LOST_ALL))
     yield from _texts(f"{SOURCES[0]}/static/board.js", (ending.word for ending in Ending))
 
 

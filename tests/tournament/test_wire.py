@@ -52,8 +52,8 @@ STANDING = Standing(
     rank=2,
     bot="ann",
     elo=1510.5,
-    elo_low=1490.0,
-    elo_high=1531.0,
+    low=1490.0,
+    high=1531.0,
     games=9,
     points_mean=31.5,
     wins=3,
@@ -76,8 +76,8 @@ STANDING = Standing(
     "line",
     [
         STANDING,
-        replace(STANDING, elo_low=None, elo_high=None),
-        replace(STANDING, elo=0.0, elo_low=None, elo_high=0.0),
+        replace(STANDING, low=None, high=None),
+        replace(STANDING, elo=0.0, low=None, high=0.0),
     ],
 )
 def test_standings_survive_the_wire(line: Standing) -> None:
@@ -90,7 +90,7 @@ def test_standings_survive_the_wire(line: Standing) -> None:
 
 def test_what_a_line_does_not_have_is_absent() -> None:
     """No text is empty, and no number stands for one that is not known."""
-    sent = standing_message(replace(STANDING, elo_low=None))
+    sent = standing_message(replace(STANDING, low=None))
     assert sent.rating == Rating(elo=1510.5, high=1531.0)
     assert not sent.rating.HasField("deals")
     assert [count.HasField("reason") for count in sent.forfeit_counts] == [True, False]
@@ -107,4 +107,4 @@ def test_a_line_without_a_rating_is_read() -> None:
     tournament = pb.Tournament(tournament_id=1, config=tournament_config_message(CONFIG))
     progress = pb.TournamentProgress(state=pb.TOURNAMENT_STATE_RUNNING)
     (line,) = snapshot_of(tournament, progress, standings=[pb.Standing(rank=1, bot="ann")]).standings
-    assert (line.elo, line.elo_low, line.elo_high) == (0.0, None, None)
+    assert (line.elo, line.low, line.high) == (0.0, None, None)

@@ -13,7 +13,10 @@ from tests.web.conftest import Site
 from tests.web.table import check_layout
 
 from happycity import Move
+from happycity.runtime.transport import Access
 from happycity_client import Bot, Decision, Settings, play
+from happycity_tournament.cli.console import ratings_table
+from happycity_tournament.client.connection import Connection
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -69,7 +72,7 @@ async def test_running_tournament_is_followed_to_its_end(context: BrowserContext
             await expect(page.locator("#link-state")).to_contain_text("Connection lost")
         may_decide.set()
         await expect(page.locator("h1")).to_contain_text("finished")
-        await expect(page.locator(".standings tbody td:nth-of-type(5)")).to_have_text(["12"] * 3)
+        await expect(page.locator(".standings tbody td:nth-of-type(6)")).to_have_text(["12"] * 3)
         assert await page.evaluate("window.isTheSamePage")
     fred.cancel()
     await asyncio.gather(fred, return_exceptions=True)
@@ -86,6 +89,23 @@ async def test_tournament_shows_standings_and_games(page: Page, site: Site, tour
     await page.get_by_label("Ending").select_option("timeout")
     await page.get_by_role("button", name="Show").click()
     await expect(page.get_by_text("No such game.")).to_be_visible()
+
+
+async def test_standings_are_those_of_the_terminal(page: Page, site: Site, tournament: int) -> None:
+    """A tournament's page and a bot's page have the columns of `tournament show`, with the same numbers."""
+    connection = Connection(site.channel, address=site.address, access=Access())
+    snapshot = await connection.standings(tournament)
+    assert snapshot.final is not None
+    columns = ratings_table(snapshot.final, snapshot).columns
+    shown = [[str(cell) for cell in column.cells] for column in columns]
+    await page.goto(f"/tournaments/{tournament}")
+    table = page.locator(".standings tbody")
+    for number, cells in zip((1, 2, 3, 5, 6, 7, 8, 9), shown[:1] + shown[2:], strict=True):
+        on_page = await table.locator(f"td:nth-of-type({number})").all_text_contents()
+        assert [text.replace(",", "") for text in on_page] == cells
+    assert await table.locator("th").all_text_contents() == shown[1]
+    await page.goto(f"/tournaments/{tournament}/bots/{shown[1][0]}")
+    await expect(page.locator(".facts")).to_contain_text(f"{shown[4][0]} above {shown[1][1]}")
 
 
 @pytest.mark.thorough

@@ -54,6 +54,9 @@ _NUMBERS: dict[str, Mapping[Any, Any]] = {
 }
 """The numbers of enum values, by the field that has them."""
 
+_RATING = ("elo", "low", "high", "deals")
+"""The fields of a bot's line that are its rating in the contract; standings have no deals."""
+
 _FORMATS: dict[str, type[Format]] = {
     "random_rounds": RandomRounds,
     "round_robin": RoundRobin,
@@ -251,25 +254,20 @@ def timestamp(unix: float) -> Timestamp:
 
 def standing_message(line: Standing) -> pb.Standing:
     """Write one bot's line of the standings."""
-    return pb.Standing(**_with_rating(_written(line), _STANDING))
+    return pb.Standing(**_with_rating(_written(line)))
 
 
-_STANDING = {"elo": "elo", "elo_low": "low", "elo_high": "high"}
-_RATING = {"elo": "elo", "low": "low", "high": "high", "deals": "deals"}
-"""The fields of a rating, by our names, in standings and in final ratings."""
-
-
-def _with_rating(line: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _with_rating(line: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a line with those of its rating as one field."""
-    rating = {field: line.pop(name) for name, field in names.items()}
+    rating = {name: line.pop(name) for name in _RATING if name in line}
     return {**line, "rating": rating}
 
 
-def _line_of(message: pb.Standing | pb.FinalRating, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of a line, with those of its rating by our names."""
+def _line_of(message: pb.Standing | pb.FinalRating) -> dict[str, Any]:
+    """Return the fields of a line and those of its rating."""
     line, rating = _read(message), _read(message.rating)
     line.pop("rating", None)
-    return {**line, **{name: rating[field] for name, field in names.items() if field in rating}}
+    return {**line, **{name: rating[name] for name in _RATING if name in rating}}
 
 
 def sprt_message(state: SprtState | None) -> pb.SprtState | None:
@@ -283,7 +281,7 @@ def ratings_message(ratings: Ratings) -> pb.FinalRatings:
         model=ratings.model,
         ratings=[
             pb.FinalRating(
-                **_with_rating(_written(line), _RATING),
+                **_with_rating(_written(line)),
                 above_next=None if above is None else pb.Difference(**above._asdict()),
             )
             for line, _, above in ratings.to_next()
@@ -364,14 +362,14 @@ def _standing_of(message: pb.Standing) -> Standing:
         ForfeitCount(ending_of(count.ending), count.reason, count.games, count.first_match_id)
         for count in message.forfeit_counts
     )
-    return Standing(**{**_line_of(message, _STANDING), "forfeit_counts": counts})
+    return Standing(**{**_line_of(message), "forfeit_counts": counts})
 
 
 def ratings_of(message: pb.FinalRatings) -> Ratings:
     """Read final ratings."""
     lines, differences = [], {}
     for line, following in zip_longest(message.ratings, message.ratings[1:]):
-        fields = _line_of(line, _RATING)
+        fields = _line_of(line)
         above = fields.pop("above_next", None)
         lines.append(BotRating(**fields))
         if above is not None and following is not None:

@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, Response
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity_server.errors import ApiError, Reason
+from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
 from happycity_tournament.report.charts import line_class
 from happycity_viewer.languages import LANGUAGES, Language, language, preferred
@@ -163,6 +164,7 @@ def _environment(language: Language) -> Environment:
         "flag_kind": partial(enum_word, ladder_pb.FlagKind),
     }
     made.globals |= {
+        "MEAN_ELO": MEAN_ELO,
         "ranks_text": ranks_text,
         "bot_path": bot_path,
         "charts": charts,

@@ -23,10 +23,11 @@ from happycity.wire.match import ending_of
 from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena
+from happycity_tournament.ratings.results import Difference, Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
-from happycity_tournament.wire import standing_message
+from happycity_tournament.wire import ratings_of
 from happycity_web.charts import rating_scale
 from happycity_web.lobby import GameQuery, HiddenGames, choices, list_games, state_word
 from happycity_web.render import Page, language_of
@@ -54,7 +55,12 @@ async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> P
         "scale": rating_scale(line.rating for line in lines),
         "pairs_shown": PAIRS_SHOWN,
     }
-    messages = {"tournament": tournament, "standings": lines, "games": found.games}
+    messages = {
+        "tournament": tournament,
+        "standings": lines,
+        "above_next": {bot: _above_json(*above) for bot, above in values["above_next"].items()},
+        "games": found.games,
+    }
     return Page("tournament.html", values, messages, is_final=values["is_final"])
 
 
@@ -96,6 +102,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     }
     messages = {
         "standing": line,
+        "above_next": _above_json(*above) if (above := values["above_next"].get(bot)) else None,
         "profile": values["info"],
         "meetings": list(map(asdict, meetings)),
         "losses": [loss._asdict() for loss in losses],
@@ -115,12 +122,15 @@ async def _values(
     feeds: Feeds, tournament: tournament_pb.Tournament, standings: Standings | None
 ) -> dict[str, Any]:
     """Return what both pages show of a tournament, without standings if these are being loaded."""
-    state, sprt = state_word(tournament), None
-    if tournament.config.HasField("sprt") and standings is not None:
-        arena = feeds.arena
-        request = tournament_pb.GetStandingsRequest(tournament_id=tournament.tournament_id)
-        got = await arena.call(arena.tournaments.GetStandings, request)
-        sprt = got.sprt if got.HasField("sprt") else None
+    state = state_word(tournament)
+    is_over = state in ("finished", "stopped")
+    shown = tournament_pb.Standings()
+    if standings is not None:
+        request = tournament_pb.GetStandingsRequest(
+            tournament_id=tournament.tournament_id, with_final_ratings=state not in ("waiting", "running")
+        )
+        shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, request)
+    final = ratings_of(shown.final_ratings) if shown.HasField("final_ratings") else None
     activity: Mapping[str, tournament_pb.BotActivity] = {}
     incidents: Sequence[tournament_pb.MatchIncident] = ()
     if state in ("waiting", "running"):
@@ -128,7 +138,6 @@ async def _values(
     figures = None
     if standings is not None and standings.games:
         figures = await _figures(feeds, tournament, standings)
-    lines = [] if standings is None else await asyncio.to_thread(standings.lines_later())
     return {
         "tournament": tournament,
         "config": tournament.config,
@@ -136,16 +145,44 @@ async def _values(
         "format": tournament.config.WhichOneof("format") or "",
         "title": tournament.config.title,
         "state": state,
-        "is_over": state in ("finished", "stopped"),
+        "is_over": is_over,
         "is_final": state in ("finished", "stopped", "unreadable") and standings is not None,
         "hidden": HiddenGames.of(feeds, tournament),
-        "standings": [standing_message(line) for line in lines],
+        "standings": _rated(shown),
+        "final": final,
+        "above_next": _above_next(final),
+        "pools": {line.bot: line.pool for line in final.lines} if final and final.pools > 1 else {},
         "is_loading": standings is None,
-        "sprt": sprt,
+        "sprt": shown.sprt if shown.HasField("sprt") else None,
         "figures": figures,
         "activity": activity,
         "incidents": incidents,
     }
+
+
+def _rated(shown: tournament_pb.Standings) -> list[tournament_pb.Standing]:
+    """Return the lines of standings, with final ratings and in their order if these are known."""
+    lines = {line.bot: line for line in shown.standings}
+    for final in shown.final_ratings.ratings:
+        line = lines[final.bot]
+        line.rating.CopyFrom(final.rating)
+        line.rank_best, line.rank_worst, line.mark = final.rank_best, final.rank_worst, final.mark
+    return [lines[final.bot] for final in shown.final_ratings.ratings] or list(shown.standings)
+
+
+def _above_next(final: Ratings | None) -> dict[str, tuple[str, Difference]]:
+    """Return by bot the next one of its pool, and how much higher the bot is rated, where that is known."""
+    if final is None:
+        return {}
+    return {
+        line.bot: (other.bot, above)
+        for line, other, above in final.to_next()
+        if other is not None and above is not None
+    }
+
+
+def _above_json(other: str, above: Difference) -> dict[str, Any]:
+    return {"bot": other, **above._asdict()}
 
 
 async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Standings | None:

@@ -19,7 +19,7 @@ SPRT = TournamentConfig(
 
 
 def standing(rank: int, bot: str, **fields: object) -> Standing:
-    values = {"elo": 1500.0, "elo_low": None, "elo_high": None, "games": 6, "points_mean": 30.0}
+    values = {"elo": 1500.0, "low": None, "high": None, "games": 6, "points_mean": 30.0}
     values |= {"wins": 3, "shared": 0, "score": 0.5, "place_mean": 1.5}
     unknown = {"forfeits": 0, "forfeit_counts": (), "games_unrated": 0}
     return Standing(rank=rank, bot=bot, **{**values, **unknown, **fields})  # type: ignore[arg-type]
@@ -33,7 +33,7 @@ SNAPSHOT = Snapshot(
     state=TournamentState.RUNNING,
     games_total=40,
     standings=(
-        standing(1, "ann", elo=1512.0, elo_low=1490.0, elo_high=1534.0),
+        standing(1, "ann", elo=1512.0, low=1490.0, high=1534.0),
         standing(2, "bob"),
         standing(3, "cem", forfeits=2, forfeit_counts=(ForfeitCount(Ending.CRASHED, "[bold]x", 2, 1),)),
     ),

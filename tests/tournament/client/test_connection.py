@@ -223,7 +223,7 @@ async def test_changes_add_up() -> None:
     assert [snapshot.bots for snapshot in (first, second, third, last)] == [("ann", "bob")] * 4
     assert (first.missing_bots, second.missing_bots) == (("bob",), ())
     assert [line.bot for line in second.standings] == ["ann", "bob"]
-    assert [(line.bot, line.elo, line.elo_low, line.elo_high) for line in last.standings] == [
+    assert [(line.bot, line.elo, line.low, line.high) for line in last.standings] == [
         ("bob", 1510.0, 1495.0, None),
         ("ann", 1490.0, None, None),
     ]

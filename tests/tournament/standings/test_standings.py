@@ -47,11 +47,24 @@ def by_bot(table: Standings) -> dict[str, Standing]:
     return {line.bot: line for line in table.lines()}
 
 
+def test_pairs_have_the_error_factor_of_the_standings() -> None:
+    """Where results choose the games, differences of pairs are as uncertain as the ratings."""
+    plain, wider = Standings(bots=BOTS), Standings(bots=BOTS, error_factor=1.5)
+    for table in (plain, wider):
+        table.add_settled([game.result for game in GAMES])
+    for one, other in zip(*(table.figures().meetings(BOTS[0]) for table in (plain, wider)), strict=True):
+        assert one.difference is not None
+        assert other.difference is not None
+        assert other.difference.high - other.difference.elo == pytest.approx(
+            1.5 * (one.difference.high - one.difference.elo)
+        )
+
+
 def test_before_the_first_game_all_are_equal() -> None:
     """Without games every bot is first with 1500 and no interval."""
     lines = standings([]).lines()
     assert [line.bot for line in lines] == list(BOTS)
-    values = {(line.rank, line.elo, line.elo_low, line.games, line.points_mean) for line in lines}
+    values = {(line.rank, line.elo, line.low, line.games, line.points_mean) for line in lines}
     assert values == {(1, 1500.0, None, 0, 0.0)}
 
 
@@ -77,9 +90,9 @@ def test_lines_come_best_first() -> None:
     assert [line.elo for line in lines] == sorted((line.elo for line in lines), reverse=True)
     assert {line.bot for line in lines[:2]} <= set(BOTS[3:])
     for line in lines:
-        assert line.elo_low is not None
-        assert line.elo_high is not None
-        assert line.elo_low < line.elo < line.elo_high
+        assert line.low is not None
+        assert line.high is not None
+        assert line.low < line.elo < line.high
 
 
 def test_equal_ratings_share_a_rank() -> None:
@@ -117,8 +130,8 @@ def test_a_bot_in_several_seats_counts_each_of_them() -> None:
     assert new.forfeits == old.forfeits == DEALS
     assert new.elo > 1600
     assert new.elo + old.elo == pytest.approx(3000)
-    assert new.elo_low is not None
-    assert new.elo_low > 1500
+    assert new.low is not None
+    assert new.low > 1500
 
 
 # Order ---------------------------------------------------------------------------------------------------

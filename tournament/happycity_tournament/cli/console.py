@@ -228,12 +228,8 @@ def _print_pairs(console: Console, ratings: Ratings) -> None:
 
 
 def _rating_cells(line: Standing | BotRating) -> tuple[str, Text, str, str]:
-    marked = f"{interval_text(*_ends(line))} {line.mark}".rstrip()
+    marked = f"{interval_text(line.low, line.high)} {line.mark}".rstrip()
     return line.ranks, Text(line.bot), f"{line.elo:.0f}", marked
-
-
-def _ends(line: Standing | BotRating) -> tuple[float | None, float | None]:
-    return (line.low, line.high) if isinstance(line, BotRating) else (line.elo_low, line.elo_high)
 
 
 def _score_headings(snapshot: Snapshot) -> tuple[str, ...]:
@@ -249,7 +245,7 @@ def _score_cells(line: Standing) -> list[str]:
 
 def _notes(lines: Sequence[Standing] | Sequence[BotRating]) -> Iterator[str]:
     """Yield explanations of a table."""
-    if any(None in _ends(line) for line in lines):
+    if any(None in (line.low, line.high) for line in lines):
         yield f"{_UNKNOWN}: {TOO_LITTLE}; an interval needs {MIN_DEALS} deals of the bot and of the anchor"
     if any(isinstance(line, BotRating) and line.pool > 1 for line in lines):
         yield "bots of different pools never met, not even through others: their Elo can't be compared"
@@ -272,11 +268,7 @@ def games_text(snapshot: Snapshot) -> str:
 def error_text(snapshot: Snapshot) -> str:
     """Return how large the errors of the ratings are, and which errors end the tournament."""
     lines = snapshot.standings
-    errors = [
-        (line.elo_high - line.elo_low) / 2
-        for line in lines
-        if line.elo_low is not None and line.elo_high is not None
-    ]
+    errors = [(line.high - line.low) / 2 for line in lines if line.low is not None and line.high is not None]
     largest = f"±{max(errors):.0f}" if len(errors) == len(lines) > 0 else "not known yet"
     return f"largest error {largest}, until ±{snapshot.until_error:g}"
 

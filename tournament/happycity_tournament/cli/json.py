@@ -13,7 +13,7 @@ from typing import Any
 
 from happycity.records.record import Json
 from happycity_tournament.play.snapshot import Snapshot
-from happycity_tournament.ratings.results import Ratings
+from happycity_tournament.ratings.results import BotRating, Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.standings.digest import digest, log_of
@@ -75,10 +75,15 @@ def ratings_json(ratings: Ratings) -> list[Json]:
     """Return the ratings of bots, best first, each with how much it is above the next one of its pool."""
     lines = []
     for line, _, above in ratings.to_next():
-        own = asdict(line)
-        ends = {"elo_low": own.pop("low"), "elo_high": own.pop("high")}
-        lines.append({**own, **ends, "above_next": None if above is None else above._asdict()})
+        lines.append({**_line_json(line), "above_next": None if above is None else above._asdict()})
     return lines
+
+
+def _line_json(line: Standing | BotRating) -> Json:
+    """Return a bot's line, the ends of its interval by the names that people know without context."""
+    own = asdict(line)
+    ends = {"elo_low": own.pop("low"), "elo_high": own.pop("high")}
+    return {**own, **ends}
 
 
 def metrics_json(metrics: BotMetrics) -> Json:
@@ -143,7 +148,7 @@ def _standing_json(line: Standing, snapshot: Snapshot) -> Json:
     disqualified = line.bot in snapshot.disqualified
     counts = [{**asdict(count), "ending": count.ending.word} for count in line.forfeit_counts]
     failed = digest(line, disqualified=disqualified) if line.forfeits else None
-    return {**asdict(line), "disqualified": disqualified, "forfeit_counts": counts, "digest": failed}
+    return {**_line_json(line), "disqualified": disqualified, "forfeit_counts": counts, "digest": failed}
 
 
 def _test_json(test: SprtState, history: Sequence[SprtPoint]) -> Json:

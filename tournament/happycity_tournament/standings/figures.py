@@ -156,8 +156,11 @@ class GameColumns:
                 columns.forfeited.extend([ending is not Ending.FINISHED for ending in endings])
         self._sizes.extend(sizes)
 
-    def figures(self) -> Figures:
-        """Return the figures of the games so far, which don't change any more."""
+    def figures(self, *, error_factor: float = 1.0) -> Figures:
+        """Return the figures of the games so far, which don't change any more.
+
+        Errors of ratings are `error_factor` times those of a fixed schedule.
+        """
         games = self._builder.build()
         return Figures(
             games,
@@ -165,6 +168,7 @@ class GameColumns:
             {size: np.array(own.forfeited, bool).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.match_ids, np.int64) for size, own in self._columns.items()},
             np.array(self._sizes, np.int64),
+            error_factor=error_factor,
         )
 
 
@@ -178,6 +182,8 @@ class Figures:
         forfeited: Mapping[int, Flags],
         match_ids: Mapping[int, Ints],
         sizes: Ints,
+        *,
+        error_factor: float,
     ) -> None:
         self.games = games
         """The games as ratings take them."""
@@ -185,6 +191,7 @@ class Figures:
         self._forfeited = forfeited
         self._match_ids = match_ids
         self._sizes = sizes
+        self._error_factor = error_factor
 
     def __len__(self) -> int:
         """Return the number of games."""
@@ -276,7 +283,7 @@ class Figures:
                     opponent=opponent,
                     games=games,
                     score=float(self._scores[row, column]) / games,
-                    difference=self._ratings.difference(bot, opponent),
+                    difference=self.ratings.difference(bot, opponent),
                 )
 
     @cached_property
@@ -304,8 +311,9 @@ class Figures:
         return estimate_of(self.games)
 
     @cached_property
-    def _ratings(self) -> Ratings:
-        return rate(self.estimate)
+    def ratings(self) -> Ratings:
+        """The bots' ratings by these games; the mean of each pool is 1500."""
+        return rate(self.estimate, error_factor=self._error_factor)
 
     @cached_property
     def _scores(self) -> Floats:

@@ -53,9 +53,9 @@ class Standing:
     """The bot's name."""
     elo: float
     """The mean over the bots of its pool is 1500."""
-    elo_low: float | None = None
+    low: float | None = None
     """Lower end of the 95% interval; None while the bot played fewer than two deals."""
-    elo_high: float | None = None
+    high: float | None = None
     """Upper end of it."""
     rank_best: int = 0
     """As in `BotRating`, like `rank_worst` and `mark`; 0 if it isn't known."""
@@ -265,24 +265,21 @@ class Standings:
     def figures(self) -> Figures:
         """Return what the games that count so far show; its parts are computed when they are asked for."""
         if self._figures is None or len(self._figures) < len(self._columns):
-            self._figures = self._columns.figures()
+            self._figures = self._columns.figures(error_factor=self._error_factor)
         return self._figures
 
     def _lines(
         self, figures: Figures, forfeits: Mapping[str, tuple[ForfeitCount, ...]], unrated: Mapping[str, int]
     ) -> list[Standing]:
         """Return the standings, best first."""
-        from happycity_tournament.ratings.final import rate  # noqa: PLC0415 - it imports numpy
-
-        ratings = rate(figures.estimate, error_factor=self._error_factor)
-        rated = {line.bot: line for line in ratings.lines}
+        rated = {line.bot: line for line in figures.ratings.lines}
         return [
             Standing(
                 rank=rank,
                 bot=line.bot,
                 elo=line.elo,
-                elo_low=line.low,
-                elo_high=line.high,
+                low=line.low,
+                high=line.high,
                 rank_best=line.rank_best,
                 rank_worst=line.rank_worst,
                 mark=line.mark,
