@@ -157,7 +157,7 @@ bench-learners: envs ## Measure steps a second of self-play and the environments
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.learners
 
 soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lost or memory grows
-	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.load soak
 
 soak-ladder: $(READY) ## Play a ladder with 100 bots that come and go for 10 minutes, killing its server; fails if a game is lost
 	$(BIN)/python -m benchmarks.ladder_load

@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
+from tools.languages import CLIENTS, LANGUAGES, command, missing
 
 REPEATS = 3
 ROUNDS = 400

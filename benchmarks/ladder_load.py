@@ -27,7 +27,7 @@ from pathlib import Path
 
 import grpc
 from sqlalchemy import delete, func, select, update
-from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
+from tools.languages import CLIENTS, LANGUAGES, command, missing
 
 from happycity import BotInfo
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
