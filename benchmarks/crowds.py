@@ -9,7 +9,7 @@ import asyncio
 import random
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -126,10 +126,11 @@ async def bots(address: str, *names: str) -> None:
 async def viewers(page: str, count: str, deaf: str) -> None:
     """Follow a page until a line comes, of which so many don't read; say how many bytes came."""
     url, loop = urlsplit(page), asyncio.get_running_loop()
+    host, port = url.hostname or "", url.port or 80
     crowd = [Viewer(url.netloc, url.path, reads=number >= int(deaf)) for number in range(int(count))]
 
     async def connect(viewer: Viewer) -> None:
-        await loop.create_connection(lambda: viewer, url.hostname, url.port)
+        await loop.create_connection(lambda: viewer, host, port)
         await viewer.opened.wait()
 
     await _hold(connect, crowd)
@@ -171,4 +172,9 @@ async def visit(page: str) -> str:
 
 
 if __name__ == "__main__":
-    run({"bots": bots, "viewers": viewers, "visitors": visitors}[sys.argv[1]](*sys.argv[2:]))
+    roles: dict[str, Callable[..., Coroutine[None, None, None]]] = {
+        "bots": bots,
+        "viewers": viewers,
+        "visitors": visitors,
+    }
+    run(roles[sys.argv[1]](*sys.argv[2:]))
