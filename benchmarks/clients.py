@@ -6,7 +6,6 @@ have their turn before the first has its next one, so a machine that grows slow 
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -122,28 +121,16 @@ def playing(command: str, name: str, server: str, folder: Path) -> Iterator[subp
         bot.wait()
 
 
-def middle(turns: Sequence[Figures], yardstick: Sequence[Figures]) -> dict[str, float]:
-    """Return the medians of a client's figures, and of their ratios to Python's of the same turns."""
+def row(name: str, turns: Sequence[Figures], yardstick: Sequence[Figures]) -> str:
+    """Return a client's line in Markdown: medians of its figures, and of their ratios to Python's."""
     pairs = list(zip(turns, yardstick, strict=True))
-    return {
-        "decisions_per_second": median(mine.rate for mine in turns),
-        "decisions_per_second_to_python": median(mine.rate / python.rate for mine, python in pairs),
-        "cpu_seconds_per_100k_decisions": median(mine.cpu for mine in turns),
-        "cpu_to_python": median(mine.cpu / python.cpu for mine, python in pairs),
-        "start_cpu_seconds": median(mine.start for mine in turns),
-    }
-
-
-def table(figures: dict[str, dict[str, float]]) -> Iterator[str]:
-    """Yield the lines of the table, in Markdown."""
-    yield "| client | decisions/s | to Python | CPU s / 100,000 decisions | to Python | CPU s to start |"
-    yield "|---|---:|---:|---:|---:|---:|"
-    for name, row in figures.items():
-        yield (
-            f"| {name} | {row['decisions_per_second']:,.0f} | {row['decisions_per_second_to_python']:.2f} "
-            f"| {row['cpu_seconds_per_100k_decisions']:.2f} | {row['cpu_to_python']:.2f} "
-            f"| {row['start_cpu_seconds']:.2f} |"
-        )
+    return (
+        f"| {name} | {median(mine.rate for mine in turns):,.0f} "
+        f"| {median(mine.rate / python.rate for mine, python in pairs):.2f} "
+        f"| {median(mine.cpu for mine in turns):.2f} "
+        f"| {median(mine.cpu / python.cpu for mine, python in pairs):.2f} "
+        f"| {median(mine.start for mine in turns):.2f} |"
+    )
 
 
 def main() -> None:
@@ -151,7 +138,6 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--rounds", type=int, default=400, help="rounds of the fast clients, 40 or more")
     options.add_argument("--repeats", type=int, default=3, help="turns of each client")
-    options.add_argument("--json", action="store_true", help="print JSON instead of the table")
     given = options.parse_args()
     if given.rounds < 40 or given.repeats < 1:
         options.error("--rounds must be 40 or more, --repeats 1 or more")
@@ -166,12 +152,10 @@ def main() -> None:
             for client in present:
                 print(f"turn {repeat + 1} of {given.repeats}: {client.name}", file=sys.stderr)
                 turns[client.name].append(measure(client, addresses["listening"], folder))
-    medians = {name: middle(figures, turns["python"]) for name, figures in turns.items()}
-    if given.json:
-        print(json.dumps({"clients": medians, "missing": lacking}, indent=2))
-        return
-    for line in table(medians):
-        print(line)
+    print("| client | decisions/s | to Python | CPU s / 100,000 decisions | to Python | CPU s to start |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, figures in turns.items():
+        print(row(name, figures, turns["python"]))
     for name, lack in lacking.items():
         print(f"not measured: {name}, there is no {lack} (see make clients)")
 

@@ -14,6 +14,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 import grpc
+import websockets
 
 from benchmarks.harness import say
 from happycity.runtime.event_loop import run
@@ -29,10 +30,6 @@ BURSTS = 5
 """How often all visitors ask, so that other callers have enough calls meanwhile."""
 VISITORS = "127.0.0.2"
 """The address that visitors ask from: another caller's."""
-_HANDSHAKE = (
-    "GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-)
 _REQUEST = "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n"
 
 
@@ -83,28 +80,26 @@ class LightBot:
         return pb.PlayRequest(answers=answers, pong=pong) if answers or pong else None
 
 
-class Viewer(asyncio.Protocol):
+class Viewer:
     """A WebSocket that counts what comes, or that does not read any more after the handshake."""
 
-    def __init__(self, host: str, path: str, *, reads: bool) -> None:
-        self.opened = asyncio.Event()
+    def __init__(self, *, reads: bool) -> None:
         self.bytes = 0
-        self._request = _HANDSHAKE.format(path=path, host=host)
         self._reads = reads
-        self._transport: asyncio.Transport | None = None
+        self._reading: asyncio.Task[None] | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    async def connect(self, url: str) -> None:
         """Ask for the page."""
-        self._transport = transport
-        transport.write(self._request.encode())
+        socket = await websockets.connect(
+            url, compression=None, max_size=None, ping_interval=None, proxy=None
+        )
+        self._reading = asyncio.create_task(self._read(socket))
 
-    def data_received(self, data: bytes) -> None:
-        """Count what has come."""
-        self.bytes += len(data)
-        self.opened.set()
+    async def _read(self, socket: websockets.ClientConnection) -> None:
         if not self._reads:
-            assert self._transport is not None
-            self._transport.pause_reading()
+            await socket.wait_closed()
+        async for message in socket:
+            self.bytes += len(message)
 
 
 async def bots(address: str, *names: str) -> None:
@@ -125,15 +120,9 @@ async def bots(address: str, *names: str) -> None:
 
 async def viewers(page: str, count: str, deaf: str) -> None:
     """Follow a page until a line comes, of which so many don't read; say how many bytes came."""
-    url, loop = urlsplit(page), asyncio.get_running_loop()
-    host, port = url.hostname or "", url.port or 80
-    crowd = [Viewer(url.netloc, url.path, reads=number >= int(deaf)) for number in range(int(count))]
-
-    async def connect(viewer: Viewer) -> None:
-        await loop.create_connection(lambda: viewer, host, port)
-        await viewer.opened.wait()
-
-    await _hold(connect, crowd)
+    url = page.replace("http", "ws", 1)
+    crowd = [Viewer(reads=number >= int(deaf)) for number in range(int(count))]
+    await _hold(lambda viewer: viewer.connect(url), crowd)
     say(bytes=sum(viewer.bytes for viewer in crowd))
 
 

@@ -11,19 +11,17 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 """This checkout."""
+COMMANDS = ROOT / ".venv" / "bin"
 COMPILED = ROOT / "build" / "compiled"
 """The compiled code that `make test-compiled` leaves."""
 LIGHT_BOTS = "random,random2=random,greedy,greedy2=greedy"
 DEFAULT_BOTS = "random,greedy,planner,rollout"
-LOOK_SECONDS = 0.05
-"""How often a tournament's processes are looked at."""
 
 Process = subprocess.Popen[str]
 
@@ -74,13 +72,10 @@ class Tournament(NamedTuple):
         return float(self.decisions / self.result["seconds"])
 
 
-def play_tournament(
-    *arguments: object, tree: Path = ROOT, path: str = "", look: Callable[[int], None] = lambda process: None
-) -> Tournament:
+def play_tournament(*arguments: object, tree: Path = ROOT, path: str = "") -> Tournament:
     """Play a tournament with seed 1 in a folder of its own, by a checkout with its own interpreter.
 
-    `path` is what Python imports from before the checkout; `look` is called again and again with the id of
-    the command's process.
+    `path` is what Python imports from before the checkout.
 
     Raises:
         SystemExit: the command failed.
@@ -89,32 +84,16 @@ def play_tournament(
     # Users keep bytecode. Without it, each process of a run would compile all its sources at its start.
     environment = {**os.environ, "PYTHONPATH": path}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    pipe = subprocess.PIPE
     before, started = cpu_of_children(), time.perf_counter()
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        subprocess.Popen(
-            [*command, *map(str, arguments)], cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True
-        ) as process,
-    ):
-        while True:
-            try:
-                output, errors = process.communicate(timeout=LOOK_SECONDS)
-                break
-            except subprocess.TimeoutExpired:
-                look(process.pid)
-    if process.returncode:
-        raise SystemExit(f"error: tournament run {arguments}: {last_line(errors)}")
-    return Tournament(json.loads(output), time.perf_counter() - started, cpu_of_children() - before)
+    with tempfile.TemporaryDirectory() as folder:
+        words = [*command, *map(str, arguments)]
+        done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{last_line(done.stderr)} (tournament run {arguments})")
+    return Tournament(json.loads(done.stdout), time.perf_counter() - started, cpu_of_children() - before)
 
 
-def start(
-    stack: ExitStack,
-    log: IO[Any],
-    *arguments: str,
-    tree: Path = ROOT,
-    environ: Mapping[str, str] | None = None,
-) -> Process:
+def start(stack: ExitStack, log: IO[Any], *arguments: str, tree: Path = ROOT) -> Process:
     """Start a Python module that says lines of JSON and hears lines; it is killed at the end of the stack."""
     process = subprocess.Popen(
         [str(tree / ".venv/bin/python"), "-m", *arguments],
@@ -123,17 +102,18 @@ def start(
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
-        env={**os.environ, **(environ or {})},
     )
     stack.enter_context(process)
     stack.callback(process.kill)
     return process
 
 
-def serve(stack: ExitStack, folder: Path, *options: str, tree: Path = ROOT) -> tuple[Process, dict[str, str]]:
+def serve(
+    stack: ExitStack, folder: Path, *options: str, listen: str = "127.0.0.1:0", tree: Path = ROOT
+) -> tuple[Process, dict[str, str]]:
     """Start a server whose store and log are in a folder; return it, and addresses by what serves there."""
     log = stack.enter_context((folder / "server.log").open("a"))
-    arguments = ("--listen", "127.0.0.1:0", "--store", store_url(folder), "--log", "json", *options)
+    arguments = ("--listen", listen, "--store", store_url(folder), "--log", "json", *options)
     server = start(stack, log, "happycity", "serve", *arguments, tree=tree)
     return server, {name: str(value) for name, value in read_line(server).items()}
 

@@ -30,7 +30,7 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.harness import ROOT, additions, cpu_of_children, store_url
+from benchmarks.harness import COMMANDS, additions, cpu_of_children, store_url
 from benchmarks.models import League
 from benchmarks.ratings import spread
 from happycity import BotInfo, Config, Deal, SeatResult, VoidReason
@@ -48,7 +48,6 @@ from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import schedule_of
 from happycity_tournament.storage import AsyncStore, Store, pack
 
-COMMANDS = ROOT / ".venv" / "bin"
 RECORD_BYTES = 1600
 """A record of a game at a table of four, compressed."""
 GAMES_AT_ONCE = 25

@@ -2,11 +2,12 @@
 
 All play by turns, with their own interpreters (`.venv/bin/python`): the other checkout, this one pure, and
 this one compiled, if `make test-compiled` has left its code in `build/compiled`. It prints the medians of the
-turns, and how fast the machine was. CPU and memory are read from /proc.
+turns, and how fast the machine was.
 
-With `--budget`, CPU time of a decision by component. A timer of CPU time interrupts server and bots, and each
-time adds what the main thread has used since then to a component: that of the innermost frame that has one.
-So other programs on the machine hardly disturb the shares. Compiled functions have no frames: all is pure.
+With `--budget`, peak memory of server and bots, and CPU time of a decision by component. A timer of CPU time
+interrupts them, and each time adds what the main thread has used since then to a component: that of the
+innermost frame that has one. So other programs on the machine hardly disturb the shares. Compiled functions
+have no frames: all is pure.
 
 With `--same`, whether both play the same games. All that must not depend on speed has to be equal: who played
 which deal in which seat, the records but for their measured times, and the standings.
@@ -15,18 +16,18 @@ which deal in which seat, the records but for their measured times, and the stan
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks.harness import COMPILED, LIGHT_BOTS, ROOT, Tournament, additions, parser, play_tournament
-from benchmarks.sampling import COMPONENTS, OTHER_THREADS, OTHERS, kind_of
+from benchmarks.sampling import COMPONENTS, OTHER_THREADS, OTHERS
 from benchmarks.speed import echo
 from happycity_tournament.storage import Store
 
@@ -45,6 +46,7 @@ COMPARED = (
 )
 MEASURED = {"tournament", "created", "config", "seconds"}
 """Keys of a result that two equal tournaments need not share."""
+PEAK = "peak MB"
 _AT_START = """
 import sys
 sys.path.append({here!r})
@@ -63,77 +65,35 @@ class Contestant:
     path: str = ""
     """What Python imports from, before the checkout itself."""
 
-    def play(self, arguments: Sequence[str], use: Use | None = None) -> Tournament:
-        """Play a tournament, and note what its processes use."""
-        look = (lambda process: None) if use is None else use.look
-        return play_tournament(*arguments, tree=self.tree, path=self.path, look=look)
-
-
-class Use:
-    """What the processes of a tournament have used so far, of those that the command has started."""
-
-    def __init__(self) -> None:
-        self._processes: dict[int, tuple[str, float, float]] = {}
-
-    def look(self, command: int) -> None:
-        """Look at all processes below a command's."""
-        for process in _descendants(command):
-            folder = Path("/proc", str(process))
-            try:
-                words = (folder / "cmdline").read_text().split("\0")
-                ticks = (folder / "stat").read_text().rpartition(")")[2].split()[11:13]
-                status = (folder / "status").read_text().splitlines()
-                peak = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-            except (OSError, StopIteration):  # it has ended
-                continue
-            seconds = sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
-            self._processes[process] = kind_of(words) or "server", seconds, peak / 1024
-
-    def of(self, kind: str) -> tuple[float, float]:
-        """Return the CPU seconds and the sum of the peaks of memory in MB of one kind of process."""
-        own = [values for own, *values in self._processes.values() if own == kind]
-        return sum(seconds for seconds, _ in own), sum(peak for _, peak in own)
-
-
-def _descendants(process: int) -> Iterator[int]:
-    for children in Path("/proc", str(process), "task").glob("*/children"):
-        try:
-            found = [int(child) for child in children.read_text().split()]
-        except OSError:  # it has ended
-            continue
-        for child in found:
-            yield child
-            yield from _descendants(child)
+    def play(self, arguments: Sequence[str]) -> Tournament:
+        """Play a tournament."""
+        return play_tournament(*arguments, tree=self.tree, path=self.path)
 
 
 def figures_of(who: Contestant, arguments: Sequence[str]) -> Figures:
-    """Play a tournament; return its figures. CPU times are microseconds a decision, of whole processes."""
-    use = Use()
-    played = who.play(arguments, use)
-    figures = {
+    """Play a tournament; return its figures."""
+    played = who.play(arguments)
+    return {
         ("run", "wall, s"): played.wall,
         ("run", "decisions/s"): played.rate,
         ("run", "CPU, s"): played.cpu,
-        ("run", "CPU us"): played.cpu / played.decisions * 1e6,
+        ("run", "CPU us a decision"): played.cpu / played.decisions * 1e6,
     }
-    for kind in COMPONENTS:
-        seconds, peak = use.of(kind)
-        figures |= {(kind, "CPU us"): seconds / played.decisions * 1e6, (kind, "peak MB"): peak}
-    return figures
 
 
 def budget_of(who: Contestant, arguments: Sequence[str]) -> Figures:
-    """Play a tournament; return the CPU microseconds of a decision by component."""
+    """Play a tournament; return the CPU microseconds of a decision by component, and peaks of memory."""
     budget = {
         (kind, row): 0.0
         for kind, components in COMPONENTS.items()
-        for row in ("all", *components, OTHERS, OTHER_THREADS)
+        for row in (PEAK, "all", *components, OTHERS, OTHER_THREADS)
     }
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "sitecustomize.py").write_text(_AT_START.format(here=str(ROOT), folder=folder))
         decisions = replace(who, path=folder).play(arguments).decisions
         reports = [json.loads(text) for file in Path(folder).glob("*.json") if (text := file.read_text())]
     for report in reports:
+        budget[report["kind"], PEAK] += report["peak_mb"]
         for component, seconds in report["seconds"].items():
             for row in ("all", component):
                 budget[report["kind"], row] += seconds / decisions * 1e6
@@ -180,7 +140,7 @@ def compare(everyone: Sequence[Contestant], turns: int, *, budget: bool) -> None
     for turn in range(turns):
         print(f"turn {turn + 1} of {turns} (Ctrl-C stops it)", file=sys.stderr)
         echoes.append(echo())
-        for tournament, options in TOURNAMENTS.items():
+        for tournament, options in islice(TOURNAMENTS.items(), 2 if budget else None):
             for who in everyone if turn % 2 == 0 else reversed(everyone):
                 speeds.append(additions())
                 for (kind, figure), value in measure(who, options).items():
