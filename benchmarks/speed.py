@@ -2,31 +2,46 @@
 
 With `--compiled`, pure and compiled code by turns: the checkout is to be pure, and the compiled code that of
 `make test-compiled`. Times of decisions are CPU microseconds, which a busy machine disturbs least.
+
+With `--core GAMES`, CPU time of a decision without streams: lobby, matches and four light bots run in one
+process, and messages pass between them as bytes. Few games at once fit into the processor's caches, many don't:
+the difference is what waiting for memory costs. On a machine that is too busy to measure time, Valgrind counts
+instructions: `valgrind --tool=callgrind .venv/bin/python -m benchmarks.speed --core 48`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import logging
 import os
 import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from statistics import median
 from typing import Any
 
 import grpc
+import structlog
 
 from benchmarks.harness import COMPILED, LIGHT_BOTS, additions, parser, play_tournament
-from happycity import Config, Game, Mode
+from happycity import Config, Deal, FailurePolicy, Game, Mode, TimeControl
 from happycity.compiled import is_compiled
 from happycity.records.random_games import play_random_game
 from happycity.runtime import event_loop
-from happycity_bots import GreedyBot, PlannerBot, RolloutBot
+from happycity.v1 import play_service_pb2 as pb
+from happycity_bots import GreedyBot, PlannerBot, RandomBot, RolloutBot
 from happycity_client import Bot, Decision, GameStarted
+from happycity_client.player import Outbox, Player
+from happycity_server.play.clock import FairClock
+from happycity_server.play.lobby import Lobby
+from happycity_server.play.match import Match, MatchSpec
 
 GAMES = 1000
 BOT_GAMES = 12
@@ -160,6 +175,90 @@ def once() -> dict[str, float]:
     return {**figures, "tournament / echo": whole / wire}
 
 
+CORE_BOTS = {"random": RandomBot, "random2": RandomBot, "greedy": GreedyBot, "greedy2": GreedyBot}
+FAR_FUTURE = 1e6
+"""Seconds until the clock looks for delays: nobody sweeps."""
+
+
+class Core:
+    """A lobby with four bots, and the CPU seconds of each step."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.decisions = 0
+        self._clock = FairClock(time.monotonic, tick_seconds=FAR_FUTURE)
+        self._lobby = Lobby(self._clock, time.time)
+        self._bots = []
+        for name, bot in CORE_BOTS.items():
+            player = Player(bot, name)
+            self._bots.append((*self._lobby.enter(pb.Hello(name=name)), player, player.outbox))
+
+    @contextmanager
+    def _timed(self, step: str) -> Iterator[None]:
+        started = time.thread_time()
+        yield
+        self.seconds[step] += time.thread_time() - started
+
+    async def play(self, games: int) -> None:
+        """Play so many games at once to their ends."""
+        async with asyncio.TaskGroup() as tasks:
+            with self._timed("server: matches set up"):
+                for seed in range(games):
+                    tasks.create_task(self._finish(self._lobby.create(_spec(seed))))
+                await asyncio.sleep(0)  # they begin
+            while self._lobby.matches:
+                for session, connection, player, outbox in self._bots:
+                    if not connection.waiting_bytes:
+                        continue
+                    batch = await connection.next_batch()
+                    with self._timed("bots"):
+                        answers = _answers(player, outbox, batch)
+                    with self._timed("server: answers to decisions"):
+                        request = pb.PlayRequest.FromString(answers)
+                        session.receive(connection, request, self._clock())
+                    self.decisions += len(request.answers)
+                await asyncio.sleep(0)  # matches that are over go
+
+    async def _finish(self, match: Match) -> None:
+        async with self._lobby.played(match):
+            with self._timed("server: records"):
+                match.record()
+
+
+def _spec(seed: int) -> MatchSpec:
+    names = [*CORE_BOTS]
+    return MatchSpec(
+        deal=Deal.shuffle(Config(), seed=seed),
+        bots=tuple(names[seed % 4 :] + names[: seed % 4]),
+        bot_seeds=(1, 2, 3, 4),
+        time=TimeControl(),
+        policy=FailurePolicy(),
+    )
+
+
+def _answers(player: Player, outbox: Outbox, batch: bytes) -> bytes:
+    """Let a bot play a batch as the SDK does; return its answers as bytes."""
+    response = pb.PlayResponse.FromString(batch)
+    for started in response.games_started:
+        player.start(started)
+    for decision in response.decisions:
+        player.decide(decision)
+    for over in response.games_over:
+        player.end(over)
+    return outbox.take().SerializeToString()
+
+
+async def core(games: int) -> None:
+    """Play, and print the CPU microseconds of a decision."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    played = Core()
+    gc.disable()
+    await played.play(games)
+    print(f"{games} games at once, {'compiled' if is_compiled() else 'pure'}, CPU us a decision:")
+    for step, seconds in sorted(played.seconds.items()):
+        print(f"  {step:32}{seconds / played.decisions * 1e6:7.2f}")
+
+
 def main() -> None:
     """Measure by turns, and print the medians, and how many times as much they are in compiled code."""
     options = parser(__doc__)
@@ -167,8 +266,11 @@ def main() -> None:
     options.add_argument("--compiled", action="store_true", help="compare pure and compiled code")
     options.add_argument("--once", action="store_true", help="measure once and print JSON")
     options.add_argument("--echo", action="store_true", help="be the server of the echo")
+    options.add_argument("--core", type=int, metavar="GAMES", help="no streams, with so many games at once")
     given = options.parse_args()
-    if given.echo:
+    if given.core:
+        asyncio.run(core(given.core))
+    elif given.echo:
         event_loop.run(_serve())
     elif given.once:
         print(json.dumps({"compiled": is_compiled(), **once()}))
