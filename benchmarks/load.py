@@ -278,7 +278,7 @@ def viewers(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     bots = [f"bot{number}" for number in range(8)]
     read_line(server.crowd("bots", server.address, *bots))
     page = f"{server.web}/tournaments/{server.create(bots, seats=4, concurrency=32)}"
-    _turn(server, given.seconds)  # to warm up
+    time.sleep(given.seconds)  # to warm up
     costs: dict[int, list[float]] = {0: [], given.viewers: []}
     for turn in range(given.turns):
         costs[0].append(_observed(server, given.seconds, f"turn {turn + 1}, no viewer"))
@@ -293,15 +293,12 @@ def viewers(given: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
     print(f"processor time for a decision with viewers: {ratio:.3f} of that without")
 
 
-def _turn(server: Loaded, seconds: int) -> Span:
-    first = server.sample()
-    time.sleep(seconds)
-    return Span(first, server.sample())
-
-
 def _observed(server: Loaded, seconds: int, name: str) -> float:
     """Let a turn pass and print it; return the microseconds of the server's processor for a decision."""
-    span = _turn(server, seconds)
+    begun = time.monotonic()
+    first = server.sample(begun)
+    time.sleep(seconds)
+    span = Span(first, server.sample(begun))
     cost = 1e6 * span.total(CPU) / max(1.0, span.total(DECISIONS))
     memory = f"{span.last.rss / 1e6:.1f} MB"
     print(f"{name:>24}: {span.rate(DECISIONS):8,.0f} decisions/s, {cost:6.1f} us each, {memory}", flush=True)

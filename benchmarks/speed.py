@@ -4,9 +4,9 @@ With `--compiled`, pure and compiled code by turns: the checkout is to be pure, 
 `make test-compiled`. Times of decisions are CPU microseconds, which a busy machine disturbs least.
 
 With `--core GAMES`, CPU time of a decision without streams: lobby, matches and four light bots run in one
-process, and messages pass between them as bytes. Few games at once fit into the processor's caches, many don't:
-the difference is what waiting for memory costs. On a machine that is too busy to measure time, Valgrind counts
-instructions: `valgrind --tool=callgrind .venv/bin/python -m benchmarks.speed --core 48`.
+process, and messages pass between them as bytes. Few games at once fit into the processor's caches, many
+don't: the difference is what waiting for memory costs. On a machine that is too busy to measure time,
+Valgrind counts instructions: `valgrind --tool=callgrind .venv/bin/python -m benchmarks.speed --core 48`.
 """
 
 from __future__ import annotations

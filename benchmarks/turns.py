@@ -8,9 +8,6 @@ With `--budget`, peak memory of server and bots, and CPU time of a decision by c
 interrupts them, and each time adds what the main thread has used since then to a component: that of the
 innermost frame that has one. So other programs on the machine hardly disturb the shares. Compiled functions
 have no frames: all is pure.
-
-With `--same`, whether both play the same games. All that must not depend on speed has to be equal: who played
-which deal in which seat, the records but for their measured times, and the standings.
 """
 
 from __future__ import annotations
@@ -24,12 +21,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from benchmarks.harness import COMPILED, LIGHT_BOTS, ROOT, Tournament, additions, parser, play_tournament
 from benchmarks.sampling import COMPONENTS, OTHER_THREADS, OTHERS
 from benchmarks.speed import echo
-from happycity_tournament.storage import Store
 
 Figures = Mapping[tuple[str, str], float]
 """What a tournament took, by kind of process and what it is."""
@@ -39,13 +34,6 @@ TOURNAMENTS: Mapping[str, Sequence[str]] = {
     "3 rounds": ("--rounds", "3"),
 }
 """What is played: the second is `make run`, the third is little but start and end."""
-COMPARED = (
-    ("--rounds", "25"),
-    ("--rounds", "10", "--mode", "expert"),
-    ("--rounds", "10", "--seats", "2", "--format", "swiss", "--scoring", "sum"),
-)
-MEASURED = {"tournament", "created", "config", "seconds"}
-"""Keys of a result that two equal tournaments need not share."""
 PEAK = "peak MB"
 _AT_START = """
 import sys
@@ -100,36 +88,6 @@ def budget_of(who: Contestant, arguments: Sequence[str]) -> Figures:
     return budget
 
 
-def games_of(who: Contestant, arguments: Sequence[str]) -> tuple[list[Any], Any]:
-    """Play a tournament; return its games in the schedule's order, and its standings."""
-    with tempfile.TemporaryDirectory() as folder:
-        url = f"sqlite:///{folder}/games.sqlite"
-        result = who.play(("--store", url, *arguments)).result
-        with Store.existing(url) as store:
-            games = [
-                (game.fixture, game.seats, _timeless(record or ""))
-                for game, record in store.all_games(with_records=True)
-            ]
-    return games, {key: value for key, value in result.items() if key not in MEASURED}
-
-
-def _timeless(record: str) -> str:
-    """Return a record's text without its measured times."""
-    content = json.loads(record)
-    del content["clock"]
-    return json.dumps(content)
-
-
-def check_same(everyone: Sequence[Contestant]) -> None:
-    """Play all tournaments with all checkouts; exit with status 1 at the first difference."""
-    for arguments in COMPARED:
-        first, *others = (games_of(who, arguments) for who in everyone)
-        same = all(other == first for other in others)
-        print(f"{' '.join(arguments)}: {len(first[0])} games, {'equal' if same else 'different'}", flush=True)
-        if not same:
-            sys.exit(1)
-
-
 def compare(everyone: Sequence[Contestant], turns: int, *, budget: bool) -> None:
     """Play all tournaments by turns, and print the medians and the ratios to the other checkout."""
     measure = budget_of if budget else figures_of
@@ -164,15 +122,11 @@ def main() -> None:
     options.add_argument("tree", type=Path, help="another checkout with its .venv, as it was before")
     options.add_argument("--turns", type=int, default=5)
     options.add_argument("--budget", action="store_true", help="CPU time of a decision by component")
-    options.add_argument("--same", action="store_true", help="whether they play the same games")
     given = options.parse_args()
     everyone = [Contestant("before", given.tree.resolve()), Contestant("pure", ROOT)]
     if COMPILED.exists() and not given.budget:
         everyone.append(Contestant("compiled", ROOT, str(COMPILED)))
-    if given.same:
-        check_same(everyone)
-    else:
-        compare(everyone, given.turns, budget=given.budget)
+    compare(everyone, given.turns, budget=given.budget)
 
 
 if __name__ == "__main__":
