@@ -139,8 +139,8 @@ strengths: $(READY) ## Measure the tables of docs/bots.md: strengths and costs o
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/build/compiled:$(CURDIR) $(BIN)/python -m training.strengths \
 		--bots champion --players 2 3 5
 
-bench: $(READY) ## Measure engine and wire, in one run
-	$(BIN)/python -m benchmarks
+bench: $(READY) ## Measure engine, bots and wire, in one run
+	$(BIN)/python -m benchmarks.speed
 
 bench-clients: $(READY) ## Measure what a decision costs in each language that `make clients` has built
 	if command -v cargo > /dev/null; then cargo build --quiet --release --locked --examples --manifest-path clients/rust/Cargo.toml; fi
@@ -157,7 +157,7 @@ bench-learners: envs ## Measure steps a second of self-play and the environments
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.learners
 
 soak: $(READY) ## Play with 1,000 bots, 200 games at once; fails if a game is lost or memory grows
-	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.load soak
 
 soak-ladder: $(READY) ## Play a ladder with 100 bots that come and go for 10 minutes, killing its server; fails if a game is lost
 	$(BIN)/python -m benchmarks.ladder_load

@@ -27,8 +27,9 @@ from pathlib import Path
 
 import grpc
 from sqlalchemy import delete, func, select, update
-from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
+from tools.languages import CLIENTS, LANGUAGES, command, missing
 
+from benchmarks.harness import COMMANDS, Process, parser, serve, store_url
 from happycity import BotInfo
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
@@ -218,11 +219,6 @@ def leaderboards(ladder: LadderServiceStub) -> Iterator[tuple[str, pb.Leaderboar
                 break
 
 
-def console(name: str) -> str:
-    """Return the path of a command of this environment."""
-    return str(Path(sys.executable).parent / name)
-
-
 def free_port() -> int:
     """Return a port that nobody listens on: bots come back to the same one."""
     with socket.socket() as listener:
@@ -246,26 +242,14 @@ class Guest:
         """Connect."""
         environ = {**os.environ, "HAPPYCITY_SERVER": server, "HAPPYCITY_GAMES": "8"}
         if self.language == "python":
-            own = [
-                sys.executable,
-                "-m",
-                "benchmarks.ladder_load",
-                "guests",
-                server,
-                str(self.version),
-                *self.names,
-            ]
+            guests = ("-m", "benchmarks.ladder_load", "guests", server, str(self.version), *self.names)
+            own = [sys.executable, *guests]
+        elif self.language == "bridge":
+            own = [str(COMMANDS / "happycity"), "bridge", "--version", str(self.version), "--", *BRIDGED]
         else:
-            environ["HAPPYCITY_NAME"] = self.names[0]
-            own = (
-                shlex.split(command(self.language, "greedy"))
-                if self.language in LANGUAGES
-                else self._bridge()
-            )
+            own = shlex.split(command(self.language, "greedy"))
+        environ["HAPPYCITY_NAME"] = self.names[0]
         self.process = subprocess.Popen(own, env=environ, stdout=log, stderr=log)
-
-    def _bridge(self) -> list[str]:
-        return [console("happycity"), "bridge", "--version", str(self.version), "--", *BRIDGED]
 
     def stop(self) -> None:
         """Say goodbye and end."""
@@ -299,7 +283,7 @@ class Soak:
     def __init__(self, options: argparse.Namespace, folder: Path, stack: ExitStack) -> None:
         self.options = options
         self.folder = folder
-        self.url = f"sqlite:///{folder}/games.sqlite"
+        self.url = store_url(folder)
         self.copy = folder / "backup.sqlite"
         self.address = f"127.0.0.1:{free_port()}"
         self.config = folder / "ladder.toml"
@@ -313,26 +297,20 @@ class Soak:
         self.problems: list[str] = []
         self.ids: set[int] = set()
         self._rng = random.Random(options.seed)
-        self._log = stack.enter_context((folder / "log").open("wb"))
+        self._stack = stack
+        self._log = stack.enter_context((folder / "guests.log").open("wb"))
         self.guests, self.absent = guests(options.bots)
         stack.callback(self._end)
-        self._server = self.start_server(self.url, self.address)
+        self._server = self.start_server(self.folder, self.address)
         channel = stack.enter_context(
             grpc.insecure_channel(self.address, [("grpc.max_reconnect_backoff_ms", 500)])
         )
         self.ladder, self.bots = LadderServiceStub(channel), BotServiceStub(channel)
 
-    def start_server(self, url: str, address: str) -> subprocess.Popen[bytes]:
+    def start_server(self, folder: Path, address: str) -> Process:
         """Start a server and wait until it listens."""
-        server = subprocess.Popen(
-            [console("happycity"), "serve", "--listen", address, "--store", url, "--open", "--log", "json",
-             "--ladder", str(self.config), "--house", HOUSE, "--calls-burst", "100000"],
-            stdout=subprocess.PIPE, stderr=self._log,
-        )  # fmt: skip
-        assert server.stdout is not None
-        if not server.stdout.readline():
-            raise SystemExit(f"the server doesn't start: {Path(self._log.name).read_text()[-2000:]}")
-        return server
+        ladder = ("--ladder", str(self.config), "--house", HOUSE, "--calls-burst", "100000")
+        return serve(self._stack, folder, "--open", *ladder, listen=address)[0]
 
     def play(self) -> None:
         """Let everything happen that is planned."""
@@ -349,7 +327,7 @@ class Soak:
                 self._kill()
             if backup is None and passed >= backup_at:
                 backup = subprocess.Popen(
-                    [console("happycity"), "backup", str(self.copy), "--store", self.url]
+                    [str(COMMANDS / "happycity"), "backup", str(self.copy), "--store", self.url]
                 )
             if passed >= next_going:
                 next_going = passed + options.seconds / options.goings
@@ -382,7 +360,7 @@ class Soak:
         self._server.kill()
         self._server.wait()
         began = time.monotonic()
-        self._server = self.start_server(self.url, self.address)
+        self._server = self.start_server(self.folder, self.address)
         self.restarts.append(time.monotonic() - began)
         self.waits.restart()
 
@@ -415,7 +393,6 @@ class Soak:
         for guest in self.guests:
             if guest.process is not None:
                 guest.process.kill()
-        self._server.kill()
 
     # Checks
 
@@ -434,13 +411,21 @@ class Soak:
 
     def _check_backup(self) -> None:
         """Restore the backup, and compare the leaderboards that a server shows of it."""
-        restored = f"sqlite:///{self.folder}/restored.sqlite"
-        command = [console("happycity"), "backup", str(self.copy), "--restore", "--store", restored]
+        other = self.folder / "restored"
+        other.mkdir()
+        command = [
+            str(COMMANDS / "happycity"),
+            "backup",
+            str(self.copy),
+            "--restore",
+            "--store",
+            store_url(other),
+        ]
         subprocess.run(command, check=True)
         then = self.folder / "then.sqlite"
         back_up(self.url, then, progress=lambda _, __: None)
-        expected = ratings_then(f"sqlite:///{then}", restored, self.config)
-        server = self.start_server(restored, address := f"127.0.0.1:{free_port()}")
+        expected = ratings_then(f"sqlite:///{then}", store_url(other), self.config)
+        server = self.start_server(other, address := f"127.0.0.1:{free_port()}")
         deadline = time.monotonic() + RATING_SECONDS
         try:
             with grpc.insecure_channel(address) as channel:
@@ -487,17 +472,15 @@ def report(soak: Soak) -> None:
 
 def main() -> None:
     """Play, check and report."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--bots", type=int, default=100)
-    parser.add_argument("--kills", type=int, default=5)
-    parser.add_argument(
+    given = parser(__doc__)
+    given.add_argument("--seconds", type=float, default=600.0)
+    given.add_argument("--bots", type=int, default=100)
+    given.add_argument("--kills", type=int, default=5)
+    given.add_argument(
         "--goings", type=int, default=60, help="how often a process of bots leaves and returns"
     )
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    given.add_argument("--seed", type=int, default=1)
+    options = given.parse_args()
     configure(LogFormat.JSON)  # on the standard error: what is checked in this process logs, too
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         soak = Soak(options, Path(folder), stack)

@@ -18,7 +18,7 @@ import numpy as np
 import pyspiel
 
 import happycity_envs.openspiel
-from benchmarks.__main__ import additions
+from benchmarks.harness import additions
 from happycity import Config, Game
 from happycity.records.random_games import play_random_game
 from happycity.selfplay import ACTION_COUNT, Observations, SelfPlay

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import signal
 import sys
 import tempfile
@@ -34,8 +35,7 @@ COMPONENTS: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
     "bots": {
         IMPORTS: ("<frozen importlib",),
-        "playouts": ("happycity_bots/", "happycity/rules/"),
-        "valuation, choice": ("happycity_bots/",),
+        "the bots' own choices": ("happycity_bots/", "happycity/rules/"),
         "decisions on the wire": ("happycity/wire/",),
         "streams: gRPC's reads and writes": ("happycity_client/session.py", "/grpc/"),
         "event loop, the rest of the SDK": ("happycity_client/",),
@@ -77,7 +77,10 @@ class Sampler:
         self._samples += 1
         if self._samples % SAMPLES_A_REPORT == 0:
             self._seconds[OTHER_THREADS] = time.process_time() - used
-            self._report.write_text(json.dumps({"kind": self._kind, "seconds": self._seconds}))
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            self._report.write_text(
+                json.dumps({"kind": self._kind, "peak_mb": peak, "seconds": self._seconds})
+            )
 
     def _component(self, frame: FrameType | None) -> str:
         """Return the component of the innermost frame that has one; imports take all that they run."""

@@ -1,39 +1,47 @@
-"""Compare the speed of this checkout with another one's: `python -m benchmarks.turns TREE`.
+"""Compare this checkout with another one, by the same tournaments: `python -m benchmarks.turns TREE`.
 
-All play the same tournaments by turns, with their own interpreters (`.venv/bin/python`): the other checkout,
-this one pure, and this one compiled, if `make test-compiled` has left its code in `build/compiled`. It prints
-the medians of the turns, and how fast the machine was. CPU and memory are read from /proc.
+All play by turns, with their own interpreters (`.venv/bin/python`): the other checkout, this one pure, and
+this one compiled, if `make test-compiled` has left its code in `build/compiled`. It prints the medians of the
+turns, and how fast the machine was.
+
+With `--budget`, peak memory of server and bots, and CPU time of a decision by component. A timer of CPU time
+interrupts them, and each time adds what the main thread has used since then to a component: that of the
+innermost frame that has one. So other programs on the machine hardly disturb the shares. Compiled functions
+have no frames: all is pure.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import resource
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from statistics import median
 
-from benchmarks.__main__ import LIGHT_BOTS, additions
-from benchmarks.compiled import TREE as COMPILED
-from benchmarks.echo import calls_per_second
-from benchmarks.sampling import kind_of
+from benchmarks.harness import COMPILED, LIGHT_BOTS, ROOT, Tournament, additions, parser, play_tournament
+from benchmarks.sampling import COMPONENTS, OTHER_THREADS, OTHERS
+from benchmarks.speed import echo
 
-HERE = Path(__file__).parents[1]
-TURNS = 5
-TOURNAMENTS: dict[str, Sequence[str]] = {
+Figures = Mapping[tuple[str, str], float]
+"""What a tournament took, by kind of process and what it is."""
+TOURNAMENTS: Mapping[str, Sequence[str]] = {
     "light bots": ("--rounds", "300", "--bots", LIGHT_BOTS),
     "default bots": ("--rounds", "500"),
     "3 rounds": ("--rounds", "3"),
 }
 """What is played: the second is `make run`, the third is little but start and end."""
-LOOK_SECONDS = 0.05
+PEAK = "peak MB"
+_AT_START = """
+import sys
+sys.path.append({here!r})
+from benchmarks.sampling import sample_this_process
+sample_this_process({folder!r})
+"""
+"""The module that Python imports by itself as it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,131 +53,80 @@ class Contestant:
     path: str = ""
     """What Python imports from, before the checkout itself."""
 
-
-def contestants(other: Path) -> Iterator[Contestant]:
-    """Yield the other checkout and the forms of this one."""
-    yield Contestant("before", other)
-    yield Contestant("pure", HERE)
-    if COMPILED.exists():
-        yield Contestant("compiled", HERE, str(COMPILED))
+    def play(self, arguments: Sequence[str]) -> Tournament:
+        """Play a tournament."""
+        return play_tournament(*arguments, tree=self.tree, path=self.path)
 
 
-@dataclass(slots=True)
-class _Use:
-    """What a process has used so far."""
-
-    kind: str
-    cpu_seconds: float = 0.0
-    peak_mb: float = 0.0
-
-
-def _use_of(process: int) -> _Use | None:
-    """Return what a process has used, None if it has ended; its kind is that of the command."""
-    folder = Path("/proc", str(process))
-    try:
-        command = (folder / "cmdline").read_text().split("\0")
-        ticks = (folder / "stat").read_text().rpartition(")")[2].split()[11:13]
-        peak = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("VmHWM"))
-    except (OSError, StopIteration):
-        return None
-    return _Use(
-        kind_of(command) or "server",
-        sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"),
-        int(peak.split()[1]) / 1024,
-    )
-
-
-def _descendants(process: int) -> Iterator[int]:
-    for children in Path("/proc", str(process), "task").glob("*/children"):
-        try:
-            found = [int(child) for child in children.read_text().split()]
-        except OSError:  # it has ended
-            continue
-        for child in found:
-            yield child
-            yield from _descendants(child)
-
-
-def played(who: Contestant, arguments: Sequence[str]) -> dict[str, float]:
-    """Play a tournament; return its figures. CPU times are microseconds a decision, of whole processes."""
-    command = [str(who.tree / ".venv/bin/python"), "-m", "happycity_tournament", "run", "--json"]
-    uses: dict[int, _Use] = {}
-    # Users keep bytecode. Without it, each process of a run would compile all its sources at its start.
-    environment = {**os.environ, "PYTHONPATH": who.path}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(
-            [*command, "--seed", "1", *arguments],
-            cwd=folder,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.DEVNULL,
-        )
-        while process.poll() is None:
-            for child in _descendants(process.pid):
-                if (use := _use_of(child)) is not None:
-                    uses[child] = use
-            time.sleep(LOOK_SECONDS)
-        seconds = time.perf_counter() - started
-        output.seek(0)
-        result = json.loads(output.read())
-    after, decisions = resource.getrusage(resource.RUSAGE_CHILDREN), result["decisions"]
-    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    figures = {
-        "wall, s": seconds,
-        "decisions": decisions,
-        "decisions/s": decisions / result["seconds"],
-        "CPU, s": whole,
-        "CPU us a decision": whole / decisions * 1e6,
+def figures_of(who: Contestant, arguments: Sequence[str]) -> Figures:
+    """Play a tournament; return its figures."""
+    played = who.play(arguments)
+    return {
+        ("run", "wall, s"): played.wall,
+        ("run", "decisions/s"): played.rate,
+        ("run", "CPU, s"): played.cpu,
+        ("run", "CPU us a decision"): played.cpu / played.decisions * 1e6,
     }
-    for kind in ("server", "bots"):
-        own = [use for use in uses.values() if use.kind == kind]
-        figures[f"{kind}, CPU us"] = sum(use.cpu_seconds for use in own) / decisions * 1e6
-        figures[f"{kind}, peak MB"] = sum(use.peak_mb for use in own)
-    return figures
+
+
+def budget_of(who: Contestant, arguments: Sequence[str]) -> Figures:
+    """Play a tournament; return the CPU microseconds of a decision by component, and peaks of memory."""
+    budget = {
+        (kind, row): 0.0
+        for kind, components in COMPONENTS.items()
+        for row in (PEAK, "all", *components, OTHERS, OTHER_THREADS)
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "sitecustomize.py").write_text(_AT_START.format(here=str(ROOT), folder=folder))
+        decisions = replace(who, path=folder).play(arguments).decisions
+        reports = [json.loads(text) for file in Path(folder).glob("*.json") if (text := file.read_text())]
+    for report in reports:
+        budget[report["kind"], PEAK] += report["peak_mb"]
+        for component, seconds in report["seconds"].items():
+            for row in ("all", component):
+                budget[report["kind"], row] += seconds / decisions * 1e6
+    return budget
+
+
+def compare(everyone: Sequence[Contestant], turns: int, *, budget: bool) -> None:
+    """Play all tournaments by turns, and print the medians and the ratios to the other checkout."""
+    measure = budget_of if budget else figures_of
+    for who in everyone:
+        who.play(TOURNAMENTS["3 rounds"])  # writes the bytecode
+    figures: defaultdict[tuple[str, str, str, str], list[float]] = defaultdict(list)
+    speeds, echoes = [], []
+    for turn in range(turns):
+        print(f"turn {turn + 1} of {turns} (Ctrl-C stops it)", file=sys.stderr)
+        echoes.append(echo())
+        for tournament, options in islice(TOURNAMENTS.items(), 2 if budget else None):
+            for who in everyone if turn % 2 == 0 else reversed(everyone):
+                speeds.append(additions())
+                for (kind, figure), value in measure(who, options).items():
+                    figures[tournament, kind, figure, who.name].append(value)
+    names = [who.name for who in everyone]
+    print(f"{'':56}" + "".join(f"{name:>12}" for name in [*names, *(f"x {name}" for name in names[1:])]))
+    for row in dict.fromkeys(key[:3] for key in figures):
+        own = [figures[*row, name] for name in names]
+        ratios = [
+            median(new / old if old else 1.0 for old, new in zip(own[0], mine, strict=True))
+            for mine in own[1:]
+        ]
+        print(f"{', '.join(row):56}" + "".join(f"{value:12,.2f}" for value in [*map(median, own), *ratios]))
+    speed = f"{median(speeds):.1f} million additions/s, {min(speeds):.1f} to {max(speeds):.1f}"
+    print(f"unary grpc.aio echo, calls/s: {median(echoes):,.0f}; machine, plain Python loop: {speed}")
 
 
 def main() -> None:
-    """Play all tournaments by turns, and print the medians and the ratios to the other checkout."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("tree", type=Path, help="another checkout with its .venv, as it was before")
-    parser.add_argument("--turns", type=int, default=TURNS)
-    arguments = parser.parse_args()
-    everyone = list(contestants(arguments.tree.resolve()))
-    for who in everyone:
-        played(who, TOURNAMENTS["3 rounds"])  # writes the bytecode
-    figures: dict[tuple[str, str, str], list[float]] = {}
-    speeds, echoes = [], []
-    for turn in range(arguments.turns):
-        print(f"turn {turn + 1} of {arguments.turns} (Ctrl-C stops it)", file=sys.stderr)
-        echoes.append(calls_per_second())
-        for tournament, options in TOURNAMENTS.items():
-            for who in everyone if turn % 2 == 0 else reversed(everyone):
-                speeds.append(additions())
-                for figure, value in played(who, options).items():
-                    figures.setdefault((tournament, figure, who.name), []).append(value)
-    _print(figures, everyone)
-    print(f"unary grpc.aio echo, calls/s: {median(echoes):,.0f}")
-    for who in everyone:
-        rate = median(figures["light bots", "decisions/s", who.name])
-        print(f"light bots / echo, {who.name}: {rate / median(echoes):.1f}")
-    print(
-        f"machine, plain Python loop: {median(speeds):.1f} million additions/s, "
-        f"{min(speeds):.1f} to {max(speeds):.1f}"
-    )
-
-
-def _print(figures: dict[tuple[str, str, str], list[float]], everyone: Sequence[Contestant]) -> None:
-    names = [who.name for who in everyone]
-    print(
-        f"{'':34}" + "".join(f"{name:>12}" for name in names) + "".join(f"{f'x {n}':>12}" for n in names[1:])
-    )
-    for tournament, figure in dict.fromkeys(key[:2] for key in figures):
-        turns = [figures[tournament, figure, name] for name in names]
-        ratios = [median(x / y for x, y in zip(own, turns[0], strict=True)) for own in turns[1:]]
-        medians = "".join(f"{median(own):12,.2f}" for own in turns)
-        print(f"{tournament + ': ' + figure:34}{medians}" + "".join(f"{ratio:12.2f}" for ratio in ratios))
+    """Compare with another checkout."""
+    options = parser(__doc__)
+    options.add_argument("tree", type=Path, help="another checkout with its .venv, as it was before")
+    options.add_argument("--turns", type=int, default=5)
+    options.add_argument("--budget", action="store_true", help="CPU time of a decision by component")
+    given = options.parse_args()
+    everyone = [Contestant("before", given.tree.resolve()), Contestant("pure", ROOT)]
+    if COMPILED.exists() and not given.budget:
+        everyone.append(Contestant("compiled", ROOT, str(COMPILED)))
+    compare(everyone, given.turns, budget=given.budget)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
 from tests.clients.programs import Records, Reference, played
+from tools.languages import CLIENTS, LANGUAGES, command, missing
 
 from happycity import Mode
 

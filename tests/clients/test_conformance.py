@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.check.whole_bot import code
-from tests.clients.languages import SDKS, command, missing
+from tools.languages import SDKS, command, missing
 
 from happycity_check.report import format_finding
 from happycity_check.runner import check, steps_named

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.clients.languages import CLIENTS, LANGUAGES, command, missing
 from tests.clients.programs import Reference, played, standings
 from tests.docs.transcripts import check_transcript
+from tools.languages import CLIENTS, LANGUAGES, command, missing
 
 from happycity import Mode
 
