@@ -114,6 +114,7 @@ def _install(tree: Path | None) -> None:
     if tree is not None:
         for package in PACKAGES:
             target = tree / package.name
+            _remove_stale(target, ROOT / package)
             ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.sums")
             shutil.copytree(ROOT / package, target, ignore=ignored, dirs_exist_ok=True)
     if all(_holds(homes[Path(path).parts[0]] / path, text) for path, text in checksums().items()):
@@ -123,6 +124,13 @@ def _install(tree: Path | None) -> None:
             installed = homes[Path(path).parts[0]] / path
             installed.unlink(missing_ok=True)  # a process that runs it keeps the old file
             shutil.copyfile(file, installed)
+
+
+def _remove_stale(target: Path, package: Path) -> None:
+    """Remove the copies of modules that the package has no longer: an old folder hides a new module."""
+    for copy in target.rglob("*.py"):
+        if not (package / copy.relative_to(target)).exists():
+            copy.unlink()
 
 
 def _holds(file: Path, text: str) -> bool:
