@@ -12,7 +12,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +115,6 @@ def test_the_readme_bot_plays(played: Path) -> None:
 # Commands ------------------------------------------------------------------------------------------------
 
 
-def groups(commands: Iterable[str]) -> set[str]:
-    """Return the commands that only hold others."""
-    return {command.rpartition(" ")[0] for command in commands}
-
-
 @pytest.fixture(scope="module")
 def commands() -> dict[str, set[str]]:
     """Return the options of every command."""
@@ -134,15 +129,6 @@ def test_every_command_is_known_to_this_test(commands: dict[str, set[str]]) -> N
     assert {"happycity simulate", "happycity serve", "tournament run"} <= set(commands)
     assert "--seed" in commands["tournament run"]
     assert "--no-records" in commands["happycity simulate"]
-
-
-def test_every_command_is_in_the_readme(commands: dict[str, set[str]]) -> None:
-    """The README's table names each command, and its options are real."""
-    table = sections(text_of("README.md"))["Commands"]
-    rows = dict(re.findall(r"^\| `([a-z -]+)` \|.*\|(.*)\|$", table, flags=re.MULTILINE))
-    assert set(rows) == set(commands) - groups(commands)
-    for command, cell in rows.items():
-        assert set(re.findall(r"`(--[a-z0-9-]+)`", cell)) <= commands[command]
 
 
 def test_the_page_of_commands_has_every_command(commands: dict[str, set[str]]) -> None:

@@ -16,14 +16,14 @@ def test_every_section_is_tested() -> None:
 
 
 @pytest.mark.thorough
-def test_a_bot_in_python_crashes_and_is_mended(tmp_path: Path) -> None:
-    """The crash is found, seen, asked again and mended, and the mended bot is measurably better."""
+def test_a_bot_in_python_crashes_and_is_fixed(tmp_path: Path) -> None:
+    """The crash is found, seen, asked again and fixed, and the fixed bot is measurably better."""
     check_transcript("In Python", tmp_path)
 
 
 @pytest.mark.thorough
-def test_a_bot_behind_the_bridge_answers_illegally_and_is_mended(tmp_path: Path) -> None:
-    """The illegal answer is named, asked again and mended, and the program is better."""
+def test_a_bot_behind_the_bridge_answers_illegally_and_is_fixed(tmp_path: Path) -> None:
+    """The illegal answer is named, asked again and fixed, and the program is better."""
     if Path(shutil.which("awk") or "").resolve().name != "mawk":
         pytest.skip("awk is not mawk")
     check_transcript("By the bridge", tmp_path)
@@ -35,7 +35,7 @@ def test_a_command_that_fails_is_no_transcript(tmp_path: Path) -> None:
         transcript("```text\n$ tournament games\n```\n", tmp_path)
 
 
-def test_a_line_that_is_not_there_can_not_be_mended(tmp_path: Path) -> None:
+def test_a_line_that_is_not_there_can_not_be_fixed(tmp_path: Path) -> None:
     """The error names the line, so a page whose program has changed is noticed."""
     program = "<!-- save a.py -->\n```python\nprint(1)\n```\n"
     edit = "<!-- edit a.py -->\n```diff\n-print(2)\n+print(3)\n```\n"

@@ -9,6 +9,7 @@ from tests.tournament.cli.screens import SNAPSHOT, SPRT, Screen, standing
 
 from happycity_tournament.cli.console import print_result
 from happycity_tournament.config import SprtTest
+from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 
 
@@ -51,3 +52,24 @@ def test_the_failures_of_a_bot_are_one_line(screen: Screen) -> None:
     print_result(screen.console, replace(SNAPSHOT, disqualified=("cem",)))
     text = " ".join(screen.text().split())
     assert "cem crashed in 2 of 6 games: [bold]x, first in game 1; disqualified after 6 games" in text
+
+
+@pytest.mark.parametrize(
+    ("width", "without"), [(100, ()), (80, ("won/=/lost",)), (60, ("won/=/lost", "games", "points"))]
+)
+def test_a_narrow_terminal_shows_fewer_columns(screen: Screen, width: int, without: tuple[str, ...]) -> None:
+    """Names and ratings are whole in any width; what is needed least is left out."""
+    lines = [
+        BotRating(bot=bot, elo=1500.0, low=1400.0, high=1600.0, games=6, deals=3, rank_worst=3)
+        for bot in ("ann", "bob", "cem")
+    ]
+    above = Difference(121.0, -20.0, 262.0, 0.9)
+    final = Ratings(lines=tuple(lines), differences={("ann", "bob"): above, ("bob", "cem"): above})
+    screen.console.width = width
+    print_result(screen.console, replace(SNAPSHOT, final=final))
+    output = screen.text()
+    assert all(f" 1-3   {bot}   1500   ±100 " in output for bot in ("ann", "bob", "cem"))
+    headings = output.split("\n \u2500")[0]
+    assert {heading for heading in ("won/=/lost", "games", "points") if heading not in headings} == set(
+        without
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Console, JustifyMethod
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -39,6 +40,8 @@ _WRAPPED = frozenset({"bot", "bots", "state", "candidate", "verdict"})
 _ABOVE = "above next"
 _WON = "won/=/lost"
 """Games won alone, with a shared first place, and lost."""
+_LEAST_NEEDED = (_WON, "games", "points")
+"""Columns that a table of ratings does without in a narrow terminal, the first one first."""
 _RANKS = "rank: those that the games leave open, for all bots at once with 95%"
 _DIFFERENCE = f"{_ABOVE}: how much higher a bot is rated than the one below it, with the 95% interval"
 _LIVE_MODEL = f"Elo: {MODEL}; mean {MEAN_ELO:.0f}"
@@ -63,7 +66,8 @@ def print_result(
     final = snapshot.final
     if snapshot.title:
         show(console, "", f"  {snapshot.title}")
-    _print_table(console, standings_table(snapshot) if final is None else ratings_table(final, snapshot))
+    table = standings_table(snapshot) if final is None else ratings_table(final, snapshot)
+    _print_table(console, _fitted(console, table))
     lines = snapshot.standings if final is None else final.lines
     show(
         console,
@@ -104,7 +108,7 @@ def print_facts(console: Console, snapshot: Snapshot) -> None:
 
 def print_ratings(console: Console, ratings: Ratings) -> None:
     """Print ratings with all that belongs to them."""
-    _print_table(console, ratings_table(ratings))
+    _print_table(console, _fitted(console, ratings_table(ratings)))
     _print_pairs(console, ratings)
     show(console, *_notes(ratings.lines), _RANKS, _DIFFERENCE, *_details(ratings))
 
@@ -170,6 +174,15 @@ def ratings_table(ratings: Ratings, snapshot: Snapshot | None = None) -> Table:
             own = _score_cells(standings[line.bot])[: len(scores)]
         pool = (str(line.pool) for _ in pools)
         table.add_row(*_rating_cells(line), "" if above is None else above.text, *own, *pool)
+    return table
+
+
+def _fitted(console: Console, table: Table) -> Table:
+    """Return a table of ratings without the columns that are needed least, as far as it is too wide."""
+    unbounded = console.options.update(max_width=1000)
+    for heading in _LEAST_NEEDED:
+        if Measurement.get(console, unbounded, table).maximum > console.width:
+            table.columns = [column for column in table.columns if column.header != heading]
     return table
 
 
