@@ -72,7 +72,7 @@ def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
             patch.setattr(cli.app, added, [*getattr(cli.app, added)])
         with pytest.raises(SystemExit) as ended:
             main()
-    assert "Traceback" not in errors.getvalue()
+    assert "Traceback" not in errors.getvalue(), errors.getvalue()
     return Done(int(ended.value.code or 0), output.getvalue(), errors.getvalue())
 
 
@@ -88,6 +88,11 @@ def settings_file(**settings: object) -> str:
     lines = (f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
     Path("settings.toml").write_text("".join(lines))
     return "settings.toml"
+
+
+def standings_of(result: Json) -> list[Json]:
+    """Return the standings of a result without where the bots log: that is in the folder of each run."""
+    return [{**line, "log": None} for line in result["standings"]]
 
 
 def command_of(bot: str, *, name: str = "") -> str:

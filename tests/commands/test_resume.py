@@ -24,6 +24,7 @@ from tests.commands.programs import (
     played,
     records,
     serve,
+    standings_of,
     tournament,
     wait_for_line,
 )
@@ -51,8 +52,7 @@ class End:
 def end_of(url: str, result: Json) -> End:
     """Return what is left of a tournament with this result."""
     assert (result["state"], result["games"], result["games_voided"]) == ("finished", GAMES, 0)
-    standings = [{**line, "log": None} for line in result["standings"]]  # it is in the folder of the run
-    return End(records(url, result["tournament"]), standings, result["rating"])
+    return End(records(url, result["tournament"]), standings_of(result), result["rating"])
 
 
 @pytest.fixture(scope="module")
