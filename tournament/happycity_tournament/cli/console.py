@@ -201,7 +201,7 @@ def progress_line(snapshot: Snapshot) -> str:
 
 
 def _table(*headings: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for heading in headings:
         justify: JustifyMethod = "left" if heading in _LEFT else "right"
         table.add_column(
