@@ -268,6 +268,12 @@ def test_the_end_of_a_season_makes_guests_less_certain() -> None:
         added = SEASON_ERROR**2 if version > 1 else 0.0
         assert rating.error**2 == pytest.approx(before[version].error ** 2 + added)
         assert rating.elo == before[version].elo
+    later = (PRESENT_DAYS + 1) * DAY
+    beliefs.enter(9, later)
+    beliefs.add(deal(31, (1, 9), [(1, 2), (2, 1)], at=later))  # the others are away by now
+    away = beliefs.rating(4, later)
+    beliefs.end_season(later)
+    assert beliefs.rating(4, later).error ** 2 == pytest.approx(away.error**2 + SEASON_ERROR**2)
 
 
 def test_what_cannot_be_added_is_refused() -> None:

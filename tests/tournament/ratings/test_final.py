@@ -170,6 +170,13 @@ def test_ranks_are_those_that_the_games_leave_open() -> None:
     assert [(line.bot, line.ranks) for line in lines] == [("c", "1"), ("a", "2-3"), ("b", "2-3")]
 
 
+def test_many_equal_bots_are_not_ranked_by_chance() -> None:
+    """Of 45 pairs some look different by chance; ranks hold for all pairs at once."""
+    ratings = rated(League([0.0] * 10).games({2: 40}, np.random.default_rng(1)))
+    assert max(difference.los for difference in ratings.differences.values()) > 0.98
+    assert {line.ranks for line in ratings.lines} == {"1-10"}
+
+
 def test_larger_errors_are_said() -> None:
     """Where results chose the games, all intervals are wider by one factor, and a note says so."""
     plain, wider = (rate(estimate_of(games()), error_factor=factor) for factor in (1.0, 1.25))
