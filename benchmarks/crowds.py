@@ -119,7 +119,7 @@ async def bots(address: str, *names: str) -> None:
 
 
 async def viewers(page: str, count: str, deaf: str) -> None:
-    """Follow a page until a line comes, of which so many don't read; say how many bytes came."""
+    """Follow a page by many connections until a line comes; `deaf` of them never read."""
     url = page.replace("http", "ws", 1)
     crowd = [Viewer(reads=number >= int(deaf)) for number in range(int(count))]
     await _hold(lambda viewer: viewer.connect(url), crowd)

@@ -20,7 +20,7 @@ from happycity_tournament.schedule import schedule_of
 from happycity_tournament.schedule.swiss import SwissSchedule
 
 TRUTH_DEALS = 60_000
-"""Where games are not drawn from the model, so many deals say what ratings estimate."""
+"""The number of deals that say what ratings estimate where games are not drawn from the model."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class League:
         return not (self.luck or self.step or self.seat_effects) and self.noise == "gumbel"
 
     def games(self, deals: Mapping[int, int], rng: np.random.Generator) -> Games:
-        """Play so many deals at tables of each size, between bots that are drawn."""
+        """Play this number of deals at tables of each size, between bots that are drawn."""
         tables, first = {}, 0
         for seats, count in deals.items():
             tables[seats] = self.play(self._lineups(seats, count, rng), rng, first_deal=first)

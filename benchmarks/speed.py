@@ -111,7 +111,7 @@ async def _serve() -> None:
 
 
 async def _load(port: int) -> float:
-    """Return calls a second with so many always under way."""
+    """Return calls a second with a constant number under way."""
     answer = bytes(ANSWER_BYTES)
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         call: Any = channel.unary_unary(_METHOD)
@@ -200,7 +200,7 @@ class Core:
         self.seconds[step] += time.thread_time() - started
 
     async def play(self, games: int) -> None:
-        """Play so many games at once to their ends."""
+        """Play a number of games at once to their ends."""
         async with asyncio.TaskGroup() as tasks:
             with self._timed("server: matches set up"):
                 for seed in range(games):
@@ -266,7 +266,9 @@ def main() -> None:
     options.add_argument("--compiled", action="store_true", help="compare pure and compiled code")
     options.add_argument("--once", action="store_true", help="measure once and print JSON")
     options.add_argument("--echo", action="store_true", help="be the server of the echo")
-    options.add_argument("--core", type=int, metavar="GAMES", help="no streams, with so many games at once")
+    options.add_argument(
+        "--core", type=int, metavar="GAMES", help="no streams, with this number of games at once"
+    )
     given = options.parse_args()
     if given.core:
         asyncio.run(core(given.core))

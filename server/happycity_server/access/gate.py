@@ -65,7 +65,7 @@ class Authenticator:
             if clear and compare_digest(clear.encode(), secret.encode()):
                 return caller
         if self.is_open:
-            # A worker is believed whatever it sends, so one from another machine needs a token.
+            # The server believes the results of a worker, so one on another machine needs a token.
             host = host_of(peer)
             return Principal(host, frozenset(Role) if is_loopback(f"{unquote(host)}:0") else _GUESTS)
         if clear and (person := self.person_of(clear)):

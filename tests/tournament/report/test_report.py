@@ -22,7 +22,9 @@ from tests.tournament.runs import make_run
 from happycity import Ending
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.lineup import BotEntry, Lineup
-from happycity_tournament.ratings.live import LiveRatings
+from happycity_tournament.ratings.columns import GamesBuilder
+from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.report import charts
@@ -235,11 +237,11 @@ def test_the_numbers_are_those_of_the_store(played: Path, tmp_path: Path, run: R
     """Standings, points and the live rating agree with the stored games."""
     page = Page(report(run, played, tmp_path / "report.html"))
     games = games_of(played)
-    live = LiveRatings(("random", "greedy", "planner", "random2"))
+    builder = GamesBuilder(("random", "greedy", "planner", "random2"))
     for game in games:
-        live.add(game)
+        builder.add(game)
     standings, points, history = (rows_of(page, name) for name in ("standings", "points", "history"))
-    for rating in live.ratings().lines:
+    for rating in rate(estimate_of(builder.build())).lines:
         own = [points_of(game, rating.bot) for game in games]
         firsts = sum(place_of(game, rating.bot) == 1 for game in games)
         row = standings[rating.bot]
@@ -482,16 +484,16 @@ def test_a_spread_is_that_of_its_numbers() -> None:
 def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, rounds: int) -> None:
     """However many games there are, the samples are spread evenly and the last one counts them all."""
     url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
-    columns, live = GameColumns(BOTS), LiveRatings(BOTS)
+    columns, builder = GameColumns(BOTS), GamesBuilder(BOTS)
     for game in games_of(url):
         columns.add([game.result])
-        live.add(game)
+        builder.add(game)
     samples = columns.figures().history.samples
     assert len(samples) <= 80
     games, elos = samples[-1]
     assert games == 4 * rounds
     assert dict(zip(BOTS, elos, strict=True)) == pytest.approx(
-        {line.bot: line.elo for line in live.ratings().lines}
+        {line.bot: line.elo for line in rate(estimate_of(builder.build())).lines}
     )
     steps = {after - before for (before, _), (after, _) in pairwise(samples[:-1])}
     assert len(steps) <= 1

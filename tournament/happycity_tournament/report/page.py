@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from happycity import Ending
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.live import MAX_HISTORY_BOTS
+from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.results import BotRating, Difference, Ratings, interval_text
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS

@@ -19,7 +19,7 @@ from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
-from happycity_tournament.ratings.live import MAX_HISTORY_BOTS, elos_after
+from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, elos_after
 from happycity_tournament.ratings.results import Difference, Ratings
 from happycity_tournament.ratings.spread import Spread
 

@@ -1,4 +1,4 @@
-"""Live ratings: those of the games so far, and their history."""
+"""Ratings follow from the games alone, not from their order."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,8 +10,7 @@ from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.estimate import estimate_of
-from happycity_tournament.ratings.final import rate as final_rate
-from happycity_tournament.ratings.live import LiveRatings
+from happycity_tournament.ratings.final import rate as rate_estimate
 from happycity_tournament.ratings.results import BotRating
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
@@ -27,15 +26,12 @@ def names(count: int) -> list[str]:
 
 
 def rate(bots: Sequence[str], games: Sequence[FinishedGame] | Iterator[FinishedGame]) -> list[BotRating]:
-    live = LiveRatings(bots)
+    """Return the ratings of games, in the order of the bots' names."""
+    builder = GamesBuilder(bots)
     for result in games:
-        live.add(result)
-    return in_order(live)
-
-
-def in_order(live: LiveRatings) -> list[BotRating]:
-    """Return the lines in the order of the bots' names."""
-    return sorted(live.ratings().lines, key=lambda line: line.bot)
+        builder.add(result)
+    lines = rate_estimate(estimate_of(builder.build())).lines
+    return sorted(lines, key=lambda line: line.bot)
 
 
 def plackett_luce(
@@ -55,44 +51,26 @@ def plackett_luce(
             yield game(deal, [bots[bot] for bot in seated], places.tolist(), rotation)
 
 
-def test_live_ratings_are_the_final_ones() -> None:
-    """After the same games, a running tournament shows what `rate` says of its stored games."""
-    games = list(plackett_luce([0, 100, 200, 300, 500], seats=4, deals=40, seed=1))
-    builder = GamesBuilder(names(5))
-    for result in games:
-        builder.add(result)
-    live = LiveRatings(names(5))
-    for result in games:
-        live.add(result)
-    assert live.ratings().lines == final_rate(estimate_of(builder.build())).lines
-
-
 def test_the_order_of_games_does_not_matter() -> None:
-    """The same deals in another order give the same ratings, also if read after each game."""
+    """The same deals in another order give the same ratings."""
     games = list(plackett_luce([0, 100, 200, 300, 500], seats=4, deals=40, seed=1))
     deals = [games[start : start + 4] for start in range(0, len(games), 4)]
-    forwards = LiveRatings(names(5))
-    for result in games:
-        forwards.add(result)
-        forwards.ratings()
     backwards = rate(names(5), [result for deal in reversed(deals) for result in deal])
-    for line, other in zip(in_order(forwards), backwards, strict=True):
+    for line, other in zip(rate(names(5), games), backwards, strict=True):
         assert [line.elo, line.low, line.high] == pytest.approx([other.elo, other.low, other.high])
 
 
 @pytest.mark.thorough
 def test_every_game_counts_at_once() -> None:
     """A rating holds a game as soon as it is added, also in the middle of a deal."""
-    live = LiveRatings("ab")
-    live.add(game(1, "ab", (1, 2)))
-    first = in_order(live)[0].elo
-    live.add(game(1, "ba", (2, 1), 1))
-    assert in_order(live)[0].elo > first > MEAN_ELO
+    games = [game(1, "ab", (1, 2)), game(1, "ba", (2, 1), 1)]
+    first, both = (rate("ab", games[:count])[0].elo for count in (1, 2))
+    assert both > first > MEAN_ELO
 
 
 def test_unknown_bots_are_refused() -> None:
     """A game with a bot that isn't rated is an error and changes nothing."""
-    live = LiveRatings("ab")
+    builder = GamesBuilder("ab")
     with pytest.raises(KeyError, match="c"):
-        live.add(game(1, "ac", (1, 2)))
-    assert in_order(live) == rate("ab", [])
+        builder.add(game(1, "ac", (1, 2)))
+    assert not builder.build().tables
