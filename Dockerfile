@@ -1,5 +1,5 @@
 # The arena's server in a small image: built as a compiled wheel, run from the wheel alone, not as root.
-# Any image with Python 3.11 or newer and its module venv; `make image` takes one of Debian's packages.
+# Any image with Python 3.11 or newer and its module venv; `tools/release/build-image` takes one of Debian's packages.
 ARG BASE=python:3.13-slim
 
 FROM ${BASE} AS build

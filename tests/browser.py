@@ -13,5 +13,5 @@ def chromium_program() -> str:
     """Return the path of a Chromium; skip the test where none is installed."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
-        pytest.skip("no Chromium found; `make browser` installs one")
+        pytest.skip("no Chromium found; `python -m tools install browser` installs one")
     return program

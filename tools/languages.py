@@ -7,7 +7,8 @@ import shutil
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tools import ROOT
+
 CLIENTS = ROOT / "clients"
 
 LANGUAGES = {

@@ -1,7 +1,7 @@
-"""Count the lines and files of the project by area, and the contract's methods and messages.
+"""Count the lines and files of the project by area, the words of docs/, targets, and the contract's methods.
 
-    python -m tools.lines                # the files of this checkout
-    python -m tools.lines --at REVISION  # those of a revision, such as HEAD~3
+    python -m tools lines                # the files of this checkout
+    python -m tools lines --at REVISION  # those of a revision, such as HEAD~3
 
 Every line counts, blank ones and comments too. Generated stubs are counted apart, examples not at all.
 """
@@ -13,10 +13,10 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
-_ROOT: Final = Path(__file__).parents[1]
+from tools import ROOT
+
 _STUBS: Final = r"(v1|v1beta1|gen|happycity\w*v1(beta1)?)/|src/v1\.rs$|tests/sessions/server\.rs$"
 _TESTS: Final = r"_test\.(go|cpp)$|/tests?/|/src/test/"
 _SDKS: Final = {
@@ -44,7 +44,7 @@ _PYTHON: Final = {
 def git(*arguments: str) -> str:
     """Return what a command of git prints."""
     command = ["git", *arguments]
-    return subprocess.run(command, cwd=_ROOT, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def files_at(revision: str | None) -> Iterator[tuple[str, str]]:
@@ -54,12 +54,12 @@ def files_at(revision: str | None) -> Iterator[tuple[str, str]]:
     else:
         listed = git("ls-files", "--cached", "--others", "--exclude-standard")
     for path in listed.splitlines():
-        if not re.search(r"\.(py|pyi|go|ts|rs|java|cpp|h|proto|md)$", path):
+        if not re.search(r"\.(py|pyi|go|ts|rs|java|cpp|h|proto|md)$|^(Makefile|pyproject\.toml)$", path):
             continue
         if revision is not None:
             yield path, git("show", f"{revision}:{path}")
-        elif (_ROOT / path).exists():
-            yield path, (_ROOT / path).read_text("utf-8")
+        elif (ROOT / path).exists():
+            yield path, (ROOT / path).read_text("utf-8")
 
 
 def area_of(path: str) -> str | None:
@@ -90,6 +90,10 @@ def count(revision: str | None) -> Counter[str]:
     for path, text in files_at(revision):
         if path.startswith("proto/"):
             counts.update(dict(contract(text)))
+        elif path == "Makefile":
+            counts["targets of the Makefile"] = len(re.findall(r"^[a-z-]+:", text, re.MULTILINE))
+        elif path == "pyproject.toml":
+            counts["lines of pyproject.toml"] = len(text.splitlines())
         elif path.endswith(".md"):
             counts["words of docs/"] += len(text.split()) if path.startswith("docs/") else 0
         elif (area := area_of(path)) is not None:
@@ -110,7 +114,3 @@ def main() -> None:
     parser.add_argument("--at", metavar="REVISION", help="count at a revision of git")
     for name, number in sorted(count(parser.parse_args().at).items()):
         print(f"{number:>8,}  {name}")
-
-
-if __name__ == "__main__":
-    main()

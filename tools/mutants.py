@@ -1,8 +1,8 @@
 """Change the code in small ways, one at a time, and see whether the tests of the area notice.
 
-    python -m tools.mutants                   # all of tools/mutants.toml, in some 30 minutes
-    python -m tools.mutants --area rules      # those of one area
-    python -m tools.mutants --only sqlite     # those whose file, old or new text has the word
+    python -m tools mutants                   # all of tools/mutants.toml, in some 30 minutes
+    python -m tools mutants --area rules      # those of one area
+    python -m tools mutants --only sqlite     # those whose file, old or new text has the word
 
 The changes are made in copies of the checkout, one for each process, and never in the checkout. A mutant that
 no test notices survives: the program lists it and ends with status 1.
@@ -26,7 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[1]
+from tools import ROOT
+
 _LIST: Final = ROOT / "tools" / "mutants.toml"
 _TIME_LIMIT: Final = 280  # seconds of one test run: a mutant that makes tests hang is noticed too
 _NOT_COPIED: Final = shutil.ignore_patterns(
@@ -150,7 +151,3 @@ def main() -> None:
     print(f"{len(wanted) - len(survivors)} of {len(wanted)} noticed in {minutes:.0f} min")
     if survivors:
         raise SystemExit("\n".join(["survivors:", *map(str, survivors)]))
-
-
-if __name__ == "__main__":
-    main()

@@ -16,8 +16,9 @@ import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from release.packages import GO_MODULE, ROOT
-from release.version import version
+from tools import ROOT
+from tools.release.packages import GO_MODULE
+from tools.release.version import version
 
 CLIENTS = ROOT / "clients"
 UV = Path(sys.executable).with_name("uv")

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from release.packages import LANGUAGES, pack
-from release.version import version
 from tests.clients.consumers import CONSUMERS
 from tests.clients.programs import played
+from tools.release.packages import LANGUAGES, pack
+from tools.release.version import version
 
 from happycity import Mode
 

@@ -106,7 +106,7 @@ def test_a_ladder_loses_nothing() -> None:
     """No game is lost, all deals are rated, nobody waits for long, and a backup has its leaderboard."""
     options = ("--seconds", "60", "--bots", "12", "--kills", "2", "--goings", "10")
     soak = subprocess.run(
-        [sys.executable, "-m", "benchmarks.ladder_load", *options],
+        [sys.executable, "-m", "tools", "ladder-load", *options],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert soak.returncode == 0, soak.stdout + soak.stderr

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.site.commands import all_commands, commands_page, options
 from google.protobuf.descriptor import EnumDescriptor
+from tools.__main__ import programs
+from tools.docs.commands import all_commands, commands_page, options
 
 import happycity_client
 from happycity import Config, Deal, Game
@@ -200,11 +201,22 @@ def test_constants_have_the_documented_values() -> None:
 
 def test_files_that_are_named_exist() -> None:
     """A path of the repository in code type is a file or a folder of it."""
-    tops = "proto|game|server|tournament|clients|tests|benchmarks|docs"
+    tops = "proto|game|server|tournament|ladder|viewer|web|clients|tests|tools|deploy|docs"
     named = found(rf"`((?:{tops})/[\w./-]*)`", text_of_document=prose)
     assert len(named) >= 20
     for place, name in named:
         assert (ROOT / name).exists(), f"{place}: {name}"
+
+
+def test_commands_of_the_checkout_exist() -> None:
+    """`make NAME` is a target of the Makefile; `python -m tools NAME` is a program."""
+    made = [each for each in found(r"\bmake ([a-z][a-z-]*)`") if not each[0].startswith("clients/")]
+    targets = re.findall(r"^([a-z-]+):", text_of("Makefile"), re.MULTILINE)
+    assert len(made) >= 15
+    assert [each for each in made if each[1] not in targets] == []
+    run = found(r"python -m tools (?:--compiled )?([a-z][a-z-]*)")
+    assert len(run) >= 15
+    assert [each for each in run if each[1] not in programs()] == []
 
 
 # The protocol --------------------------------------------------------------------------------------------

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from docs.make_diagrams import FOLDER, mark
-from docs.site.contract import contract_page
-from docs.site.hooks import PLACES, ROOT, relinked, with_tabs
 from mkdocs.structure.files import File, Files
 from playwright.sync_api import Page, sync_playwright
 from tests.browser import chromium_program
+from tools import ROOT
+from tools.docs.contract import contract_page
+from tools.docs.diagrams import FOLDER, mark
+from tools.docs.hooks import PLACES, relinked, with_tabs
 
 from happycity.tournament.v1beta1 import tournament_service_pb2
 from happycity.v1 import game_pb2, match_pb2, play_service_pb2
@@ -73,7 +74,7 @@ def test_the_contract_has_every_message() -> None:
 
 @pytest.mark.parametrize("source", sorted(FOLDER.glob("*.dot")), ids=lambda path: path.name)
 def test_diagrams_are_those_of_their_sources(source: Path) -> None:
-    """Each picture was made from its source as it is; if not: docs/make_diagrams.py."""
+    """Each picture was made from its source as it is; if not: python -m tools diagrams."""
     assert mark(source) in source.with_suffix(".svg").read_text(encoding="utf-8")
 
 

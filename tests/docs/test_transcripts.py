@@ -6,8 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from docs.make_transcripts import transcript
 from tests.docs.transcripts import SECTIONS, check_transcript
+from tools.docs.transcripts import transcript
 
 
 def test_every_section_is_tested() -> None:

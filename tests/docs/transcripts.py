@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from docs.make_transcripts import PAGE, sections, transcript
+from tools.docs.transcripts import PAGE, sections, transcript
 
 SECTIONS = sections(PAGE.read_text(encoding="utf-8"))
 
@@ -14,4 +14,4 @@ def check_transcript(heading: str, folder: Path) -> None:
     shown = SECTIONS[heading]
     assert "it is better there" in shown
     printed = transcript(shown, folder)
-    assert printed == shown, "python docs/make_transcripts.py writes what is printed now"
+    assert printed == shown, "python -m tools transcripts writes what is printed now"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.make_external_ais import PAGE, page
 from tests.docs.test_docs import play_locally
+from tools.docs.external_ais import PAGE, page
 
 import happycity_client
 from happycity.selfplay import Observations
@@ -21,7 +21,7 @@ PROGRAMS = re.findall(
 
 
 def test_the_tables_are_current() -> None:
-    # `python docs/make_external_ais.py` would change nothing.
+    # `python -m tools external-ais` would change nothing.
     assert page() == TEXT
 
     # For each number of players.

@@ -6,9 +6,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from benchmarks.ladder_year import draw_deals
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools.benchmarks.ladder_year import draw_deals
 
 from happycity_ladder import beliefs as beliefs_module
 from happycity_ladder.beliefs import PRESENT_DAYS, SEASON_ERROR, Beliefs

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from benchmarks.ladder_year import draw_deals
+from tools.benchmarks.ladder_year import draw_deals
 
 from happycity import BotInfo
 from happycity_ladder.entries import RatedDeal, Version

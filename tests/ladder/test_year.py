@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.ladder_year import Simulation, World, draw_deals
+from tools.benchmarks.ladder_year import Simulation, World, draw_deals
 
 SHORT = World(guests=5, weeks=0.3)
 

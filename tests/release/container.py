@@ -54,7 +54,7 @@ class Image:
 
 @contextmanager
 def mounted_image() -> Iterator[Image]:
-    """Yield the image of the last `make image`."""
+    """Yield the image of the last `tools/release/build-image`."""
     inspected = json.loads(_buildah("inspect", "--type", "image", IMAGE))
     container = _buildah("from", IMAGE).strip()
     try:

@@ -83,7 +83,8 @@ def test_workers_in_kubernetes_join_the_server() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(
-    shutil.which("prometheus") is None, reason="Prometheus is not installed; make image does that"
+    shutil.which("prometheus") is None,
+    reason="Prometheus is missing: python -m tools install prometheus",
 )
 def test_services_of_compose_work_together(tmp_path: Path) -> None:
     """Their commands run as processes: bots connect, Prometheus reads all that panels and alarms show."""

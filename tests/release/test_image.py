@@ -23,7 +23,7 @@ USER = 10001
 GAMES = 40
 BOTS = ("random", "greedy", "planner", "rollout")
 
-# Building the image takes minutes, where `make image` hasn't built it before.
+# Building the image takes minutes, where `tools/release/build-image` hasn't built it before.
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
 
 

@@ -17,10 +17,11 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from release.licences import UNKNOWN, licences
-from release.packages import LANGUAGES, ROOT, pack
-from release.version import PLACES, VersionError, read_versions, set_version, version
 from tests.programs import run
+from tools import ROOT
+from tools.release.licences import UNKNOWN, licences
+from tools.release.packages import LANGUAGES, pack
+from tools.release.version import PLACES, VersionError, read_versions, set_version, version
 
 SDKS = [language for language in LANGUAGES if language != "python"]
 

@@ -1,11 +1,12 @@
-"""The list of mutants is one that `python -m tools.mutants` can try."""
+"""The list of mutants is one that `python -m tools mutants` can try."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from tools.mutants import ROOT, mutants
+from tools import ROOT
+from tools.mutants import mutants
 
 
 def test_every_mutant_can_be_made(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from training import learner as learner_module
-from training.__main__ import CURVE, train, weights_of
-from training.games import Positions, play, play_many
-from training.learner import TRACE, Learner, fit, targets, traced, write_arrays
-from training.matches import compare
-from training.strengths import row
+from tools.training import learner as learner_module
+from tools.training.games import Positions, play, play_many
+from tools.training.learner import TRACE, Learner, fit, targets, traced, write_arrays
+from tools.training.matches import compare
+from tools.training.strengths import row
+from tools.training.train import CURVE, train, weights_of
 
 from happycity import Config, Deal
 from happycity_bots import BOTS, GreedyBot, PlannerBot

@@ -8,14 +8,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from docs import make_texts
+from tools import ROOT
+from tools.docs import texts as catalogues
 
 from happycity import CARDS_BY_ID, Event, EventKind, Move
 from happycity.text.words import event_in_words, move_in_words
 from happycity_viewer.languages import LANGUAGES, catalogue, language, preferred
 
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
-FOLDERS = [make_texts.ROOT / folder for folder in make_texts.SOURCES]
+FOLDERS = [ROOT / folder for folder in catalogues.SOURCES]
 _PLACEHOLDER = re.compile(r"%\(\w+\)s|%%")
 _HOLES = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", re.DOTALL)
 _ATTRIBUTE = re.compile(r'[\w-]+="[^"]*"')  # in a block that stands inside a tag
@@ -28,9 +29,9 @@ def _forms(text: object) -> tuple[str, ...]:
 
 
 def test_files_of_texts_are_complete() -> None:
-    # No text of the sources is missing, and none is left over; `make texts` puts it right.
+    # No text of the sources is missing, and none is left over; `python -m tools texts` puts it right.
     for code in TRANSLATED:
-        assert (make_texts.TEXTS / f"{code}.po").read_text(encoding="utf-8") == make_texts.updated(code)
+        assert (catalogues.TEXTS / f"{code}.po").read_text(encoding="utf-8") == catalogues.updated(code)
 
     # Every form of every text has a translation; only cards may keep their English names.
     for code in TRANSLATED:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from babel.messages.catalog import Catalog
-from docs.make_texts import template
 from playwright.async_api import Browser, Page, expect
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
 from tests.web.table import OVERFLOWING
+from tools.docs.texts import template
 
 from happycity.text.words import PHASES
 from happycity_viewer import languages

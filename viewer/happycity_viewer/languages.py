@@ -1,7 +1,7 @@
 """The languages of what people see in a browser: texts, forms of plurals, and numbers.
 
 The sources are in English. `texts/*.po` have each of their texts in another language, in the form of gettext,
-and are read as they are: nothing has to be compiled. `docs/make_texts.py` keeps them up to date.
+and are read as they are: nothing has to be compiled. `python -m tools texts` keeps them up to date.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from happycity_bots.network import Network
 
 WEIGHTS = "champion.npz"
-"""The file of the network's weights, in this package: whole numbers, made by `make train`."""
+"""The file of the network's weights, in this package: integers, made by `python -m tools train`."""
 DENIAL = 0.6
 """How likely it is that the next player buys the best card that is left to it, and not one that it draws."""
 NEAR = 0.1

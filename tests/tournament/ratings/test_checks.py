@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.models import League
 from tests.tournament.ratings.tables import columns
+from tools.benchmarks.models import League
 
 from happycity_tournament.ratings.checks import Deviation, check_lines, check_model
 from happycity_tournament.ratings.columns import Games, TableColumns

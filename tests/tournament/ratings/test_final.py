@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.models import League
 from tests.tournament.ratings.tables import columns, duels
+from tools.benchmarks.models import League
 
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.columns import Games, TableColumns
@@ -218,7 +218,7 @@ def test_equal_results_make_equal_ratings_in_the_given_order() -> None:
     [((0, 0, 0, 0, 0, 0), 4, 40), ((0, 240, 480, 720, 960, 1200), 2, 120), ((0, 400), 2, 30)],
 )
 def test_intervals_hold(elos: tuple[float, ...], seats: int, deals: int) -> None:
-    """95% of them, of ratings read as they are printed and of differences; `benchmarks.coverage` has more."""
+    """95% of them, of ratings as they are printed and of differences; `python -m tools coverage` has more."""
     league, rng, held = League(elos), np.random.default_rng(4), []
     truth = dict(zip(league.bots, 1500 + league.truth(seats), strict=True))
     for _ in range(60):

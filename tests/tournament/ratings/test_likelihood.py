@@ -8,8 +8,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from benchmarks.models import League
 from tests.tournament.ratings.tables import columns
+from tools.benchmarks.models import League
 
 from happycity_tournament.ratings.columns import Floats, Games
 from happycity_tournament.ratings.likelihood import (

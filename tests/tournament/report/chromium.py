@@ -126,7 +126,7 @@ class Page:
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[Page]:
-    """Start a browser with a new profile; skip the test where none is installed (`make browser`)."""
+    """Start a browser with a new profile; skip the test without one (`python -m tools install browser`)."""
     program = chromium_program()
     commands_read, commands = os.pipe()
     answers, answers_write = os.pipe()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from benchmarks.models import League
 from tests.tournament.schedule.fields import names
+from tools.benchmarks.models import League
 
 from happycity import Config
 from happycity_tournament.config import RandomRounds, Swiss, TournamentConfig

@@ -67,10 +67,10 @@ def database_of(url: str) -> str:
 
 @contextmanager
 def postgresql() -> Iterator[Cluster]:
-    """Start a server; skip the test where none is installed (`make postgres`)."""
+    """Start a server; skip the test where none is installed (`python -m tools install postgres`)."""
     programs = _programs()
     if programs is None:
-        pytest.skip("no PostgreSQL is installed; make postgres does that")
+        pytest.skip("no PostgreSQL is installed: python -m tools install postgres")
     # Not in pytest's own folder, which the server's user could not enter.
     with tempfile.TemporaryDirectory(prefix="happycity-postgres-", ignore_cleanup_errors=True) as name:
         account = _account()

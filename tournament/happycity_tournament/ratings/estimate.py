@@ -81,7 +81,7 @@ def estimate_of(games: Games) -> Estimate:
 
     With C deals of a bot, its scores count C / (C - 1) times in the sandwich, as usual for few clusters. The
     virtual game of the prior counts as one that was won or lost: without it a bot that won all, or nearly all
-    its games would seem to be rated without any doubt. `benchmarks.coverage` measures the intervals.
+    its games would seem to be rated without any doubt. `python -m tools coverage` measures the intervals.
     """
     estimated = fit(choices_of(games))
     squares, deals = np.zeros_like(estimated.inverse), np.zeros(len(games.bots), dtype=np.int64)

@@ -1,0 +1,1 @@
+"""How the champion's network is trained: `python -m tools --compiled train`."""

@@ -1,1 +1,0 @@
-"""How the champion's network is trained: `make train`."""
