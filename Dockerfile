@@ -28,7 +28,7 @@ COPY ladder ./ladder
 COPY clients ./clients
 COPY viewer ./viewer
 COPY web ./web
-RUN HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 /opt/uv/bin/uv build --no-cache --wheel --out-dir /dist \
+RUN HAPPYCITY_COMPILE=1 /opt/uv/bin/uv build --no-cache --wheel --out-dir /dist \
     && /opt/uv/bin/uv pip install --no-cache --python /opt/happycity --compile-bytecode --no-deps /dist/*.whl
 
 FROM ${BASE}

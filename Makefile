@@ -21,11 +21,11 @@ $(READY): pyproject.toml uv.lock
 	@echo "installing what uv.lock names into .venv: some 80 packages, about a minute"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv sync --frozen --extra web --compile-bytecode --quiet
+	$(BIN)/uv sync --frozen --compile-bytecode --quiet
 	touch $@
 
 envs: $(READY) ## Install OpenSpiel, llama.cpp and Ray (300 MB), without which their tests are skipped
-	$(BIN)/uv sync --frozen --extra web --group envs --inexact --compile-bytecode --quiet
+	$(BIN)/uv sync --frozen --group envs --inexact --compile-bytecode --quiet
 
 compiled: $(READY) ## Compile the hot modules into this checkout by mypyc, which takes a C compiler and a minute
 	$(BIN)/python hatch_build.py compile

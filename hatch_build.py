@@ -1,6 +1,6 @@
-"""Compile the hot modules by mypyc: into this checkout, into a tree beside it, or into a wheel.
+"""Build the wheel, and compile the hot modules by mypyc: into it, into this checkout or into another tree.
 
-`pyproject.toml` lists the modules. Extension modules lie beside their sources, and Python prefers them. The
+Extension modules lie beside their sources, and Python prefers them. The
 sources' checksums go with them: `happycity.compiled` refuses extension modules that are out of date.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -22,9 +23,37 @@ from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).parent
-_WHEEL = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-MODULES = [Path(module) for module in _WHEEL["hooks"]["custom"]["modules"]]
-PACKAGES = [Path(package) for package in _WHEEL["packages"]]
+PACKAGES = sorted(
+    path.parent.relative_to(ROOT)
+    for pattern in ("*/happycity*/__init__.py", "clients/*/happycity*/__init__.py")
+    for path in ROOT.glob(pattern)
+)
+"""The project's packages; their parents are what Python imports from."""
+HOT = {
+    "game/happycity/rules": "cities determinization effects game moves shuffling",
+    "game/happycity/records": "random_games record",
+    "game/happycity/wire": "decisions messages",
+    "server/happycity_server/play": "match outbox referee session",
+    "clients/bots/happycity_bots": "features outlook quick special_values specials valuation",
+}
+"""The modules that are compiled, by their folders.
+
+Bots' classes are not among them, as a compiled class can't be the base of an author's own; nor are frozen
+dataclasses with slots, which can't be pickled then.
+"""
+MODULES = [Path(folder, f"{name}.py") for folder, names in HOT.items() for name in names.split()]
+COMPILING = (
+    "mypy",
+    "numpy",
+    "protobuf",
+    "setuptools",
+    "structlog",
+    "types-grpcio",
+    "types-protobuf",
+    "uvloop",
+)
+"""What compiling takes: mypyc, and what the modules import."""
+_IGNORED = ("__pycache__", "*.so", "*.sums")
 SUFFIX = EXTENSION_SUFFIXES[0]
 LIBRARY = f"happycity__mypyc{SUFFIX}"
 """The code of all modules, which call each other directly; it lies beside the packages."""
@@ -38,22 +67,55 @@ doesn't fuse by default.
 """
 
 
-class CompiledWheel(BuildHookInterface[BuilderConfig]):
-    """Puts the compiled modules into a wheel, if HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 is set."""
+def is_wanted() -> bool:
+    """Return whether a wheel is to have compiled modules."""
+    return os.environ.get("HAPPYCITY_COMPILE") == "1"
+
+
+class Wheel(BuildHookInterface[BuilderConfig]):
+    """Puts the packages into a wheel, and the compiled modules if HAPPYCITY_COMPILE=1 is set."""
+
+    def dependencies(self) -> list[str]:
+        """Return what compiling takes, as pyproject.toml requires it elsewhere."""
+        if not is_wanted():
+            return []
+        settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+        project = settings["project"]
+        listed = [*project["dependencies"], *project["optional-dependencies"]["arena"]]
+        listed += settings["dependency-groups"]["dev"]
+        return [one for one in listed if re.split("[>=; ]", one)[0] in COMPILING]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, and add the files to the wheel; an editable install stays pure."""
-        if version != "editable":
-            self._folder = tempfile.TemporaryDirectory()
-            files = compiled(Path(self._folder.name))
-            build_data["force_include"].update({str(file): path for path, file in files.items()})
+        """Add the files to the wheel; an editable install uses those of the checkout, and stays pure."""
+        if version == "editable":
+            return
+        self._folder = tempfile.TemporaryDirectory()
+        files = {str(file): path for path, file in sources().items()}
+        if is_wanted():
+            files |= {str(file): path for path, file in compiled(Path(self._folder.name)).items()}
             build_data["pure_python"] = False
             build_data["infer_tag"] = True
+        build_data["force_include"].update(files)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove what was compiled."""
         if version != "editable":
             self._folder.cleanup()
+
+
+def sources() -> dict[str, Path]:
+    """Return the files of all packages by their paths in a wheel, without what was compiled in the checkout.
+
+    `happycity new-bot` begins a project with the first bot of an SDK, so the wheel has these bots too.
+    """
+    languages = (ROOT / "clients/new_bot/happycity_new_bot/languages.py").read_text("utf-8")
+    first_bots = re.findall(r'^ +example="(\S+)",$', languages, re.MULTILINE)
+    return {f"happycity_new_bot/first/{name}": ROOT / "clients" / name for name in first_bots} | {
+        file.relative_to((ROOT / package).parent).as_posix(): file
+        for package in PACKAGES
+        for file in sorted((ROOT / package).rglob("*"))
+        if file.is_file() and not any(path.match(one) for path in (file, file.parent) for one in _IGNORED)
+    }
 
 
 def compiled(folder: Path) -> dict[str, Path]:
@@ -115,7 +177,7 @@ def _install(tree: Path | None) -> None:
         for package in PACKAGES:
             target = tree / package.name
             _remove_stale(target, ROOT / package)
-            ignored = shutil.ignore_patterns("__pycache__", "*.so", "*.sums")
+            ignored = shutil.ignore_patterns(*_IGNORED)
             shutil.copytree(ROOT / package, target, ignore=ignored, dirs_exist_ok=True)
     if all(_holds(homes[Path(path).parts[0]] / path, text) for path, text in checksums().items()):
         return

@@ -96,6 +96,7 @@ _PYTHON_SDK = (
     "game",
     "server",
     "tournament",
+    "ladder",
     "clients",
     "viewer",
     "web",
