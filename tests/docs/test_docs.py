@@ -11,7 +11,6 @@ import shlex
 import subprocess
 import sys
 import textwrap
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from happycity.match import seat_results
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import Json, loads, trace
 from happycity.records.replay import replay
-from happycity.text.catalogue import markdown
 from happycity.v1 import errors_pb2
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_server.config import ServerSettings
@@ -162,13 +160,10 @@ def test_commands_that_are_shown_exist(commands: dict[str, set[str]]) -> None:
 
 
 def test_every_setting_of_a_server_is_documented(commands: dict[str, set[str]]) -> None:
-    """The table of settings has each key with its default, in the model's order; each key is a flag."""
-    section = sections(text_of("docs/operations.md"))["Settings"]
-    rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", section, flags=re.MULTILINE)
-    defaults = tomllib.loads(ServerSettings().toml())
-    documented = [(key, None if value == "none" else json.loads(value.strip("`"))) for key, value in rows]
-    assert documented == [(key, defaults.get(key)) for key in ServerSettings.model_fields]
-    assert {f"--{key.replace('_', '-')}" for key, _ in rows} <= commands["happycity serve"]
+    """Each key is a flag, which the page of commands explains."""
+    flags = {f"--{key.replace('_', '-')}" for key in ServerSettings.model_fields}
+    assert len(flags) >= 30
+    assert flags <= commands["happycity serve"]
 
 
 # Links and constants -------------------------------------------------------------------------------------
@@ -311,11 +306,6 @@ def test_the_record_shown_is_real() -> None:
 
 
 # The rules -----------------------------------------------------------------------------------------------
-
-
-def test_the_page_of_cards_is_current() -> None:
-    """docs/cards.md is what `happycity catalogue --markdown` prints."""
-    assert text_of("docs/cards.md") == markdown()
 
 
 def test_every_article_that_the_code_cites_is_in_the_rules() -> None:

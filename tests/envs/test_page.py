@@ -1,4 +1,4 @@
-"""docs/external-ais.md is true: its tables are made from the code, and its programs run."""
+"""docs/external-ais.md is true: its numbers are those of the code, and its programs run."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Any
 
 import pytest
 from tests.docs.test_docs import play_locally
-from tools.docs.external_ais import PAGE, page
+from tools import ROOT
+from tools.docs.arrays import arrays_page
 
 import happycity_client
-from happycity.selfplay import Observations
+from happycity.selfplay import ACTIONS, Observations
 
-TEXT = PAGE.read_text(encoding="utf-8")
+TEXT = (ROOT / "docs" / "external-ais.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(
     r"^(?:<!-- needs (\w+) -->\n)?```python\n(.*?)^```$", TEXT, flags=re.DOTALL | re.MULTILINE
 )
 
 
-def test_the_tables_are_current() -> None:
-    # `python -m tools external-ais` would change nothing.
-    assert page() == TEXT
+def test_the_numbers_are_current() -> None:
+    # The site's page has all numbers: the last action, and the last plane of the observer's own seat.
+    at_four = Observations(4)
+    assert f" to {len(ACTIONS) - 1} |" in arrays_page()
+    assert f" to {at_four.size - 3 * at_four.seat_size - 1} |" in arrays_page()
 
     # For each number of players.
     stated = re.findall(r"([\d,]{3,})(?: numbers)?\s+for\s+(\d)", TEXT)

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from happycity.text.catalogue import markdown
 from tools import ROOT
+from tools.docs.arrays import arrays_page
 from tools.docs.commands import commands_page
 from tools.docs.contract import contract_page
 
@@ -29,7 +33,20 @@ PLACES = {
 }
 """Pages outside docs/, and where they are on the site."""
 CONTRACT = "reference/contract.md"
-COMMANDS = "reference/commands.md"
+GENERATED: dict[str, Callable[[], str]] = {
+    CONTRACT: partial(contract_page, ROOT),
+    "reference/commands.md": commands_page,
+    "reference/cards.md": markdown,
+    "reference/arrays.md": arrays_page,
+}
+"""Pages that are made when the site is built, with the functions that make them."""
+SHOWN_BY = {
+    "proto/happycity/": CONTRACT,
+    "game/happycity/rules/data": "reference/cards.md",
+    "game/happycity/selfplay": "reference/arrays.md",
+    "server/happycity_server/config.py": "reference/commands.md",
+}
+"""Sources to which pages link in the repository, and the pages that show them on the site."""
 
 _FENCED = re.compile(r"^(?P<fence>`{3,}).*?^(?P=fence)$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(?<!\!)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
@@ -46,8 +63,8 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
     for source, place in PLACES.items():
         content = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, place, content=content))
-    files.append(File.generated(config, CONTRACT, content=contract_page(ROOT)))
-    files.append(File.generated(config, COMMANDS, content=commands_page()))
+    for place, make in GENERATED.items():
+        files.append(File.generated(config, place, content=make()))
     return files
 
 
@@ -94,9 +111,8 @@ def relinked(text: str, source: str, place: str, files: Files) -> str:
             return target
         path, hash_, anchor = target.partition("#")
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
-        there = PLACES.get(wanted) or wanted.removeprefix("docs/")
-        if wanted.startswith("proto/happycity/"):
-            there = CONTRACT
+        shown_by = (page for source, page in SHOWN_BY.items() if wanted.startswith(source))
+        there = next(shown_by, PLACES.get(wanted) or wanted.removeprefix("docs/"))
         if files.get_file_from_path(there) is None or (wanted == there and wanted not in PLACES):
             return None
         return posixpath.relpath(there, posixpath.dirname(place) or ".") + hash_ + anchor

@@ -118,8 +118,8 @@ def markdown() -> str:
 def _page() -> Iterator[str]:
     yield "# Cards"
     yield ""
-    yield "Made by `happycity catalogue --markdown`; a test checks that it is current. The ids are those of"
-    yield "moves and records, and a condition names the number of cards of each colour that a city must have."
+    yield "The ids are those of moves and records. A condition names the number of cards of each colour that"
+    yield "a city must have."
     for section in _sections():
         yield from ("", f"## {section.title}", "")
         yield from _markdown_table(section)

@@ -1,16 +1,14 @@
-"""Write the tables of actions and observations in docs/external-ais.md, from the code."""
+"""Print the page of the site with the actions and observations of self-play and environments."""
 
 from __future__ import annotations
 
-import re
+import sys
 from itertools import groupby
 
 from happycity import CARDS, MoveKind
 from happycity.rules.cards import DWELLINGS, SPECIALS
 from happycity.selfplay import ACTIONS, Observations
-from tools import ROOT
 
-PAGE = ROOT / "docs" / "external-ais.md"
 PLAYERS = 4
 SHOWN = 10
 """Longer lists of moves are shown by their ends."""
@@ -58,15 +56,15 @@ def observations() -> str:
     )
 
 
-def page() -> str:
-    """Return the page with current tables."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, table in (("actions", actions()), ("observations", observations())):
-        mark = f"<!-- made by python -m tools external-ais: {name} -->"
-        text = re.sub(rf"{re.escape(mark)}\n.*?(?=\n## |\Z)", f"{mark}\n\n{table}", text, flags=re.DOTALL)
-    return text
+def arrays_page() -> str:
+    """Return the page, as Markdown."""
+    return (
+        "# Actions and observations\n\n"
+        "The numbers of all moves and the planes of an observation, which [external AIs](../external-ais.md)"
+        f" share.\n\n## Actions\n\n{actions()}\n## Observations\n\n{observations()}"
+    )
 
 
 def main() -> None:
-    """Update the page."""
-    PAGE.write_text(page(), encoding="utf-8")
+    """Print the page."""
+    sys.stdout.write(arrays_page())
