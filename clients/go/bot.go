@@ -22,7 +22,7 @@ type Bot interface {
 	// Choose returns the position of the chosen move in d.Moves, from 0.
 	//
 	// An error, a panic or a position that doesn't exist is a crash: the SDK gives up this game, and the bot's other
-	// games go on. ctx ends when the decision is late or void; an error after that is no crash. A bot that searches
+	// games go on. ctx ends when the decision is late or void; an error after that does not count as a crash. A bot that searches
 	// for as long as it may has to stop before the deadline of ctx, since its answer takes time to arrive.
 	//
 	// The methods of one Bot are never called at the same time, those of different games are.

@@ -77,7 +77,7 @@ func (s *session) run(ctx context.Context) error {
 }
 
 // connect plays on one stream until it ends, and says goodbye when ctx ends. It returns how many messages came, and no
-// error if the stream ended in good order.
+// error if the stream ended normally.
 func (s *session) connect(ctx context.Context) (messages int, e *Error) {
 	channel, err := s.settings.dial()
 	if err != nil {

@@ -104,7 +104,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.timeout(600)
 def test_a_ladder_loses_nothing() -> None:
     """No game is lost, all deals are rated, nobody waits for long, and a backup has its leaderboard."""
-    options = ("--seconds", "60", "--bots", "12", "--kills", "2", "--goings", "10")
+    options = ("--seconds", "60", "--bots", "12", "--kills", "2", "--departures", "10")
     soak = subprocess.run(
         [sys.executable, "-m", "tools", "ladder-load", *options],
         cwd=ROOT, capture_output=True, text=True, check=False,

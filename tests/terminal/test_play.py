@@ -66,7 +66,7 @@ def test_who_leaves_sees_how_it_ends() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("leave the game to the others? your seat is forfeited (y/n): ") == 2
     assert "Points are inhabitants times hearts" in done.stdout
-    assert "'whatever' is no move here; type a number from 1 to " in done.stdout
+    assert "'whatever' is not a move here; type a number from 1 to " in done.stdout
     assert "The game is over." in done.stdout
     assert "disconnected" in done.stdout
 

@@ -156,8 +156,8 @@ def row(results: Sequence[Replication]) -> str:
     """Return a design's numbers: what holds of all intervals, and of the bot whose intervals hold least."""
     ratings = np.concatenate([one.ratings for one in results])
     differences = np.concatenate([one.differences for one in results])
-    everybody = [one.ratings for one in results if not one.missing]
-    worst = np.mean(everybody, axis=0).min() if everybody else np.nan
+    complete = [one.ratings for one in results if not one.missing]
+    worst = np.mean(complete, axis=0).min() if complete else np.nan
     return (
         f"{ratings.mean():>9.1%}{worst:>8.1%}{differences.mean():>8.1%}"
         f"{np.mean([one.width for one in results]):>8.0f}{sum(one.missing for one in results):>6}"

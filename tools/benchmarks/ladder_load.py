@@ -68,7 +68,7 @@ RATING_SECONDS = 120.0
 CALL_SECONDS = 10.0
 NAMES_PER_PROCESS = 8
 SINGLE_SHARE = 20
-"""Of so many bots, one of each other language, and one behind the bridge."""
+"""Among this number of bots, one of each other language and one behind the bridge."""
 BRIDGED = ("bash", str(CLIENTS / "examples/bash/first.sh"))
 """The program behind the bridge."""
 PAGE = 200
@@ -129,7 +129,7 @@ class Waits:
                 self.longest, self.by_whom = wait, bot.name
 
     def restart(self) -> None:
-        """Begin again, as everybody is disconnected."""
+        """Begin again, as all bots are disconnected."""
         self._busy_at.clear()
 
 
@@ -220,7 +220,7 @@ def leaderboards(ladder: LadderServiceStub) -> Iterator[tuple[str, pb.Leaderboar
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on: bots come back to the same one."""
+    """Return a port that is not in use: bots come back to the same one."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -290,7 +290,7 @@ class Soak:
         self.config.write_text(LADDER)
         self.waits = Waits()
         self.restarts: list[float] = []
-        self.goings = 0
+        self.departures = 0
         self.restored_lines = 0
         """Lines of the leaderboards of the restored backup."""
         self.failed: Counter[str] = Counter()
@@ -320,7 +320,7 @@ class Soak:
         kills = [options.seconds * (number + 1) / (options.kills + 1) for number in range(options.kills)]
         backup_at = options.seconds * 0.55
         backup: subprocess.Popen[bytes] | None = None
-        next_going = 10.0
+        next_departure = 10.0
         while (passed := time.monotonic() - started) < options.seconds:
             if kills and passed >= kills[0]:
                 kills.pop(0)
@@ -329,8 +329,8 @@ class Soak:
                 backup = subprocess.Popen(
                     [str(COMMANDS / "happycity"), "backup", str(self.copy), "--store", self.url]
                 )
-            if passed >= next_going:
-                next_going = passed + options.seconds / options.goings
+            if passed >= next_departure:
+                next_departure = passed + options.seconds / options.departures
                 self._send_away(passed)
             self._bring_back(passed)
             self._poll()
@@ -345,7 +345,7 @@ class Soak:
         guest.stop()
         guest.returns_at = passed + self._rng.uniform(2.0, 15.0)
         guest.version += self._rng.randrange(2)
-        self.goings += 1
+        self.departures += 1
 
     def _bring_back(self, passed: float) -> None:
         for guest in self.guests:
@@ -379,7 +379,7 @@ class Soak:
         self.waits.note(page.bots, time.time())
 
     def finish(self) -> None:
-        """Send everybody away, and stop the server as usual."""
+        """Disconnect all bots, and stop the server as usual."""
         for guest in self.guests:
             if guest.process is not None:
                 guest.process.terminate()
@@ -455,7 +455,7 @@ def report(soak: Soak) -> None:
         "seconds": soak.options.seconds,
         "bots": dict(languages),
         "not built": soak.absent,
-        "left and returned": soak.goings,
+        "left and returned": soak.departures,
         "versions": sum(guest.version * len(guest.names) for guest in soak.guests),
         "processes that ended by themselves": dict(soak.failed),
         "games": count,
@@ -480,7 +480,7 @@ def main() -> None:
     given.add_argument("--bots", type=int, default=100)
     given.add_argument("--kills", type=int, default=5)
     given.add_argument(
-        "--goings", type=int, default=60, help="how often a process of bots leaves and returns"
+        "--departures", type=int, default=60, help="how often a process of bots leaves and returns"
     )
     given.add_argument("--seed", type=int, default=1)
     options = given.parse_args()

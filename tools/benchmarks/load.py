@@ -352,7 +352,7 @@ def main() -> None:
     command.set_defaults(run=soak)
     command.add_argument("--bots", type=int, default=1000, help="bots that are connected")
     command.add_argument("--games", type=int, default=200, help="games at once")
-    command.add_argument("--workers", type=int, default=0, help="processes that play beside the server")
+    command.add_argument("--workers", type=int, default=0, help="workers that play next to the server")
     command.add_argument("--seconds", type=int, default=60, help="how long is measured")
     command.add_argument("--warm-up", type=int, default=60, help="seconds of play before that")
 

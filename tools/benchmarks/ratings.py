@@ -42,7 +42,7 @@ LARGE_OF_TWO = League(spread(100, 150))
 
 @dataclass(frozen=True)
 class Recovery:
-    """A league whose strengths are to be found again."""
+    """A league whose known strengths the ratings should find."""
 
     name: str
     league: League

@@ -1,7 +1,7 @@
 """Measure engine, bots and wire in one run, so that their ratios hold on a noisy machine.
 
-With `--compiled`, pure and compiled code by turns: the checkout is to be pure, and the compiled code in
-`build/compiled`. Times of decisions are CPU microseconds, which a busy machine disturbs least.
+With `--compiled`, pure and compiled code by turns: the checkout must be pure, and `build/compiled` must have
+the compiled code. Times of decisions are CPU microseconds, which a busy machine disturbs least.
 
 With `--core GAMES`, CPU time of a decision without streams: lobby, matches and four light bots run in one
 process, and messages pass between them as bytes. Few games at once fit into the processor's caches, many
@@ -178,7 +178,7 @@ def once() -> dict[str, float]:
 
 CORE_BOTS = {"random": RandomBot, "random2": RandomBot, "greedy": GreedyBot, "greedy2": GreedyBot}
 FAR_FUTURE = 1e6
-"""Seconds until the clock looks for delays: nobody sweeps."""
+"""Seconds until the clock looks for delays; there are no sweeps here."""
 
 
 class Core:

@@ -3,7 +3,7 @@
 Blocks are simulated with a difference known in advance, and each run is a whole test. Where a run's candidate
 is as strong as H0 says, its error is to accept H1, and the other way round. The ratio over all multinomial
 distributions (Li, Liu & Ying 2014), to which `happycity_tournament.ratings.sprt` prefers the one of a normal
-distribution, runs beside it under the same rules.
+distribution, runs next to it under the same rules.
 """
 
 from __future__ import annotations

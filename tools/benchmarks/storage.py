@@ -270,11 +270,11 @@ class InstantHost:
         return []
 
     def connected(self) -> list[str]:
-        """Return that nobody else is there."""
+        """Return that no other bot is there."""
         return []
 
     async def wait_for_any(self, bots: Sequence[str]) -> None:
-        """Wait for nobody."""
+        """Return at once: there is no bot to wait for."""
 
     async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:
         """Store a game as the one of the fixture."""

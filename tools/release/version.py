@@ -41,7 +41,7 @@ class VersionError(Exception):
 
 
 def read_versions(root: Path = ROOT) -> dict[str, str]:
-    """Return the version of each file; `git tag` and the changelog are no part of it.
+    """Return the version of each file; `git tag` and the changelog are not included.
 
     Raises:
         VersionError: a file doesn't have it where it should, or has two.

@@ -40,9 +40,9 @@ CURVE = "curve.jsonl"
 
 
 def train(folder: Path, *, generations: int, files: int, games: int, epochs: int, deals: int) -> None:
-    """Play and learn so many generations on from what is in the folder.
+    """Continue for a number of generations from what is in the folder.
 
-    A generation is so many files of so many games.
+    Each generation plays `files` files of `games` games.
     """
     folder.mkdir(parents=True, exist_ok=True)
     first = len(list(folder.glob("champion-*.npz")))

@@ -23,7 +23,7 @@ DRAIN_SECONDS = 1.0
 LONGEST_LINE = 65_536
 """Bytes that a line of a program may have."""
 STALLED_BYTES = 4 * 1024 * 1024
-"""A program that leaves so much unread does not read at all."""
+"""Unread bytes at which a program counts as one that does not read at all."""
 
 _log = logging.getLogger("happycity_bridge")
 

@@ -355,7 +355,7 @@ class TrialBot:
             await process.child.stop(STOP_SECONDS)
 
     async def reset(self) -> None:
-        """Get rid of a bot that failed, so that the next step begins in good order."""
+        """End a bot that failed, so that the next step starts without it."""
         self._cut_connection()
         await self.stop_bot()
 

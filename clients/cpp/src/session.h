@@ -28,7 +28,7 @@ Setup setup_of(const Settings& settings);
 
 /// How a session went.
 struct SessionEnd {
-  std::optional<Error> error;                            // nothing if it ended in good order
+  std::optional<Error> error;                            // nothing if it ended normally
   std::optional<std::chrono::milliseconds> retry_after;  // a pause before another attempt; nothing if that is pointless
   std::optional<v1::Welcome> welcome;                    // nothing if the server did not accept the bot
   int received = 0;                                      // messages of the server

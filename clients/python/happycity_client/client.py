@@ -34,7 +34,7 @@ def run(
 ) -> None:
     """Play with `bot` until the server ends the session for good, or until the process gets a signal to stop.
 
-    Whatever isn't given comes from the environment; see `Settings.from_env`. The name is the class's by
+    What isn't given comes from the environment; see `Settings.from_env`. The name is the class's by
     default. `info` is what the bot says of itself; the language is filled in. `reconnect` is how many seconds
     to look for a server that was lost.
 

@@ -26,7 +26,7 @@ STOP_SECONDS = 5.0
 END_SECONDS = 3.0
 """How long a bot that has left its stream may take to end, or to read that the game is over."""
 REMARK_SECONDS = 10.0
-"""After so long without a connection, a line says what is waited for."""
+"""Seconds without a connection before a line says what is waited for."""
 _STDERR = 2
 _T = TypeVar("_T")
 
@@ -123,7 +123,7 @@ async def _welcomed(server: ScriptedServer, name: str) -> Conversation:
         accepting.cancel()
     received = await stream.receive(None)
     if received is None or not received.request.HasField("hello"):
-        raise BotFailedError("the bot's first message is no hello")
+        raise BotFailedError("the bot's first message is not a hello")
     conversation = Conversation(stream, timeout=None)
     welcome = play.Welcome(
         server="happycity ask",

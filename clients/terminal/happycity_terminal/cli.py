@@ -118,7 +118,7 @@ def ask(
     """Put recorded decisions to a bot again, without a clock.
 
     The bot is started as a run starts it, in the foreground of the terminal, so a debugger may hold it. What
-    it chooses now is printed beside the move in the record. The exit status is 1 if the two differ or the bot
+    it chooses now is printed next to the recorded move. The exit status is 1 if the two differ or the bot
     fails. A first Ctrl-C goes to the bot, a second one stops both.
     """
     from happycity_terminal.ask import ask as ask_bot

@@ -71,7 +71,7 @@ class PipeKeyboard:
     def _put(self, line: str | None) -> None:
         try:
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
-        except RuntimeError:  # the loop is closed: nobody waits for lines
+        except RuntimeError:  # the loop is closed: no caller waits for lines
             return
 
 

@@ -41,7 +41,7 @@ class Person(Bot):
         self._dialogue.end(over.seats)
 
     def game_voided(self, match_id: int, reason: VoidReason) -> None:
-        """Say that the game counts for nobody."""
+        """Say that the game does not count."""
         self._dialogue.void(reason)
 
 
@@ -114,7 +114,7 @@ class Dialogue:
         )
 
     def void(self, reason: VoidReason) -> None:
-        """Say why the game counts for nobody."""
+        """Say why the game does not count."""
         if not self.over.done():
             self._playback.void_reason = reason
             self._show([(), *result_lines(self._playback, self._width)])
@@ -165,7 +165,7 @@ def _refusal(
     line: str, found: Sequence[Move], options: Sequence[tuple[Move, int]], bots: Sequence[str]
 ) -> str:
     if not found:
-        return f"{line[:40]!r} is no move here; type a number from 1 to {len(options)}, or ? for help"
+        return f"{line[:40]!r} is not a move here; type a number from 1 to {len(options)}, or ? for help"
     coins = dict(options)
     names = ", ".join(move_in_words(move, coins[move], bots) for move in found)
     return f"{line[:40]!r} can mean: {names}; type a number from 1 to {len(options)}"

@@ -72,7 +72,7 @@ class GamePlan:
 def play_game(plan: GamePlan, server: str | None) -> None:
     """Let a person play one game; exit with 130 if it is left before its end."""
     check_bot_name(plan.name)
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.ERROR)  # a dialogue is no log
+    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.ERROR)  # a dialogue is not a log
     game = _play_alone(plan) if server is None else _play_on(RemoteServer.at(server), plan)
     try:
         event_loop.run_until_stopped(game)
@@ -171,7 +171,7 @@ class _Seat:
         """Show how the game ends for the others."""
         playback = Playback()
         async with aclosing(self.connection.watch_game(match_id)) as messages:
-            with suppress(ServerError):  # not everybody may watch
+            with suppress(ServerError):  # some callers may not watch
                 async for message in messages:
                     add_to_playback(playback, message)
         dialogue.show_result(playback.results)

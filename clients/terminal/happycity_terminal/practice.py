@@ -188,7 +188,7 @@ async def _check_opponents(plan: PracticePlan) -> None:
         if name not in (*house, plan.bot):
             hint = suggestion(name[:80], house) if house else "the server has none (happycity serve --house)"
             raise ConfigError(
-                f"--against: {name[:80]!r} is no bot of the house at {plan.server.address}; {hint}"
+                f"--against: {name[:80]!r} is not a bot of the house at {plan.server.address}; {hint}"
             )
 
 

@@ -1,4 +1,4 @@
-"""What a bot answered to recorded decisions, beside the record: as lines and as JSON."""
+"""What a bot answered to recorded decisions, compared with the record: as lines and as JSON."""
 
 from __future__ import annotations
 

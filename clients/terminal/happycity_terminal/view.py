@@ -62,7 +62,7 @@ def view(source: str | None, game: str | None, start: Start, *, output: Path | N
 
 
 def _folder(source: str | None, game: str | None) -> Path:
-    """Return where a page is written: beside its run, as some browsers may read no temporary folder."""
+    """Return where a page is written: next to its run, as some browsers can't read temporary folders."""
     run = find_run(game_arguments(source, game)[0])
     if run is None or not os.access(run.folder, os.W_OK):
         return Path(tempfile.mkdtemp(prefix="happycity-"))

@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 def shuffled(items: Iterable[_T], rng: random.Random) -> list[_T]:
     """Return a random permutation of `items`, the same for the same `rng` state in every Python release.
 
-    Only `random.Random.random` is promised to give the same sequence for ever, `shuffle` is not; and a
+    Only `random.Random.random` is guaranteed to keep its sequence in later versions, `shuffle` is not; and a
     deal must be reproducible from its seed for as long as records are kept. (Fisher-Yates; the bias of
     scaling a 53-bit float to at most 66 places is below 1e-14.)
     """

@@ -247,8 +247,8 @@ class _UnreadableError(TokenError):
 
 
 def _digest(clear: str) -> bytes:
-    # A slow hash protects secrets that can be guessed. These have 256 random bits: nobody finds one by
-    # trying, whatever a try costs; and SHA-256 costs a call a microsecond.
+    # A slow hash protects secrets that can be guessed. These have 256 random bits: no attacker
+    # can guess one, at any cost of a try; and SHA-256 costs a call a microsecond.
     return hashlib.sha256(clear.encode()).digest()
 
 

@@ -208,7 +208,7 @@ async def _clean_exit(bot: TrialBot) -> str:
     process.child.terminate()
     status = await process.child.wait(bot.options.timeout)
     demand(status is not None, f"its process still ran {bot.options.timeout:g} s after SIGTERM")
-    demand(status in _TERMINATED, "it did not end in good order after SIGTERM")
+    demand(status in _TERMINATED, "it did not end properly after SIGTERM")
     # Its goodbye may arrive after its process has ended.
     goodbye = await conversation.receive_goodbye(bot.options.timeout)
     demand(goodbye, "it ended without a goodbye after SIGTERM")

@@ -63,7 +63,7 @@ async def _resent_decision(bot: TrialBot) -> str:
 
 @step("drop all games but those of welcome.match_ids when a welcome comes", needs=("reconnect",))
 async def _resumed_games(bot: TrialBot) -> str:
-    """Of the bot's games, those in welcome.match_ids go on, and all others are dropped and may start over."""
+    """Of the bot's games, those in welcome.match_ids continue; all others are dropped and may start over."""
     _, matches = await bot.begin(4)
     for _ in range(3):
         await bot.lose_connection()

@@ -1,4 +1,4 @@
-//! What the crate's own modules do, beside what its users can see.
+//! What the crate's own modules do, besides what its users can see.
 
 mod player;
 mod settings;

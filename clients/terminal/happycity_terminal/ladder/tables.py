@@ -202,7 +202,7 @@ def _table(*headings: str) -> Table:
 
 
 def _marks(line: pb.LeaderboardLine) -> str:
-    """Return what is to be known of a bot beside its name."""
+    """Return the facts about a bot besides its name."""
     marks = {
         "house": line.house,
         "inactive": line.inactive,

@@ -24,6 +24,6 @@ public interface Bot {
   /** Takes note of the game's result, which has all seats. It is the last call. */
   default void gameOver(GameOver over) {}
 
-  /** Takes note that the match was voided and counts for nobody. It is the last call. */
+  /** Takes note that the match was voided and does not count. It is the last call. */
   default void gameVoided(long matchId, VoidReason reason) {}
 }

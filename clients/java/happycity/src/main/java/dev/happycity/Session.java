@@ -48,7 +48,7 @@ final class Session {
     this.player = player;
   }
 
-  /** Plays until a stream ends in good order, or the server has shut down. */
+  /** Plays until a stream ends normally, or the server has shut down. */
   void run() throws InterruptedException {
     long deadline = 0; // in System.nanoTime, when the search for a lost server ends
     while (true) {
@@ -90,13 +90,13 @@ final class Session {
     /** Completed by the welcome, if there is one. */
     private final CompletableFuture<Void> welcomed = new CompletableFuture<>();
 
-    /** Completed by the end, with an error unless it is in good order. */
+    /** Completed by the end, with an error unless it is regular. */
     private final CompletableFuture<Void> ending = new CompletableFuture<>();
 
     private ClientCallStreamObserver<PlayRequest> call;
     private volatile boolean connected; // whether the server has answered by HTTP/2
 
-    /** Plays until the stream ends in good order. An interrupted thread says goodbye first. */
+    /** Plays until the stream ends normally. An interrupted thread says goodbye first. */
     void run() throws InterruptedException {
       ManagedChannel channel = server.newChannel();
       try {

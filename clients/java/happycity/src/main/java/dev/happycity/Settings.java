@@ -18,7 +18,7 @@ import java.util.regex.Pattern;
 /**
  * Where and as whom a bot plays. What is not set comes from the environment, or has a default.
  *
- * <p>Encryption is set by the environment alone, beside the scheme of the server's address:
+ * <p>Encryption is set by the environment alone, apart from the scheme of the server's address:
  * HAPPYCITY_CA is a file of the certificates to trust instead of those of the Java runtime,
  * HAPPYCITY_CERT and HAPPYCITY_KEY (PKCS #8) are the bot's own certificate and its key, all in PEM.
  */

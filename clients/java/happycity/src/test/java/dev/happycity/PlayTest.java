@@ -55,7 +55,7 @@ class PlayTest {
     server.shutdownNow();
   }
 
-  /** It returns when the server ends the session in good order. */
+  /** It returns when the server ends the session normally. */
   @Test
   void ended() throws InterruptedException {
     script =
