@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from packaging.utils import canonicalize_name
 from tests.programs import run
 from tools import ROOT
 from tools.release.licences import UNKNOWN, licences
-from tools.release.packages import LANGUAGES, pack
+from tools.release.packages import LANGUAGES, pack, pack_site
 from tools.release.version import PLACES, VersionError, read_versions, set_version, version
 
 SDKS = [language for language in LANGUAGES if language != "python"]
@@ -98,6 +99,16 @@ def test_command_needs_no_installation(tmp_path: Path) -> None:
         check=True,
     )
     assert "4 of 4 games" in done.stdout
+
+
+@pytest.mark.thorough
+def test_the_packed_site_has_a_search(tmp_path: Path) -> None:
+    """A release's readers can search all pages without building them."""
+    pack_site(tmp_path)
+    (packed,) = tmp_path.iterdir()
+    with tarfile.open(packed) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"index.html", "reference/commands/index.html", "search/search_index.json"} <= names
 
 
 LACKING = Path(__file__).parent / "as_windows"

@@ -1,7 +1,7 @@
 """Pack everything that a release publishes, each as its registry takes it, into dist/.
 
-`python -m tools packages` packs all languages whose tools are installed, or those that it names. Twice
-packed, the files are the same: times in them are that of the last commit.
+`python -m tools packages` packs all languages whose tools are installed and the site, or the languages that
+it names. Twice packed, the files are the same: times in them are that of the last commit.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -92,6 +93,19 @@ def pack_cpp(out: Path) -> None:
     files = {path: ROOT / "clients/cpp" / path for path in _files("clients/cpp", *_OF_EVERY_SDK)}
     files |= {f"proto/{path}": ROOT / "proto" / path for path in _files("proto") if "/v1/" in path}
     files["clients/conformance/catalogue.json"] = ROOT / "clients/conformance/catalogue.json"
+    _pack_folder(out, top, files)
+
+
+def pack_site(out: Path) -> None:
+    """Build the site of the documentation and pack it, so that pages can be searched without a build."""
+    with tempfile.TemporaryDirectory() as folder:
+        _run(sys.executable, "-m", "tools", "site", "--quiet", "--site-dir", folder)
+        files = {str(path.relative_to(folder)): path for path in Path(folder).rglob("*") if path.is_file()}
+        _pack_folder(out, f"happycity-site-{version()}", files)
+
+
+def _pack_folder(out: Path, top: str, files: Mapping[str, Path]) -> None:
+    """Write `top`.tar.gz, with files by their paths in the folder `top`."""
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
         for name, path in sorted(files.items()):
@@ -154,6 +168,8 @@ def main() -> None:
     chosen = arguments.languages or [name for name, (tool, _) in LANGUAGES.items() if shutil.which(tool)]
     missing = [name for name in LANGUAGES if name not in chosen]
     pack(chosen, arguments.out)
+    if not arguments.languages:
+        pack_site(arguments.out.resolve())
     for path in sorted(arguments.out.iterdir()):
         sys.stdout.write(f"{path}\n")
     if missing and not arguments.languages:
