@@ -114,7 +114,7 @@ class _Content(BaseModel):
 def new_token(
     role: Role, name: str, *, created: datetime, expires: datetime | None = None, owner: str = ""
 ) -> tuple[str, Token]:
-    """Make a token; return it in clear, which is stored nowhere, and as it is stored.
+    """Make a token; return its text, which is stored nowhere, and what is stored of it.
 
     Without an owner, it belongs to its name.
 

@@ -1,0 +1,31 @@
+"""`python -m tools`: each program is listed by what it does, and a wrong name is one line."""
+
+from __future__ import annotations
+
+import pytest
+from tools.__main__ import listing, main, programs
+
+
+def test_every_program_says_what_it_does() -> None:
+    """A line each, in the imperative; what programs share isn't one of them."""
+    lines = listing().splitlines()
+    assert len(lines) == len(programs()) >= 20
+    for line in lines:
+        name, summary = line.split(maxsplit=1)
+        assert summary[0].isupper(), name
+        assert summary.endswith("."), name
+    assert not {"harness", "crowds", "models", "learner"} & set(programs())
+
+
+def test_a_wrong_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """It names the nearest program, and the status is 2."""
+    with pytest.raises(SystemExit) as ended:
+        main(["lins", "--at", "HEAD"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "error: there is no program lins: did you mean lines?\n"
+
+
+def test_help_needs_no_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """A program without options explains itself too, and does nothing."""
+    main(["diagrams", "--help"])
+    assert capsys.readouterr().out.startswith("Draw the diagrams")
