@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.frontends import Principal, Site, api_error_of
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
 from happycity_web.guard import (
@@ -204,8 +204,7 @@ class _Handlers:
             try:
                 caller = admit_caller(socket)
                 if self._feeds.viewers >= self._most_viewers:
-                    text = f"{self._most_viewers} pages are open already, and no more are allowed"
-                    raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(self._most_viewers))
+                    raise too_many(self._most_viewers, "pages", reason=Reason.TOO_MANY_STREAMS)
                 async with self._gate.stream(caller):
                     await follow(socket, caller)
             except WebSocketDisconnect:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, too_many
 
 
 class RateLimits:
@@ -56,29 +56,30 @@ class RateLimits:
         return min(self._burst, level + (now - since) * self._rate)
 
 
-class StreamCounts:
-    """The streams that each caller has open."""
+class OpenCounts:
+    """What is open now, by key: streams by caller, or calls by method."""
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
 
     @contextmanager
-    def slot(self, caller: str, limit: int) -> Iterator[None]:
-        """Count a stream while the context lasts.
+    def slot(
+        self, key: str, limit: int, what: str, *, advice: str, reason: Reason, others: int = 0
+    ) -> Iterator[None]:
+        """Count one more of a key while the context lasts; see `too_many` for the words of a refusal.
 
         Raises:
-            ApiError: the caller has `limit` streams open already.
+            ApiError: with `others` that are not counted here, `limit` of them are open already.
         """
-        if self._open[caller] >= limit:
-            text = f"{limit} streams are open already, and no more are allowed; close some"
-            raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(limit))
-        self._open[caller] += 1
+        if others + self._open[key] >= limit:
+            raise too_many(limit, what, advice=advice, reason=reason)
+        self._open[key] += 1
         try:
             yield
         finally:
-            self._open[caller] -= 1
-            if not self._open[caller]:
-                del self._open[caller]
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +97,9 @@ class ConcurrencyLimits:
 
     def __init__(self, limits: Mapping[str, Limit]) -> None:
         self._limits = limits
-        self._pending: Counter[str] = Counter()
+        self._pending = OpenCounts()
 
-    @contextmanager
-    def slot(self, method: str) -> Iterator[None]:
+    def slot(self, method: str) -> AbstractContextManager[None]:
         """Let a call of a method open something while the context lasts; other methods open nothing.
 
         Calls that have not opened theirs yet are counted too, or many at once would pass together.
@@ -109,17 +109,12 @@ class ConcurrencyLimits:
         """
         limited = self._limits.get(method)
         if limited is None:
-            yield
-            return
-        if limited.count() + self._pending[method] >= limited.limit:
-            raise ApiError(
-                Reason.TOO_MANY_OPEN,
-                f"{limited.limit} {limited.what} are open already, and no more are allowed; "
-                "try again when one is over",
-                limit=str(limited.limit),
-            )
-        self._pending[method] += 1
-        try:
-            yield
-        finally:
-            self._pending[method] -= 1
+            return nullcontext()
+        return self._pending.slot(
+            method,
+            limited.limit,
+            limited.what,
+            advice="try again when one is over",
+            reason=Reason.TOO_MANY_OPEN,
+            others=limited.count(),
+        )

@@ -16,7 +16,7 @@ from happycity_ladder.challenge_store import ChallengeStore
 from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
 from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
 from happycity_ladder.ladder_store import LadderStore
-from happycity_server.errors import ApiError, Reason, within
+from happycity_server.errors import ApiError, Reason, too_many, within
 from happycity_tournament.storage import AsyncStore
 
 MAX_OPEN_CHALLENGES = 1000
@@ -150,8 +150,7 @@ class Challenges:
         own = {challenge.id: challenge for challenge in (*recent, *older)}
         check_quotas(own.values(), wanted.deals, quotas, now)
         if self._stored.count(OPEN_STATES) >= MAX_OPEN_CHALLENGES:
-            text = f"{MAX_OPEN_CHALLENGES} challenges are open, and no more are allowed; try again later"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_OPEN_CHALLENGES))
+            raise too_many(MAX_OPEN_CHALLENGES, "challenges")
         if wanted.old_version_id is not None:
             self._check_comparison(wanted, wanted.old_version_id, newest, board)
         asks_guests = not set(wanted.opponents) <= set(self._house)
@@ -256,12 +255,8 @@ def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: fl
         ApiError: too many are open, or too many deals were asked for.
     """
     if sum(_is_open(challenge, now) for challenge in own) >= quotas.open_challenges:
-        raise ApiError(
-            Reason.TOO_MANY_OPEN,
-            f"{quotas.open_challenges} challenges of yours are open already, and no more are allowed; "
-            "try again when one is over, or withdraw one",
-            limit=str(quotas.open_challenges),
-        )
+        advice = "try again when one is over, or withdraw one"
+        raise too_many(quotas.open_challenges, "challenges of yours", advice=advice)
     recent = sorted(
         (challenge for challenge in own if challenge.created_at > now - DAY),
         key=lambda challenge: challenge.created_at,

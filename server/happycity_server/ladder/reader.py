@@ -22,7 +22,7 @@ from happycity_ladder.flags import Flag, find_flags
 from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.leaderboard import Line, lines_of
 from happycity_ladder.rating_store import RatingStore
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import too_many
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
 from happycity_server.ladder.ladder import Ladder
 from happycity_tournament.games import FinishedGame
@@ -118,8 +118,7 @@ class LadderReader:
             if version not in versions or versions[version].bot != versions[old].bot:
                 raise not_in_ladder("version", str(version))
         if self._comparing >= MAX_COMPARISONS:
-            text = f"{MAX_COMPARISONS} comparisons wait already, and no more may; try again later"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_COMPARISONS))
+            raise too_many(MAX_COMPARISONS, "comparisons")
         self._comparing += 1
         try:
             return await self.store.load(self._compare, versions[old], versions[new])

@@ -14,7 +14,7 @@ from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.match import check_person_name
 from happycity.runtime.tokens import Role
 from happycity_server.access.roles import principal, require
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.people.person import Person
 from happycity_server.people.practice import Practice, practice_match
 from happycity_server.play.lobby import Lobby
@@ -176,8 +176,7 @@ class Tables:
             raise ApiError(Reason.INVALID_FIELD, f"seat: {seat + 1} is not free")
         hashes = table.invitations.setdefault(seat, set())
         if len(hashes) >= MAX_INVITATIONS:
-            text = f"{MAX_INVITATIONS} links to seat {seat + 1} are valid already; send one of them"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_INVITATIONS))
+            raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
         clear = secrets.token_urlsafe(24)
         hashes.add(_digest(clear))
         self._invitations[_digest(clear)] = table, seat
@@ -311,8 +310,7 @@ class Tables:
             return
         oldest = next((table for table in self._tables.values() if table.over_at is not None), None)
         if oldest is None:
-            text = f"{MAX_TABLES} tables are in use, and no more are allowed; try again later"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_TABLES))
+            raise too_many(MAX_TABLES, "tables")
         self._remove(oldest)
 
     def _remove(self, table: Table) -> None:
