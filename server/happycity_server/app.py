@@ -240,7 +240,7 @@ class _Components:
             from happycity_server.ladder.reader import LadderReader  # noqa: PLC0415 - likewise
 
             config = LadderConfig.read(settings.ladder)
-            owner_of = gate.owner_of
+            owner_of = gate.authenticator.owner_of
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
         ladder = LadderService(reader)
@@ -250,7 +250,7 @@ class _Components:
         add_LadderServiceServicer_to_server(ladder, server)
         add_WorkerServiceServicer_to_server(self.workers, server)
         tables = Tables(lobby, self.places.begin, practice)
-        gate.admit_people(tables.person_of)
+        gate.authenticator.person_of = tables.person_of
         self.arena = Arena(
             gate=gate,
             bots=bots,

@@ -23,36 +23,15 @@ from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1.match_service_pb2 import Match
 from happycity_server.access.gate import Gate
-from happycity_server.access.interceptor import api_error_of
-from happycity_server.access.roles import CONTRACT, ROLES, Principal, principal, require
+from happycity_server.access.roles import CONTRACT, ROLES, principal, require
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
 from happycity_server.broadcast import Broadcast
-from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
+from happycity_server.people.tables import Tables
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.standings.standings import Standings
-
-__all__ = [
-    "HOST",
-    "INVITED",
-    "Arena",
-    "FrontEnd",
-    "FrontEndError",
-    "Gate",
-    "Principal",
-    "Site",
-    "Table",
-    "TablePlace",
-    "TablePlan",
-    "Tables",
-    "WatchedMatch",
-    "api_error_of",
-    "pages_served",
-    "path_of",
-    "principal",
-]
 
 GROUP = "happycity.web"
 """The entry-point group by which a package offers the pages of a server."""
@@ -88,11 +67,6 @@ class Arena:
     ladder: LadderService
     tables: Tables
 
-    @property
-    def has_ladder(self) -> bool:
-        """Whether the server keeps a ladder; without one, every call to the ladder is refused."""
-        return self.ladder.keeps_ladder
-
     async def call(
         self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request
     ) -> _Response:
@@ -120,14 +94,6 @@ class Arena:
         """Return what each bot of a tournament does, and what went wrong lately, the newest first."""
         require(ROLES[path_of(self.tournaments.WatchTournament)])
         return await self.tournaments.events(tournament_id)
-
-    def charge(self, calls: float) -> None:
-        """Count something that costs as much as some calls for the admitted caller.
-
-        Raises:
-            ApiError: the caller has asked for too much in a short time.
-        """
-        self.gate.charge(calls)
 
     async def standings(self, tournament_id: int) -> Standings:
         """Return what GetStandings reads; while the tournament is played, it goes on changing."""

@@ -213,7 +213,7 @@ async def test_each_page_is_also_json(ladder: LadderSite) -> None:
             shown = await client.get(f"{address}.json?{query}")
             assert shown.status_code == 200, path
             assert shown.json(), path
-        lines = (await client.get("/ladder.json")).json()["lines"]
+        lines = (await client.get("/ladder.json")).json()["leaderboard"]["lines"]
         assert {"anna", "bob"} <= {line["version"]["bot"] for line in lines}
         assert (await client.get("/index.json")).json()["ladder"]["name"] == "City ladder"
 

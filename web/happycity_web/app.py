@@ -17,8 +17,10 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
+from happycity_server.access.interceptor import api_error_of
+from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, too_many
-from happycity_server.frontends import Principal, Site, api_error_of
+from happycity_server.frontends import Site
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
 from happycity_web.guard import (
     COOKIE,
@@ -124,7 +126,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         ],
         exception_handlers={HTTPException: handlers.http_problem},
     )
-    made.state.has_ladder = feeds.arena.has_ladder
+    made.state.has_ladder = feeds.arena.ladder.keeps_ladder
     return made
 
 

@@ -119,16 +119,8 @@ async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQ
         "is_over": is_over,
         "is_final": is_over,
     }
-    messages = {
-        "ladder": values["ladder"],
-        "season": leaderboard.season,
-        "board": leaderboard.board,
-        "lines": list(leaderboard.lines),
-        "next_page": leaderboard.next_page_token,
-        "connected": values["present"],
-        "open_challenges": values["challenges"],
-    }
-    return Page("leaderboard.html", values, messages, is_final=is_over)
+    shown = ("ladder", "leaderboard", "present", "challenges")
+    return Page("leaderboard.html", values, shown, is_final=is_over)
 
 
 async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
@@ -139,8 +131,7 @@ async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Pa
     )
     values = await ladder_values(feeds)
     values |= {"seasons": list(got.seasons), "page": chosen.page, "next_page": got.next_page_token}
-    messages = {"seasons": values["seasons"], "next_page": got.next_page_token}
-    return Page("seasons.html", values, messages)
+    return Page("seasons.html", values, ("seasons", "next_page"))
 
 
 async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) -> Page:
@@ -149,7 +140,7 @@ async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) 
     got = await arena.call(arena.ladder.ListFlags, pb.ListFlagsRequest(season_id=season or None))
     values = await ladder_values(feeds)
     values |= {"flags": list(got.flags), "season": season or values["ladder"].season.season_id}
-    return Page("flags.html", values, {"season_id": values["season"], "flags": values["flags"]})
+    return Page("flags.html", values, ("season", "flags"))
 
 
 async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) -> Page:
@@ -163,7 +154,7 @@ async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) 
         "deals": list(got.deals),
         "next_page": got.next_page_token,
     }
-    return Page("deals.html", values, {"deals": values["deals"], "next_page": got.next_page_token})
+    return Page("deals.html", values, ("deals", "next_page"))
 
 
 async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:
@@ -186,8 +177,7 @@ async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         "deals": list(deals.deals),
         "challenges": list(challenges.challenges),
     }
-    messages = {"bot": bot, "deals": values["deals"], "challenges": values["challenges"]}
-    return Page("ladder_bot.html", values, messages)
+    return Page("ladder_bot.html", values, ("bot", "deals", "challenges"))
 
 
 async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:
@@ -208,7 +198,7 @@ async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         "scale": rating_scale(entry.rating for entry in comparison.ratings),
         "is_final": True,
     }
-    return Page("comparison.html", values, {"comparison": comparison}, is_final=True)
+    return Page("comparison.html", values, ("comparison",), is_final=True)
 
 
 async def _bot(feeds: Feeds, request: Request, query: BotQuery) -> pb.LadderBot:

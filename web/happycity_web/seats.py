@@ -22,9 +22,11 @@ from happycity.text.board import Standing, standing, standing_after
 from happycity.text.words import events_in_words
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import event_of, move_of, view_of
+from happycity_server.access.roles import Principal
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import HOST, INVITED, Principal, TablePlace, TablePlan, WatchedMatch
+from happycity_server.people.tables import HOST, INVITED, TablePlace, TablePlan
+from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
 from happycity_web.guard import SEAT_COOKIE, admit, keep_secret, peer_of, read_form, shown_seat, shown_token

@@ -122,22 +122,13 @@ class Gate:
     ) -> None:
         self.refused: Counter[str] = Counter()
         """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
-        self._authenticator = authenticator
+        self.authenticator = authenticator
         self._rates = rates
         self._counts = OpenCounts()
         self._streams_per_token = streams_per_token
         self._streams_per_peer = streams_per_peer
         self._streams: set[_OpenStream] = set()
         self._sweep_timer: asyncio.TimerHandle | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether everybody may do everything."""
-        return self._authenticator.is_open
-
-    def owner_of(self, bot: str) -> str:
-        """Return who owns a bot: what its newest token says, else the bot's own name."""
-        return self._authenticator.owner_of(bot)
 
     @property
     def open_streams(self) -> int:
@@ -157,7 +148,7 @@ class Gate:
             caller = Principal(host_of(peer), frozenset())
         else:
             try:
-                caller = self._authenticator.identify(clear, peer)
+                caller = self.authenticator.identify(clear, peer)
             except ApiError:
                 # Trying tokens is limited like any other calls are.
                 self._rates.take(host_of(peer))
@@ -166,7 +157,7 @@ class Gate:
         if needed is not EVERYBODY:
             require(needed or frozenset())
         # On an open server, thousands of streams may well come from one machine at once.
-        self._rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.is_open else 1)
+        self._rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.authenticator.is_open else 1)
         return caller
 
     def charge(self, calls: float) -> None:
@@ -210,10 +201,6 @@ class Gate:
             finally:
                 self._streams.discard(stream)
 
-    def admit_people(self, person_of: Callable[[str], str]) -> None:
-        """Admit people at tables, as bots are; `person_of` returns whose secret a text is, "" if nobody's."""
-        self._authenticator.person_of = person_of
-
     def start_sweeping(self) -> None:
         """Begin to end the streams of tokens that are no longer valid."""
         self._sweep_timer = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._sweep)
@@ -226,9 +213,9 @@ class Gate:
     def _sweep(self) -> None:
         self.start_sweeping()  # first, as no error may end the sweeping
         self._rates.sweep()
-        self._authenticator.refresh()
+        self.authenticator.refresh()
         for stream in list(self._streams):
-            revocation = self._authenticator.revocation(stream.caller)
+            revocation = self.authenticator.revocation(stream.caller)
             if revocation and not stream.revocation:
                 stream.revocation = revocation
                 stream.scope.reschedule(asyncio.get_running_loop().time())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 import threading
 from pathlib import Path
@@ -11,7 +10,7 @@ import grpc
 import structlog
 
 from happycity import ConfigError
-from happycity.runtime.transport import read_authorities, read_certificate
+from happycity.runtime.transport import file_stamp, read_authorities, read_certificate
 
 _log = structlog.get_logger()
 
@@ -92,13 +91,4 @@ class CertificateFiles:
 
     def _now(self) -> _Stamp:
         paths = (self._cert, self._key, *([] if self._client_ca is None else [self._client_ca]))
-        return tuple(map(_file_stamp, paths))
-
-
-def _file_stamp(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes with a file; None if it can't be looked at."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_ino, status.st_size
+        return tuple(map(file_stamp, paths))
