@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from docs.make_cards import markdown
 from docs.site.commands import all_commands, commands_page, options
 from google.protobuf.descriptor import EnumDescriptor
 
@@ -26,7 +27,6 @@ from happycity.match import seat_results
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import Json, loads, trace
 from happycity.records.replay import replay
-from happycity.text.catalogue import markdown
 from happycity.v1 import errors_pb2
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_server.config import ServerSettings
@@ -302,7 +302,7 @@ def test_the_record_shown_is_real() -> None:
 
 
 def test_the_page_of_cards_is_current() -> None:
-    """docs/cards.md is what `happycity catalogue --markdown` prints."""
+    """docs/cards.md is what docs/make_cards.py writes."""
     assert text_of("docs/cards.md") == markdown()
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
 
 from happycity_ladder.challenge_store import ChallengeStore
 from happycity_ladder.entries import (
@@ -22,6 +20,7 @@ from happycity_ladder.flags import Flag, find_flags
 from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.leaderboard import Line, lines_of
 from happycity_ladder.rating_store import RatingStore
+from happycity_server.broadcast import SharedValues
 from happycity_server.errors import too_many
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
 from happycity_server.ladder.ladder import Ladder
@@ -40,8 +39,6 @@ MAX_FLAGS = 100
 """Flags that are shown."""
 FLAGS_SECONDS = 60.0
 """How long flags are shown before they are looked for again."""
-
-_T = TypeVar("_T")
 
 FlagWithDeals = tuple[Flag, list[int]]
 """A flag, and the ids of its oddest deals."""
@@ -70,8 +67,10 @@ class LadderReader:
         """Likewise its challenges."""
         self._ratings = RatingStore(self.store.store)
         self._comparing = 0
-        self._made: dict[str, tuple[int, float, asyncio.Task[Any]]] = {}
-        """What was made last, by name: its season, when that began, and what makes it."""
+        self._leaderboards = SharedValues[tuple[str, int, int], list[Line]](kept=8)
+        """By board, season and moment."""
+        self._flags = SharedValues[tuple[int, int], list[FlagWithDeals]](kept=2)
+        """By season and moment."""
 
     async def season(self, season_id: int | None = None) -> Season:
         """Return a season, the present one for None.
@@ -89,7 +88,8 @@ class LadderReader:
         if season.ended_at is not None:
             return await self.store.read(self._stored_leaderboard, board, season.id)
         make = partial(self.ladder.seasons.leaderboard, board, season.id)
-        return await self._shared(board, season, make, seconds=LEADERBOARD_SECONDS)
+        moment = int(self.ladder.clock() // LEADERBOARD_SECONDS)
+        return await self._leaderboards.get((board, season.id, moment), make)
 
     async def history(self, board: str, versions: Collection[Version]) -> list[RatingPoint]:
         """Return the ratings of versions on a board over time, oldest first, at most `MAX_POINTS`."""
@@ -127,21 +127,9 @@ class LadderReader:
 
     async def flags(self, season: Season) -> list[FlagWithDeals]:
         """Return the flags of a season, oddest first, at most `MAX_FLAGS`."""
+        moment = int(self.ladder.clock() // FLAGS_SECONDS)
         make = partial(self.store.load, self._find_flags, season)
-        return await self._shared("flags", season, make, seconds=FLAGS_SECONDS)
-
-    async def _shared(
-        self, name: str, season: Season, make: Callable[[], Coroutine[Any, Any, _T]], *, seconds: float
-    ) -> _T:
-        """Return what `make` returns; callers of the same season share it for some seconds."""
-        now = self.ladder.clock()
-        season_id, begun_at, task = self._made.get(name, (0, 0.0, None))
-        is_old = season_id != season.id or now - begun_at >= seconds
-        if task is None or is_old or (task.done() and task.exception()):
-            task = asyncio.create_task(make())
-            self._made[name] = season.id, now, task
-        shared: _T = await asyncio.shield(task)
-        return shared
+        return await self._flags.get((season.id, moment), make)
 
     # In threads of the store
 

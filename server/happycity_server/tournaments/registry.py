@@ -261,9 +261,7 @@ class Tournaments:
                 unstored.update(new)
                 return
             self._unstored_profiles[status.tournament_id] = new
-            task = asyncio.create_task(self._store_profiles(status.tournament_id))
-            self._calls.add(task)
-            task.add_done_callback(self._calls.discard)
+            self._begin_call(self._store_profiles(status.tournament_id))
 
     async def _store_profiles(self, tournament_id: int) -> None:
         """Store what bots say, one write at a time, as a bot may reconnect as fast as it can."""
@@ -311,10 +309,13 @@ class Tournaments:
 
     async def _completed(self, call: Coroutine[Any, Any, _T]) -> _T:
         """Return what a call returns, which is completed even if its caller leaves and this is cancelled."""
+        return await asyncio.shield(self._begin_call(call))
+
+    def _begin_call(self, call: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
         task = asyncio.create_task(call)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
-        return await asyncio.shield(task)
+        return task
 
     def playing(self, tournament_id: int) -> TournamentStatus | None:
         """Return a tournament that this server plays; None if it plays no such tournament."""
