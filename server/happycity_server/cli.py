@@ -143,8 +143,11 @@ def list_tokens(
         ]
         typer.echo(json.dumps(rows, indent=2))
         return
-    for one in stored:
-        typer.echo(f"{one.id}  {one.role.value:9}  {_until(one, now):24}  {_named(one)}")
+    table = [("id", "role", "valid", "name")]
+    table += [(one.id, one.role.value, _until(one, now), _named(one)) for one in stored]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        typer.echo("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 @token.command()
