@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
@@ -26,9 +26,6 @@ from happycity.match import (
 )
 from happycity.v1 import bot_pb2
 from happycity.v1 import match_pb2 as pb
-
-if TYPE_CHECKING:  # the SDK watches no match
-    pass
 
 _FALLBACKS = {Fallback.NEUTRAL: pb.FALLBACK_NEUTRAL, Fallback.RANDOM: pb.FALLBACK_RANDOM}
 _FALLBACK_OF = {number: fallback for fallback, number in _FALLBACKS.items()}

@@ -44,7 +44,7 @@ class Places:
         self.unix_clock = unix_clock
         self.workers = workers
         self.connected = lobby.connected
-        self.wait_for_any = lobby.arrivals.wait_for_any
+        self.wait_for_any = lobby.wait_for_any
         self.arrival_listeners: list[Callable[[str, BotProfile], None]] = []
         """Are called with each bot that connects."""
         self.change_listeners: list[Callable[[], None]] = []
@@ -74,7 +74,7 @@ class Places:
 
     async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
         """Wait until all `bots` are connected, at most `seconds`; return those missing."""
-        missing = await self.lobby.arrivals.wait_for(bots, seconds)
+        missing = await self.lobby.wait_for(bots, seconds)
         if not missing:
             await self.workers.wait_for_expected()
         return missing
@@ -94,7 +94,7 @@ class Places:
         return match
 
     async def _play_single(self, match: Match) -> None:
-        await self.lobby.arrivals.wait_for(match.bots, match.spec.time.connect_seconds)
+        await self.lobby.wait_for(match.bots, match.spec.time.connect_seconds)
         try:
             await self._play(self.lobby, match)
         except StoreError:  # nobody awaits this task, so its failure ends here
