@@ -33,7 +33,6 @@ from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.access.gate import Authenticator, house_callers
-from happycity_server.access.limits import ConcurrencyLimits, Limit
 from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
@@ -49,6 +48,7 @@ from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.process.listening import (
     BotServer,
+    CertificateFiles,
     bind,
     certificate_of,
     check_exposure,
@@ -64,7 +64,6 @@ from happycity_server.process.programs import (
     private_address,
     worker_programs,
 )
-from happycity_server.process.tls import CertificateFiles
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.games import BotProfile
 from happycity_tournament.lineup import Lineup
@@ -210,7 +209,8 @@ class _Components:
             expected=settings.workers if settings.ray is None else 0,
         )
         self.places = Places(lobby, store, unix_clock, self.workers)
-        self.tournaments = Tournaments(self.places, store, unix_clock)
+        most = settings.open_tournaments
+        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=most)
         worker = Principal("own workers", frozenset({Role.WORKER}))
         self.server = BotServer(
             settings,
@@ -221,7 +221,6 @@ class _Components:
                 own={**house_callers(self.secrets), self.worker_token: worker},
             ),
             clock=clocks.steady,
-            concurrency=_concurrency(settings, lobby, self.tournaments),
         )
         practice = Practice(
             lobby,
@@ -232,7 +231,8 @@ class _Components:
         self.health = health.aio.HealthServicer()
         gate, server = self.server.gate, self.server.grpc
         bots = BotService(lobby)
-        matches = MatchService(self.places, store, practice, charge=gate.charge)
+        most = settings.open_matches
+        matches = MatchService(self.places, store, practice, charge=gate.charge, most_open=most)
         tournaments = TournamentService(self.tournaments, self.places)
         reader = None
         if settings.ladder is not None:
@@ -310,24 +310,6 @@ class _Components:
         await force.wait()
         _log.info("voiding_matches", matches=sum(1 for _ in self.places.newest_matches()))
         self.places.void_all()
-
-
-def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournaments) -> ConcurrencyLimits:
-    def single_matches() -> int:
-        return sum(
-            not (match.spec.tournament_id or match.spec.ladder_deal_id or match.spec.practice)
-            for match in lobby.matches.values()
-        )
-
-    open_matches = Limit("matches", settings.open_matches, single_matches)
-    open_tournaments = Limit("tournaments", settings.open_tournaments, lambda: tournaments.open_count)
-    return ConcurrencyLimits(
-        {
-            "/happycity.v1.MatchService/CreateMatch": open_matches,
-            "/happycity.tournament.v1beta1.TournamentService/CreateTournament": open_tournaments,
-            "/happycity.tournament.v1beta1.TournamentService/ResumeTournament": open_tournaments,
-        }
-    )
 
 
 def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[str | None]:

@@ -242,7 +242,7 @@ class _Handlers:
 
     async def follow_match(self, socket: WebSocket, _caller: Principal) -> None:
         """Send the positions of a match."""
-        _, watched = await self._feeds.arena.watch_match(socket.path_params["match_id"])
+        _, watched = await self._feeds.arena.matches.watch(socket.path_params["match_id"])
         await follow_match(socket, self._feeds, watched, language_of(socket))
 
     async def take_token(self, request: Request) -> Response:

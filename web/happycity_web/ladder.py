@@ -183,16 +183,18 @@ async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
 async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:
     """Show how two versions of a bot compare; it stays as it is, as this takes many deals to find out."""
     arena, bot = feeds.arena, await _bot(feeds, request, query)
-    old, new = _compared(query, bot)
+    old, new = sorted((query.old, query.new))
+    versions = {version.version_id: version for version in bot.versions}
+    if not {old, new} <= versions.keys():
+        raise ApiError(Reason.NOT_IN_LADDER, f"old, new: {bot.bot!r} has no versions {old} and {new}")
     comparison = await arena.call(
-        arena.ladder.CompareVersions,
-        pb.CompareVersionsRequest(old_version_id=old.version_id, new_version_id=new.version_id),
+        arena.ladder.CompareVersions, pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
     )
     error = comparison.standard_error if comparison.HasField("standard_error") else None
     values = await ladder_values(feeds)
     values |= {
         "bot": bot,
-        "compared": {version.version_id: version for version in (old, new)},
+        "compared": {version: versions[version] for version in (old, new)},
         "comparison": comparison,
         "margin_of_comparison": student_margin(comparison.deals, error),
         "scale": rating_scale(entry.rating for entry in comparison.ratings),
@@ -213,20 +215,3 @@ def _newest_ratings(bot: pb.LadderBot) -> dict[str, pb.VersionRating]:
     for entry in sorted(bot.ratings, key=lambda entry: entry.version_id):
         ratings[entry.board] = entry
     return ratings
-
-
-def _compared(query: BotQuery, bot: pb.LadderBot) -> tuple[pb.BotVersion, pb.BotVersion]:
-    """Return the two versions that an address names, the older one first.
-
-    Raises:
-        ApiError: it names one twice, or one that the bot doesn't have.
-    """
-    versions = {version.version_id: version for version in bot.versions}
-    for name, version_id in (("old", query.old), ("new", query.new)):
-        if version_id not in versions:
-            text = f"{name}: {bot.bot!r} has no version {version_id or 'without a number'}"
-            raise ApiError(Reason.INVALID_FIELD, text)
-    if query.old == query.new:
-        raise ApiError(Reason.INVALID_FIELD, "new: choose another version than the older one")
-    older, newer = sorted((query.old, query.new))
-    return versions[older], versions[newer]

@@ -90,7 +90,7 @@ async def match_json(feeds: Feeds, request: Request) -> Response:
 
 async def _shown(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:
     """Return a match, and its positions up to the present one."""
-    match, watched = await feeds.arena.watch_match(match_id)
+    match, watched = await feeds.arena.matches.watch(match_id)
     if watched.value.at_worker and not watched.value.is_over:
         text = f"match {match_id} is played by a worker, so it can be looked at when it is over"
         raise ApiError(Reason.MATCH_RUNNING, text)

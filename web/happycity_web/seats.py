@@ -163,7 +163,7 @@ class Seats:
         if "from" not in socket.query_params:  # the page is that of the waiting room
             await self._say(socket, {"begun": True})
             return
-        _, watched = await self._feeds.arena.watch_match(table.match_id)
+        _, watched = await self._feeds.arena.matches.watch(table.match_id)
         await self._send_game(socket, place, watched, reader)
 
     async def _send_game(

@@ -123,7 +123,7 @@ async def _values(
     activity: Mapping[str, tournament_pb.BotActivity] = {}
     incidents: Sequence[tournament_pb.MatchIncident] = ()
     if state in ("waiting", "running"):
-        activity, incidents = await feeds.arena.tournament_events(tournament.tournament_id)
+        activity, incidents = await feeds.arena.tournaments.events(tournament.tournament_id)
     figures = None
     if standings is not None and standings.games:
         figures = await _figures(feeds, tournament, standings)
@@ -178,7 +178,9 @@ async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Stan
     """
     try:
         async with asyncio.timeout(None if request.url.path.endswith(".json") else LOAD_SECONDS):
-            return await feeds.standings.get(tournament_id, partial(feeds.arena.standings, tournament_id))
+            return await feeds.standings.get(
+                tournament_id, partial(feeds.arena.tournaments.standings, tournament_id)
+            )
     except TimeoutError:
         return None
 

@@ -14,7 +14,7 @@ import structlog
 
 from happycity.runtime.tokens import Role, TokenError, TokenFile, token_id
 from happycity.runtime.transport import is_loopback
-from happycity_server.access.limits import OpenCounts, RateLimits
+from happycity_server.access.limits import RateLimits, StreamCounts
 from happycity_server.access.roles import EVERYBODY, ROLES, Principal, principal, principal_variable, require
 from happycity_server.errors import ApiError, Reason
 
@@ -124,7 +124,7 @@ class Gate:
         """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
         self.authenticator = authenticator
         self._rates = rates
-        self._counts = OpenCounts()
+        self._counts = StreamCounts()
         self._streams_per_token = streams_per_token
         self._streams_per_peer = streams_per_peer
         self._streams: set[_OpenStream] = set()
@@ -187,8 +187,7 @@ class Gate:
             ApiError: the caller has too many streams open, or its token was revoked.
         """
         limit = self._streams_per_token if caller.token else self._streams_per_peer
-        reason = Reason.TOO_MANY_STREAMS
-        with self._counts.slot(caller.caller, limit, "streams", advice="close some", reason=reason):
+        with self._counts.slot(caller.caller, limit):
             stream = _OpenStream(caller)
             self._streams.add(stream)
             try:

@@ -1,11 +1,10 @@
-"""How much one caller may ask for: calls a second, open streams, and what the server keeps open for all."""
+"""How much one caller may ask for: calls a second, and open streams."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from happycity_server.errors import ApiError, Reason, too_many
 
@@ -56,65 +55,25 @@ class RateLimits:
         return min(self._burst, level + (now - since) * self._rate)
 
 
-class OpenCounts:
-    """What is open now, by key: streams by caller, or calls by method."""
+class StreamCounts:
+    """The streams that each caller has open."""
 
     def __init__(self) -> None:
         self._open: Counter[str] = Counter()
 
     @contextmanager
-    def slot(
-        self, key: str, limit: int, what: str, *, advice: str, reason: Reason, others: int = 0
-    ) -> Iterator[None]:
-        """Count one more of a key while the context lasts; see `too_many` for the words of a refusal.
+    def slot(self, caller: str, limit: int) -> Iterator[None]:
+        """Count a stream while the context lasts.
 
         Raises:
-            ApiError: with `others` that are not counted here, `limit` of them are open already.
+            ApiError: the caller has `limit` streams open already.
         """
-        if others + self._open[key] >= limit:
-            raise too_many(limit, what, advice=advice, reason=reason)
-        self._open[key] += 1
+        if self._open[caller] >= limit:
+            raise too_many(limit, "streams", advice="close some", reason=Reason.TOO_MANY_STREAMS)
+        self._open[caller] += 1
         try:
             yield
         finally:
-            self._open[key] -= 1
-            if not self._open[key]:
-                del self._open[key]
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """How many of something the server keeps open at once."""
-
-    what: str
-    limit: int
-    count: Callable[[], int]
-    """Returns how many there are now."""
-
-
-class ConcurrencyLimits:
-    """The calls that open something, by method, and how much of it may be open."""
-
-    def __init__(self, limits: Mapping[str, Limit]) -> None:
-        self._limits = limits
-        self._pending = OpenCounts()
-
-    def slot(self, method: str) -> AbstractContextManager[None]:
-        """Let a call of a method open something while the context lasts; other methods open nothing.
-
-        Calls that have not opened theirs yet are counted too, or many at once would pass together.
-
-        Raises:
-            ApiError: as much is open as may be.
-        """
-        limited = self._limits.get(method)
-        if limited is None:
-            return nullcontext()
-        return self._pending.slot(
-            method,
-            limited.limit,
-            limited.what,
-            advice="try again when one is over",
-            reason=Reason.TOO_MANY_OPEN,
-            others=limited.count(),
-        )
+            self._open[caller] -= 1
+            if not self._open[caller]:
+                del self._open[caller]

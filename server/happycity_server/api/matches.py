@@ -30,10 +30,10 @@ from happycity_ladder.archives import archive_of, archived_record
 from happycity_ladder.entries import Deal as LadderDeal
 from happycity_ladder.entries import DealState
 from happycity_ladder.ladder_store import LadderStore
-from happycity_server.access.roles import WATCHERS, principal, request_key, require
+from happycity_server.access.roles import READERS, WATCHERS, principal, request_key, require
 from happycity_server.api.paging import ListQuery
 from happycity_server.broadcast import Broadcast
-from happycity_server.errors import ApiError, Reason, within
+from happycity_server.errors import ApiError, Reason, too_many, within
 from happycity_server.people.practice import Practice, seats_of
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
@@ -63,10 +63,20 @@ class MatchService(MatchServiceServicer):
     """Decodes, asks lobby and store, encodes."""
 
     def __init__(
-        self, places: Places, store: AsyncStore, practice: Practice, *, charge: Callable[[float], None]
+        self,
+        places: Places,
+        store: AsyncStore,
+        practice: Practice,
+        *,
+        charge: Callable[[float], None],
+        most_open: int,
     ) -> None:
-        """Serve the matches of `places` and `store`; `charge` counts calls of the caller, or refuses them."""
+        """Serve the matches of `places` and `store`; `charge` counts calls of the caller, or refuses them.
+
+        At most `most_open` single matches, practice not counted, wait or run at once.
+        """
         self._charge = charge
+        self._most_open = most_open
         self._places = places
         self._store = store
         self._ladder = LadderStore(store.store)
@@ -77,7 +87,7 @@ class MatchService(MatchServiceServicer):
 
     async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.Match:
         """Set up a match and begin it once its bots are there."""
-        return await self._set_up(request.request_id, lambda: _spec(request))
+        return await self._set_up(request.request_id, lambda: self._single(request))
 
     async def CreatePracticeMatch(self, request: pb.CreatePracticeMatchRequest, context: object) -> pb.Match:
         """Set up an unrated match of the caller's bot."""
@@ -137,6 +147,7 @@ class MatchService(MatchServiceServicer):
         Raises:
             ApiError: there is no such match, the caller may not see it yet, or asks for too many replays.
         """
+        require(READERS)
         match = self._places.match(match_id)
         if match is not None:
             _check_watching(match)
@@ -157,6 +168,14 @@ class MatchService(MatchServiceServicer):
             raise ApiError(Reason.MATCH_RUNNING, text)
         await self._revealed(request.match_id)
         return pb.MatchRecord(json=await self._record(request.match_id))
+
+    def _single(self, request: pb.CreateMatchRequest) -> MatchSpec:
+        """Return what is to be played; refuse one match too many."""
+        specs = [match.spec for match in self._places.lobby.matches.values()]
+        single = [one for one in specs if not (one.tournament_id or one.ladder_deal_id or one.practice)]
+        if len(single) >= self._most_open:
+            raise too_many(self._most_open, "matches", advice="try again when one is over")
+        return _spec(request)
 
     async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
         """Set up a match and have it played; the same request of the same caller makes it once."""

@@ -17,7 +17,7 @@ from happycity.v1.bot_service_pb2_grpc import BotServiceServicer
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceServicer
 from happycity.wire.messages import catalogue_message
 from happycity_server.access.roles import check_name, principal
-from happycity_server.api.paging import cut_names, name_after_of, page_size
+from happycity_server.api.paging import page_size, page_token, position_of
 from happycity_server.errors import ApiError, Reason
 from happycity_server.places.bots import bot_message
 from happycity_server.play.lobby import Lobby
@@ -154,7 +154,7 @@ class BotService(BotServiceServicer):
 
     async def ListBots(self, request: bots.ListBotsRequest, context: object) -> bots.ListBotsResponse:
         """List the bots that are connected, or were a moment ago."""
-        size, after = page_size(request.page_size), name_after_of(request.page_token)
+        size, after = page_size(request.page_size), position_of(request.page_token)
         house = request.house if request.HasField("house") else None
         lobby = self._lobby
         sessions = {
@@ -162,6 +162,7 @@ class BotService(BotServiceServicer):
             for name, session in lobby.sessions.items()
             if name > after and not (session.gone or is_person(name)) and house in (None, name in lobby.house)
         }
-        page, token = cut_names(sessions, size)
+        page = sorted(sessions)[:size]
+        token = page_token(page[-1]) if len(sessions) > size else ""
         messages = [bot_message(sessions[name], lobby) for name in page]
         return bots.ListBotsResponse(bots=messages, next_page_token=token)

@@ -59,7 +59,6 @@ class Places:
         lobby.on_arrival = self._note_arrival
         lobby.on_departure = lambda session: self._note_change()
         lobby.on_incident = self._note_own_incident
-        lobby.on_match_over = workers.on_match_over = self._note_match_over
         workers.on_incident = self._pass_on
         workers.on_change = self._note_change
 
@@ -125,19 +124,23 @@ class Places:
 
     async def _play(self, place: Place, match: OpenMatch) -> FinishedGame | VoidReason:
         """Have a match played at a place, and store it; return the game, or why it doesn't count."""
-        async with place.played(match):  # type: ignore[arg-type]  # each place plays what it has created
-            if match.void_reason is not None:
-                return match.void_reason
-            game = finished_game(match)
-            record = match.record if isinstance(match, Match) else match.packed_record
-            try:
-                await self._store.save(game, record)
-            except StoreError as error:
-                if error.for_all:
-                    raise
-                _log.exception("game_not_stored", match=match.match_id)
-                return VoidReason.SERVER_ERROR
-            return game
+        try:
+            async with place.played(match):  # type: ignore[arg-type]  # each place plays its own
+                if match.void_reason is not None:
+                    return match.void_reason
+                game = finished_game(match)
+                record = match.record if isinstance(match, Match) else match.packed_record
+                try:
+                    await self._store.save(game, record)
+                except StoreError as error:
+                    if error.for_all:
+                        raise
+                    _log.exception("game_not_stored", match=match.match_id)
+                    return VoidReason.SERVER_ERROR
+                return game
+        finally:
+            for listener in self.match_over_listeners:
+                listener()
 
     def match(self, match_id: int) -> OpenMatch | None:
         """Return a match that waits, runs or is being stored; None if there is none with this id."""
@@ -207,10 +210,6 @@ class Places:
     def _note_change(self) -> None:
         self._dispatcher.reconsider()
         for listener in self.change_listeners:
-            listener()
-
-    def _note_match_over(self) -> None:
-        for listener in self.match_over_listeners:
             listener()
 
     def _note_arrival(self, session: Session) -> None:

@@ -53,8 +53,6 @@ class Lobby:
         """Is called with each bot whose connection ends."""
         self.on_incident: IncidentListener = lambda match, incident: None
         """Is called with each strike and forfeit."""
-        self.on_match_over: Callable[[], None] = lambda: None
-        """Is called when a match is over, and its bots have more room."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
@@ -231,7 +229,6 @@ class Lobby:
             match.closed.set()
             for name in set(match.spec.bots):
                 self._begin_matches_of(name)  # practice may have waited for this match
-            self.on_match_over()
 
     def _begin_or_wait(self, match: Match) -> None:
         """Begin a match, or let it wait for the first of its bots that has no room or is away."""
