@@ -139,7 +139,9 @@ async def run_server(
             own, programs = "", Programs(components.note_end)
             components.workers.on_silent = programs.kill
             async with AsyncExitStack() as stack:
-                metrics = stack.enter_context(_metrics(settings.metrics, components))
+                metrics = None
+                if settings.metrics is not None:
+                    metrics = stack.enter_context(_metrics(settings.metrics, components))
                 if settings.house_bots or (settings.workers and settings.ray is None):
                     private = stack.enter_context(private_address())
                     own = bind(components.server.grpc, private, None)
@@ -312,9 +314,7 @@ class _Components:
         self.places.void_all()
 
 
-def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[str | None]:
-    if address is None:
-        return nullcontext()
+def _metrics(address: str, parts: _Components) -> AbstractContextManager[str]:
     # A server without metrics needn't wait for the import.
     from happycity_server.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
 

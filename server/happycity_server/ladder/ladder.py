@@ -84,7 +84,6 @@ class Ladder:
         self._finished = asyncio.Event()
         self._noted_at = 0.0
         self._rests_until = 0.0  # by the loop's clock
-        self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
         self._archiving = Archiving(config, store, self._closing)
@@ -127,8 +126,6 @@ class Ladder:
         while self.deals:
             await asyncio.wait(self.deals.values())
         await asyncio.gather(*self._tasks)
-        if self._timer is not None:
-            self._timer.cancel()
         try:
             await self.ratings.catch_up()
             await self.presence.note_present()
@@ -141,10 +138,13 @@ class Ladder:
         """Begin deals whenever something has changed."""
         while not self._closing.is_set():
             self._changed.clear()
+            started = self.clock()
             if not await self._guarded(self._begin_deals()):
                 self._challenges_changed = True  # what the store has noted of the turn is not known
                 self._rest()
-            await self._changed.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._seconds_to_next_time(started)):
+                    await self._changed.wait()
             await self._pause(GATHER_SECONDS)
             while (rest := self._rests_until - asyncio.get_running_loop().time()) > 0:
                 await self._pause(rest)
@@ -177,7 +177,6 @@ class Ladder:
             begun = await self.store.write(self._stored.begin_deals, season.id, new, now)
             for deal, planned in zip(begun, new, strict=True):
                 self._begin(deal, planned.bots)
-        self._wake_at_next_time(now)
 
     def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
         """Play a deal between bots, in the order of its versions, but for rotations that were played."""
@@ -188,19 +187,16 @@ class Ladder:
         rotations = [rotation for rotation in range(len(bots)) if rotation not in played]
         self.deals[deal.id] = asyncio.create_task(self._play_deal(deal, bots, rotations))
 
-    def _wake_at_next_time(self, now: float) -> None:
-        """Look again at the first time at which there may be more to do although nothing changes."""
+    def _seconds_to_next_time(self, since: float) -> float:
+        """Return in how many seconds there may be more to do than at a time, although nothing changes."""
         times = [
+            since + NOTE_SECONDS,
             self._noted_at + NOTE_SECONDS,
             self.seasons.planned_end,
             *self._queue.next_times,
             *map(self.presence.pause_end, self.presence.versions),
         ]
-        first = min(time for time in times if time is not None and time > now)
-        if self._timer is not None:
-            self._timer.cancel()
-        seconds = max(GATHER_SECONDS, first - self.clock())
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._changed.set)
+        return min(time for time in times if time is not None and time > since) - self.clock()
 
     async def _guarded(self, turn: Coroutine[Any, Any, None]) -> bool:
         """Do one turn; return whether it succeeded, as no failure ends the ladder."""

@@ -107,10 +107,6 @@ class Person:
         if self.started is not None:
             self._send(play.PlayRequest(resigns=[play.Resign(match_id=self.started.match_id)]))
         self._send(play.PlayRequest(goodbye=play.Goodbye()))
-        self.signal()
-
-    def signal(self) -> None:
-        """Let all pages look again."""
         self.changes.publish()
 
     def _connect(self) -> None:
@@ -137,7 +133,7 @@ class Person:
         try:
             while batch := await _next_batch(outbox):
                 self._take(play.PlayResponse.FromString(batch))
-                self.signal()
+                self.changes.publish()
         finally:
             if self._connection == (session, outbox):
                 self._lose_connection()

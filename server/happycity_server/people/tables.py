@@ -85,7 +85,7 @@ class Table:
     def signal(self) -> None:
         """Let all pages of the table look again."""
         for person in self.people.values():
-            person.signal()
+            person.changes.publish()
 
 
 @dataclass(frozen=True, slots=True)

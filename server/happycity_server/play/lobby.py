@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Seque
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from weakref import WeakValueDictionary
 
 import structlog
@@ -60,7 +61,8 @@ class Lobby:
         """The bots that are connected, or were a moment ago, by name."""
         self._waiting: dict[int, str] = {}  # by match: the bot that it waits for
         self._waiting_for: defaultdict[str, dict[int, Match]] = defaultdict(dict)  # by bot, oldest first
-        self._next_match_id = first_match_id
+        self.next_match_id = count(first_match_id).__next__
+        """Returns the next match id, each once."""
         self._awaited: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         """By bot, as long as somebody waits for it: set when it connects, or the server is about to stop."""
         self._closing = False
@@ -179,12 +181,6 @@ class Lobby:
         for match in list(self.matches.values()):
             if match.spec.tournament_id == tournament_id and match.state is MatchState.WAITING:
                 match.void(VoidReason.STOPPED)
-
-    def next_match_id(self) -> int:
-        """Take the next match id."""
-        match_id = self._next_match_id
-        self._next_match_id += 1
-        return match_id
 
     def create(self, spec: MatchSpec, match_id: int | None = None) -> Match:
         """Set up a match, with the next id unless it has one; `played` begins it.
