@@ -82,16 +82,11 @@ class ApiError(HappyCityError):
 
 
 def too_many(
-    limit: int,
-    what: str,
-    *,
-    advice: str = "try again later",
-    reason: Reason = Reason.TOO_MANY_OPEN,
-    retry_seconds: float | None = None,
+    limit: int, what: str, *, advice: str = "try again later", reason: Reason = Reason.TOO_MANY_OPEN
 ) -> ApiError:
     """Return the refusal of one more of something, of which `limit` are open; `advice` says what to do."""
     text = f"{limit} {what} are open already, and no more are allowed; {advice}"
-    return ApiError(reason, text, retry_seconds=retry_seconds, limit=str(limit))
+    return ApiError(reason, text, limit=str(limit))
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import structlog
 from happycity import HappyCityError
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
+from happycity.runtime.transport import joined
 from happycity_server.access.gate import Gate
 from happycity_server.access.roles import CONTRACT, ROLES, principal, require
 from happycity_server.api.ladder import LadderService
@@ -114,9 +115,8 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
     entry = _entry_point()
     with _listener(host, port) as listener:
         serving = asyncio.create_task(_serve(entry, arena, site, listener))
-        shown = f"[{host}]" if ":" in host else host
         try:
-            yield f"{'https' if site.tls else 'http'}://{shown}:{listener.getsockname()[1]}"
+            yield f"{'https' if site.tls else 'http'}://{joined(host, listener.getsockname()[1])}"
         finally:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)

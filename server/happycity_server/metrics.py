@@ -137,7 +137,9 @@ class ArenaMetrics:
         text, gate = "Bots that are connected, or were a moment ago.", self.server.gate
         yield _by_key(_gauge, "happycity_bots", text, "state", bots)
         yield _by_key(_counter, "happycity_refusals", "Refused calls and streams.", "reason", gate.refused)
-        yield _gauge("happycity_open_streams", "Streams of all services.", gate.open_streams)
+        yield _gauge(
+            "happycity_open_streams", "Streams of all services.", sum(map(len, gate.streams.values()))
+        )
 
     def _store(self) -> Iterator[Metric]:
         yield _counter("happycity_store_commits", "Transactions with games.", self.store.commits)

@@ -167,7 +167,8 @@ async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         arena.ladder.ListChallenges, pb.ListChallengesRequest(bot=bot.bot, page_size=ENTRIES_SHOWN)
     )
     values = await ladder_values(feeds)
-    newest = _newest_ratings(bot)
+    # By board, the rating of the newest version that has one.
+    newest = {entry.board: entry for entry in sorted(bot.ratings, key=lambda entry: entry.version_id)}
     values |= {
         "bot": bot,
         "versions": {version.version_id: version for version in bot.versions},
@@ -207,11 +208,3 @@ async def _bot(feeds: Feeds, request: Request, query: BotQuery) -> pb.LadderBot:
     arena, name = feeds.arena, check_bot_name(request.path_params["bot"])
     asked = pb.GetLadderBotRequest(bot=name, board=query.board or None)
     return await arena.call(arena.ladder.GetLadderBot, asked)
-
-
-def _newest_ratings(bot: pb.LadderBot) -> dict[str, pb.VersionRating]:
-    """Return by board the rating of the newest version that has one."""
-    ratings: dict[str, pb.VersionRating] = {}
-    for entry in sorted(bot.ratings, key=lambda entry: entry.version_id):
-        ratings[entry.board] = entry
-    return ratings

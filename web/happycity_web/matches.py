@@ -79,9 +79,7 @@ async def match_json(feeds: Feeds, request: Request) -> Response:
     """Return a match as the viewer takes it; of a finished one this is made once."""
     _, match = await _shown(feeds, request.path_params["match_id"])
     if match.is_over:
-        content = match.made(_packed_game)
-        if content is None:
-            content = await feeds.in_thread(match.whole, _packed_game)
+        content = await feeds.in_thread(match.whole, _packed_game)
     else:
         feeds.arena.gate.charge(PAGE_CALLS)
         content = await feeds.in_thread(_packed_game, match)

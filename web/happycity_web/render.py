@@ -19,6 +19,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
+from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.config import MEAN_ELO
@@ -169,6 +170,7 @@ def _environment(language: Language) -> Environment:
         "bot_path": bot_path,
         "charts": charts,
         "deal_places": deal_places,
+        "deck_prices": deck_prices,
         "ladder_bot_path": ladder_bot_path,
         "line_class": line_class,
     }

@@ -1,11 +1,11 @@
-"""What a match has besides its game as messages of the contract, and back again; and a watched match."""
+"""What a match has besides its game as messages of the contract, and back again."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -205,9 +205,4 @@ def bot_info_message(info: BotInfo) -> bot_pb2.BotInfo:
 
 def bot_info_of(message: bot_pb2.BotInfo) -> BotInfo:
     """Read what a bot says of itself."""
-    return BotInfo(
-        author=message.author,
-        version=message.version,
-        language=message.language,
-        description=message.description,
-    )
+    return BotInfo(**{field.name: getattr(message, field.name) for field in fields(BotInfo)})

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import Deal, Ending
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
 from happycity.wire.match import (
-    ending_of,
+    ending_number,
     failure_policy_of,
     result_message,
     time_control_of,
@@ -31,7 +30,7 @@ from happycity_ladder.entries import Deal as LadderDeal
 from happycity_ladder.entries import DealState
 from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import READERS, WATCHERS, principal, request_key, require
-from happycity_server.api.paging import ListQuery
+from happycity_server.api.paging import ListQuery, entry_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, too_many, within
 from happycity_server.people.practice import Practice, seats_of
@@ -55,6 +54,8 @@ _STATES = {
     MatchState.FINISHED: match_pb2.MATCH_STATE_RUNNING,  # until it is stored, as nothing counts before
     MatchState.VOIDED: match_pb2.MATCH_STATE_VOIDED,
 }
+_STATE_NUMBERS = {number: number for number in match_pb2.MatchState.values()[1:]}
+_ENDINGS = {ending: ending_number(ending) for ending in Ending if ending is not Ending.OTHER}
 
 _log = structlog.get_logger()
 
@@ -117,7 +118,11 @@ class MatchService(MatchServiceServicer):
 
     async def ListMatches(self, request: pb.ListMatchesRequest, context: object) -> pb.ListMatchesResponse:
         """List running and stored matches."""
-        query = ListQuery(request, state=_state, ending=_ending)
+        query = ListQuery(
+            request,
+            state=lambda number: entry_of(_STATE_NUMBERS, number, "state"),
+            ending=lambda number: entry_of(_ENDINGS, number, "ending"),
+        )
         before, filters = query.before_id, query.filters
         # A match may be stored and not yet removed from the open ones.
         newest_open = (
@@ -289,21 +294,6 @@ def _admits(filters: Mapping[str, Any], match: OpenMatch) -> bool:
     )
 
 
-def _state(number: int) -> int:
-    """Return the number of a state of a match."""
-    if number not in match_pb2.MatchState.values()[1:]:
-        raise ApiError(Reason.INVALID_FIELD, f"state: {number} is not a state of a match")
-    return number
-
-
-def _ending(number: match_pb2.Ending.ValueType) -> Ending:
-    """Read how a seat ended."""
-    ending = ending_of(number)
-    if ending is Ending.OTHER:
-        raise ApiError(Reason.INVALID_FIELD, f"ending: {number} is not an ending")
-    return ending
-
-
 def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
     """Read what is to be played."""
     config, bots = seats_of(request.config, request.bots)
@@ -344,7 +334,7 @@ def _open_match(match: OpenMatch) -> pb.Match:
         ladder_deal_id=match.spec.ladder_deal_id or None,
         practice=match.spec.practice,
         create_time=timestamp(match.created_at),
-        start_time=_timestamp(match.started_at),
+        start_time=timestamp_or_none(match.started_at),
     )
     if match.void_reason is not None:
         message.void_reason = void_reason_number(match.void_reason)
@@ -368,11 +358,7 @@ def _finished_match(game: FinishedGame, ladder_deal: int | None, *, revealed: bo
         ladder_deal_id=ladder_deal,
         deal=deal,
         practice=game.practice,
-        create_time=_timestamp(game.created_at),
-        start_time=_timestamp(game.started_at),
-        finish_time=_timestamp(game.finished_at),
+        create_time=timestamp_or_none(game.created_at),
+        start_time=timestamp_or_none(game.started_at),
+        finish_time=timestamp_or_none(game.finished_at),
     )
-
-
-def _timestamp(moment: float | None) -> Timestamp | None:
-    return None if moment is None else timestamp(moment)

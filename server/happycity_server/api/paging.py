@@ -1,4 +1,4 @@
-"""Pages of lists: their sizes, and the opaque tokens that name where the next one begins."""
+"""What calls that list things share: sizes and tokens of pages, filters, and moments."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
 from happycity_server.errors import ApiError, Reason, within
 from happycity_tournament.games import LARGEST_ID
+from happycity_tournament.wire import timestamp
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 200
@@ -31,6 +33,23 @@ def page_size(requested: int) -> int:
     if requested < 0:
         raise ApiError(Reason.INVALID_FIELD, f"page_size: {requested} is less than 0")
     return min(requested or DEFAULT_PAGE, MAX_PAGE)
+
+
+def entry_of(numbers: Mapping[_T, int], number: int, field: str) -> _T:
+    """Return what an enum value of a request stands for.
+
+    Raises:
+        ApiError: it is not one that may be asked for.
+    """
+    for entry, value in numbers.items():
+        if value == number:
+            return entry
+    raise ApiError(Reason.INVALID_FIELD, f"{field}: {number} is unspecified or unknown")
+
+
+def timestamp_or_none(moment: float | None) -> Timestamp | None:
+    """Write a moment, Unix time in seconds, if there is one."""
+    return None if moment is None else timestamp(moment)
 
 
 def page_token(position: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -245,7 +245,9 @@ class Tables:
     def _free_name(self, typed: str) -> str:
         """Return the name of a person, which no other person has at present, nor one that looks the same."""
         name = check_person_name(typed)
-        taken = {person.name for table in self._tables.values() for person in _players(table)}
+        tables = [table for table in self._tables.values() if table.over_at is None]
+        people = [person for table in tables for person in table.people.values()]
+        taken = {person.name for person in people if not person.has_left}
         if _look(name) in map(_look, taken):
             raise ApiError(Reason.WRONG_NAME, f"somebody plays as {name[1:]} already; choose another name")
         return name
@@ -319,13 +321,6 @@ class Tables:
             del self._places[digest]
         for digest in set().union(*table.invitations.values()):
             del self._invitations[digest]
-
-
-def _players(table: Table) -> Iterator[Person]:
-    """Yield the people of a table who still play."""
-    for person in table.people.values():
-        if not person.has_left and table.over_at is None:
-            yield person
 
 
 def _look(name: str) -> str:

@@ -25,9 +25,8 @@ from happycity.runtime.transport import (
     read_certificate,
 )
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
-from happycity_server.access.gate import Authenticator, Gate
+from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
-from happycity_server.access.limits import RateLimits
 from happycity_server.api.model import PlayoutQuota, SimulationService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings

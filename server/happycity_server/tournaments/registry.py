@@ -400,12 +400,8 @@ class Tournaments:
                     self._rated = key, ratings_message(ratings)
             return self._rated[1]
 
-    def not_connected(self, config: TournamentConfig) -> list[str]:
-        """Return the bots of a tournament that are not connected."""
-        return self._places.lobby.not_connected(config.bots)
-
     def _message(self, status: TournamentStatus) -> pb.Tournament:
-        message, progress = messages_of(status, self.not_connected(status.config))
+        message, progress = messages_of(status, self._places.lobby.not_connected(status.config.bots))
         message.progress.CopyFrom(progress)
         return message
 
@@ -420,7 +416,7 @@ class Tournaments:
                 troubles=replace(stored.troubles, remarks=(*stored.troubles.remarks, str(error))),
             )
             return stored_tournament_message(unreadable, progress)
-        missing = self.not_connected(config)
+        missing = self._places.lobby.not_connected(config.bots)
         return stored_tournament_message(stored, progress, config=config, missing_bots=missing)
 
     async def _resting_progress(self, tournament_id: int) -> Progress:

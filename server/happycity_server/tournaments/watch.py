@@ -200,7 +200,7 @@ class TournamentWatches:
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
-        tournament, progress = messages_of(status, self._tournaments.not_connected(status.config))
+        tournament, progress = messages_of(status, self._places.lobby.not_connected(status.config.bots))
         sprt = sprt_message(status.test)
         parts: dict[str, Message] = {"tournament": tournament, "progress": progress}
         return parts if sprt is None else parts | {"sprt": sprt}

@@ -6,7 +6,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +32,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.messages import config_message
-from happycity_server.access.gate import OPEN_STREAM_CALLS
-from happycity_server.access.limits import RateLimits, StreamCounts
+from happycity_server.access.gate import OPEN_STREAM_CALLS, RateLimits
 from happycity_server.api.matches import REPLAY_CALLS
 from happycity_server.errors import ApiError, Reason
 
@@ -119,21 +117,6 @@ def test_quiet_callers_are_forgotten() -> None:
     clock.now = 2.0
     rates.sweep()
     assert len(rates) == 0
-
-
-def test_streams_are_counted_while_they_are_open() -> None:
-    """The limit counts open streams of one caller; a refused one does not count."""
-    slot = partial(StreamCounts().slot, limit=1)
-    with slot("alice"), slot("bob"):
-        for _ in range(2):
-            with pytest.raises(ApiError) as caught, slot("alice"):
-                pass
-            assert (caught.value.reason, caught.value.details.metadata) == (
-                Reason.TOO_MANY_STREAMS,
-                {"limit": "1"},
-            )
-    with slot("alice"):
-        pass
 
 
 # On a real server ----------------------------------------------------------------------------------------
