@@ -20,7 +20,7 @@ except ModuleNotFoundError:  # a bot needs none of the commands
     raise SystemExit(2) from None
 
 from happycity.compiled import is_compiled
-from happycity.errors import ConfigError, RecordError, ReplayError
+from happycity.errors import RecordError, ReplayError
 from happycity.records.random_games import movers_rng, play_random_game, record_random_game
 from happycity.records.record import dumps, loads, trace
 from happycity.records.replay import replay
@@ -28,7 +28,7 @@ from happycity.rules.cards import Mode
 from happycity.rules.deals import MAX_SEED, Config, Deal, Scoring
 from happycity.rules.game import Game
 from happycity.runtime.commands import GroupedCommand, run_cli, until_output_closes
-from happycity.text.catalogue import entries, markdown, plain
+from happycity.text.catalogue import entries, plain
 from happycity.text.words import plural
 
 COMMANDS = "happycity.commands"
@@ -125,16 +125,13 @@ def _replay_all(files: Sequence[str]) -> None:
 def catalogue(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a card.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a page of Markdown.")] = False,
 ) -> None:
     """Print every card: values, condition, and what it does."""
-    if as_json and as_markdown:
-        raise ConfigError("catalogue: --json and --markdown exclude each other")
     if as_json:
         for card in entries():
             typer.echo(json.dumps(card, ensure_ascii=False))
     else:
-        typer.echo(markdown() if as_markdown else plain(), nl=False)
+        typer.echo(plain(), nl=False)
 
 
 def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,6 @@ from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.access.gate import Authenticator, house_callers
-from happycity_server.access.limits import ConcurrencyLimits, Limit
 from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
@@ -49,6 +48,7 @@ from happycity_server.play.clock import FairClock, UnixClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.process.listening import (
     BotServer,
+    CertificateFiles,
     bind,
     certificate_of,
     check_exposure,
@@ -64,7 +64,6 @@ from happycity_server.process.programs import (
     private_address,
     worker_programs,
 )
-from happycity_server.process.tls import CertificateFiles
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.games import BotProfile
 from happycity_tournament.lineup import Lineup
@@ -140,7 +139,9 @@ async def run_server(
             own, programs = "", Programs(components.note_end)
             components.workers.on_silent = programs.kill
             async with AsyncExitStack() as stack:
-                metrics = stack.enter_context(_metrics(settings.metrics, components))
+                metrics = None
+                if settings.metrics is not None:
+                    metrics = stack.enter_context(_metrics(settings.metrics, components))
                 if settings.house_bots or (settings.workers and settings.ray is None):
                     private = stack.enter_context(private_address())
                     own = bind(components.server.grpc, private, None)
@@ -210,7 +211,8 @@ class _Components:
             expected=settings.workers if settings.ray is None else 0,
         )
         self.places = Places(lobby, store, unix_clock, self.workers)
-        self.tournaments = Tournaments(self.places, store, unix_clock)
+        most = settings.open_tournaments
+        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=most)
         worker = Principal("own workers", frozenset({Role.WORKER}))
         self.server = BotServer(
             settings,
@@ -221,7 +223,6 @@ class _Components:
                 own={**house_callers(self.secrets), self.worker_token: worker},
             ),
             clock=clocks.steady,
-            concurrency=_concurrency(settings, lobby, self.tournaments),
         )
         practice = Practice(
             lobby,
@@ -232,7 +233,8 @@ class _Components:
         self.health = health.aio.HealthServicer()
         gate, server = self.server.gate, self.server.grpc
         bots = BotService(lobby)
-        matches = MatchService(self.places, store, practice, charge=gate.charge)
+        most = settings.open_matches
+        matches = MatchService(self.places, store, practice, charge=gate.charge, most_open=most)
         tournaments = TournamentService(self.tournaments, self.places)
         reader = None
         if settings.ladder is not None:
@@ -240,7 +242,7 @@ class _Components:
             from happycity_server.ladder.reader import LadderReader  # noqa: PLC0415 - likewise
 
             config = LadderConfig.read(settings.ladder)
-            owner_of = gate.owner_of
+            owner_of = gate.authenticator.owner_of
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
         ladder = LadderService(reader)
@@ -250,7 +252,7 @@ class _Components:
         add_LadderServiceServicer_to_server(ladder, server)
         add_WorkerServiceServicer_to_server(self.workers, server)
         tables = Tables(lobby, self.places.begin, practice)
-        gate.admit_people(tables.person_of)
+        gate.authenticator.person_of = tables.person_of
         self.arena = Arena(
             gate=gate,
             bots=bots,
@@ -312,27 +314,7 @@ class _Components:
         self.places.void_all()
 
 
-def _concurrency(settings: ServerSettings, lobby: Lobby, tournaments: Tournaments) -> ConcurrencyLimits:
-    def single_matches() -> int:
-        return sum(
-            not (match.spec.tournament_id or match.spec.ladder_deal_id or match.spec.practice)
-            for match in lobby.matches.values()
-        )
-
-    open_matches = Limit("matches", settings.open_matches, single_matches)
-    open_tournaments = Limit("tournaments", settings.open_tournaments, lambda: tournaments.open_count)
-    return ConcurrencyLimits(
-        {
-            "/happycity.v1.MatchService/CreateMatch": open_matches,
-            "/happycity.tournament.v1beta1.TournamentService/CreateTournament": open_tournaments,
-            "/happycity.tournament.v1beta1.TournamentService/ResumeTournament": open_tournaments,
-        }
-    )
-
-
-def _metrics(address: str | None, parts: _Components) -> AbstractContextManager[str | None]:
-    if address is None:
-        return nullcontext()
+def _metrics(address: str, parts: _Components) -> AbstractContextManager[str]:
     # A server without metrics needn't wait for the import.
     from happycity_server.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
 

@@ -8,8 +8,6 @@ import platform
 import re
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -143,8 +141,11 @@ def list_tokens(
         ]
         typer.echo(json.dumps(rows, indent=2))
         return
-    for one in stored:
-        typer.echo(f"{one.id}  {one.role.value:9}  {_until(one, now):24}  {_named(one)}")
+    table = [("id", "role", "valid", "name")]
+    table += [(one.id, one.role.value, _until(one, now), _named(one)) for one in stored]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        typer.echo("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 @token.command()
@@ -202,23 +203,20 @@ def backup(
     store is a SQLite file which doesn't exist, or an empty PostgreSQL database; all of the backup is copied
     and checked, or nothing.
     """
+    from rich.console import Console
+
     from happycity_tournament.storage import backup as copying
 
-    with _progress() as progress:
+    with Console(stderr=True).status("copying; Ctrl-C stops it") as status:
+
+        def progress(done: int, total: int) -> None:
+            status.update(f"copied {done / max(1, total):.0%}; Ctrl-C stops it")
+
         if restore:
             copied = copying.restore(file, store, progress=progress)
         else:
             copied = copying.back_up(store, file, progress=progress)
     _report(copied, file, file.stat().st_size, as_json=as_json)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how much is copied."""
-    from rich.console import Console
-
-    with Console(stderr=True).status("copying; Ctrl-C stops it") as status:
-        yield lambda done, total: status.update(f"copied {done / max(1, total):.0%}; Ctrl-C stops it")
 
 
 def _report(copied: Copied, file: Path, size: int, *, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -40,19 +40,6 @@ _FOR_WORKERS = {
 }
 
 
-def _check_host_and_port(address: str) -> str:
-    host_and_port(address)
-    return address
-
-
-def _check_listen(address: str) -> str:
-    return address if is_unix(address) else _check_host_and_port(address)
-
-
-def _check_worker_address(address: str) -> str:
-    return address and _check_host_and_port(address)
-
-
 def parse_house(text: str) -> dict[str, str]:
     """Return the reference bots of the house by the names under which they play, from `BOT,NAME=BOT,...`.
 
@@ -69,15 +56,7 @@ def parse_house(text: str) -> dict[str, str]:
     return bots
 
 
-def _check_house(bots: str) -> str:
-    try:
-        parse_house(bots)
-    except ConfigError as error:
-        raise ValueError(str(error)) from None
-    return bots
-
-
-def _check_store(url: str) -> str:
+def _check_store(url: str) -> None:
     from sqlalchemy import make_url  # noqa: PLC0415 - the help does without
     from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
 
@@ -85,7 +64,23 @@ def _check_store(url: str) -> str:
         make_url(url)
     except ArgumentError:
         raise ValueError("it is not a database URL, such as sqlite:///games.sqlite") from None
-    return url
+
+
+def _checked(check: Callable[[str], object]) -> AfterValidator:
+    """Return what refuses a text that a check refuses."""
+
+    def checked(text: str) -> str:
+        try:
+            check(text)
+        except ConfigError as error:  # which pydantic doesn't expect
+            raise ValueError(str(error)) from None
+        return text
+
+    return AfterValidator(checked)
+
+
+_Address = Annotated[str, _checked(host_and_port)]
+_Listen = Annotated[str, _checked(lambda address: is_unix(address) or host_and_port(address))]
 
 
 class LogFormat(Enum):
@@ -100,9 +95,9 @@ class LogFormat(Enum):
 class ServerSettings(Settings):
     """How a server is run. Times are seconds, sizes bytes."""
 
-    listen: Annotated[str, AfterValidator(_check_listen)] = DEFAULT_ADDRESS
+    listen: _Listen = DEFAULT_ADDRESS
     """Address to listen on, host:port or unix:path; port 0 takes a free one and prints it."""
-    store: Annotated[str, AfterValidator(_check_store)] = setting(DEFAULT_STORE, secret=True)
+    store: Annotated[str, _checked(_check_store)] = setting(DEFAULT_STORE, secret=True)
     """Database URL where finished games are kept."""
     grace: NonNegativeFloat = 5.0
     """Seconds that running matches may go on when the server is stopped."""
@@ -118,9 +113,9 @@ class ServerSettings(Settings):
     ray: Annotated[str, Field(min_length=1)] | None = None
     """Ray cluster on whose nodes workers are started, host:port; auto: the one that this machine belongs to;
     local: a new one of this machine alone, which ends with the server."""
-    worker_address: Annotated[str, AfterValidator(_check_worker_address)] = ""
+    worker_address: _Address | None = None
     """Address at which workers on a Ray cluster reach this server, host:port, if it is not this machine's."""
-    house: Annotated[str, AfterValidator(_check_house)] = ""
+    house: Annotated[str, _checked(parse_house)] = ""
     """Reference bots that the server plays itself, for practice and tournaments, separated by commas;
     NAME=BOT plays BOT under another name."""
 
@@ -139,11 +134,11 @@ class ServerSettings(Settings):
     """CA certificates, PEM, of which one must have signed a client's certificate."""
     insecure: bool = False
     """Listen to other machines without tokens or without TLS."""
-    metrics: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
+    metrics: _Address | None = None
     """Address for Prometheus, host:port; port 0 takes a free one."""
     insecure_metrics: bool = False
     """Let other machines read the metrics."""
-    web: Annotated[str, AfterValidator(_check_host_and_port)] | None = None
+    web: _Address | None = None
     """Address for pages that a browser shows, host:port; port 0 takes a free one."""
     web_name: str = ""
     """Host name under which browsers reach the pages, as where a proxy stands before them."""

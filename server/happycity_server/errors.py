@@ -81,6 +81,14 @@ class ApiError(HappyCityError):
         )
 
 
+def too_many(
+    limit: int, what: str, *, advice: str = "try again later", reason: Reason = Reason.TOO_MANY_OPEN
+) -> ApiError:
+    """Return the refusal of one more of something, of which `limit` are open; `advice` says what to do."""
+    text = f"{limit} {what} are open already, and no more are allowed; {advice}"
+    return ApiError(reason, text, limit=str(limit))
+
+
 @contextmanager
 def within(field: str) -> Iterator[None]:
     """Let a ConfigError name a part of the request by its whole path."""

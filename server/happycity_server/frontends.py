@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -20,39 +20,14 @@ import structlog
 from happycity import HappyCityError
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
-from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.v1.match_service_pb2 import Match
+from happycity.runtime.transport import joined
 from happycity_server.access.gate import Gate
-from happycity_server.access.interceptor import api_error_of
-from happycity_server.access.roles import CONTRACT, ROLES, Principal, principal, require
+from happycity_server.access.roles import CONTRACT, ROLES, principal, require
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
-from happycity_server.broadcast import Broadcast
-from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan, Tables
-from happycity_server.places.watch import WatchedMatch
-from happycity_tournament.standings.standings import Standings
-
-__all__ = [
-    "HOST",
-    "INVITED",
-    "Arena",
-    "FrontEnd",
-    "FrontEndError",
-    "Gate",
-    "Principal",
-    "Site",
-    "Table",
-    "TablePlace",
-    "TablePlan",
-    "Tables",
-    "WatchedMatch",
-    "api_error_of",
-    "pages_served",
-    "path_of",
-    "principal",
-]
+from happycity_server.people.tables import Tables
 
 GROUP = "happycity.web"
 """The entry-point group by which a package offers the pages of a server."""
@@ -88,11 +63,6 @@ class Arena:
     ladder: LadderService
     tables: Tables
 
-    @property
-    def has_ladder(self) -> bool:
-        """Whether the server keeps a ladder; without one, every call to the ladder is refused."""
-        return self.ladder.keeps_ladder
-
     async def call(
         self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request
     ) -> _Response:
@@ -108,31 +78,6 @@ class Arena:
         """Return the bot whose token the admitted caller shows; "" if it shows none of a bot."""
         token = principal().token
         return token.name if token is not None and token.role is Role.BOT else ""
-
-    async def watch_match(self, match_id: int) -> tuple[Match, Broadcast[WatchedMatch]]:
-        """Return a match, and what any number of its watchers can share."""
-        require(ROLES[path_of(self.matches.WatchMatch)])
-        return await self.matches.watch(match_id)
-
-    async def tournament_events(
-        self, tournament_id: int
-    ) -> tuple[Mapping[str, pb.BotActivity], Sequence[pb.MatchIncident]]:
-        """Return what each bot of a tournament does, and what went wrong lately, the newest first."""
-        require(ROLES[path_of(self.tournaments.WatchTournament)])
-        return await self.tournaments.events(tournament_id)
-
-    def charge(self, calls: float) -> None:
-        """Count something that costs as much as some calls for the admitted caller.
-
-        Raises:
-            ApiError: the caller has asked for too much in a short time.
-        """
-        self.gate.charge(calls)
-
-    async def standings(self, tournament_id: int) -> Standings:
-        """Return what GetStandings reads; while the tournament is played, it goes on changing."""
-        require(ROLES[path_of(self.tournaments.GetStandings)])
-        return await self.tournaments.standings(tournament_id)
 
 
 def path_of(method: Callable[..., object]) -> str:
@@ -170,9 +115,8 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
     entry = _entry_point()
     with _listener(host, port) as listener:
         serving = asyncio.create_task(_serve(entry, arena, site, listener))
-        shown = f"[{host}]" if ":" in host else host
         try:
-            yield f"{'https' if site.tls else 'http'}://{shown}:{listener.getsockname()[1]}"
+            yield f"{'https' if site.tls else 'http'}://{joined(host, listener.getsockname()[1])}"
         finally:
             serving.cancel()
             await asyncio.gather(serving, return_exceptions=True)

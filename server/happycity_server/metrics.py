@@ -6,7 +6,7 @@ import asyncio
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from happycity import HappyCityError
 from happycity.runtime.transport import host_and_port
 from happycity_server.places.places import Places
-from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US
+from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US, Counters
 from happycity_server.play.match import MatchState
 from happycity_server.process.listening import BotServer
 from happycity_server.tournaments.registry import Tournaments
@@ -66,23 +66,17 @@ class ArenaMetrics:
         return [
             InfoMetricFamily("happycity_build", "Versions of the server and its foundations.", build),
             *self._matches(),
-            *self._decisions(),
+            *self._counters(),
             *self._connections(),
-            *self._loop(),
             *self._store(),
             *self._ladder(),
             _counter("happycity_playouts", "Playouts of simulations.", self.server.pool.playouts),
         ]
 
     def _matches(self) -> Iterator[Metric]:
-        counters, states = self.places.counters, [match.state for match in self.places.newest_matches()]
+        states = [match.state for match in self.places.newest_matches()]
         open_now = {state.value: states.count(state) for state in (MatchState.WAITING, MatchState.RUNNING)}
-        yield _gauges("happycity_matches", "Matches that wait or run now.", "state", open_now)
-        yield _counter("happycity_matches_started", "Matches that began.", counters.matches_started)
-        yield _counter("happycity_matches_finished", "Matches that were finished.", counters.matches_finished)
-        yield _counters("happycity_matches_voided", "Voided matches.", "reason", counters.matches_voided)
-        yield _counters("happycity_strikes", "Late and illegal answers.", "kind", counters.strikes)
-        yield _counters("happycity_forfeits", "Seats that were forfeited.", "reason", counters.forfeits)
+        yield _by_key(_gauge, "happycity_matches", "Matches that wait or run now.", "state", open_now)
         yield _gauge("happycity_workers", "Workers that have joined.", len(self.places.workers.joined))
         yield _gauge(
             "happycity_tournaments", "Tournaments that wait or run now.", self.tournaments.open_count
@@ -109,9 +103,16 @@ class ArenaMetrics:
             presence.longest_wait(),
         )
 
-    def _decisions(self) -> Iterator[Metric]:
+    def _counters(self) -> Iterator[Metric]:
         counters = self.places.counters
-        yield _counter("happycity_decisions", "Decisions of matches that are over.", counters.decisions)
+        for entry in fields(Counters):
+            if "text" in entry.metadata:
+                kind = _gauge if entry.metadata["is_gauge"] else _counter
+                name, text, value = entry.name, entry.metadata["text"], getattr(counters, entry.name)
+                if by := entry.metadata["by"]:
+                    yield _by_key(kind, f"happycity_{name}", text, by, value)
+                else:
+                    yield kind(f"happycity_{name}", text, value)
         yield _histogram(
             "happycity_think_seconds",
             "Think times of bots in matches that are over, by the server's clock.",
@@ -119,35 +120,6 @@ class ArenaMetrics:
             counters.think_counts,
             total=counters.think_us / 1e6,
         )
-        yield _gauge("happycity_bots_asked", "Bots for which a decision waits.", counters.bots_asked)
-
-    def _connections(self) -> Iterator[Metric]:
-        counters = self.places.counters
-        here = [session for session in self.places.lobby.sessions.values() if not session.gone]
-        connected = len(self.places.connected())
-        bots = {"connected": connected, "away": len(here) - connected}
-        yield _gauges("happycity_bots", "Bots that are connected, or were a moment ago.", "state", bots)
-        yield _counter("happycity_streams_opened", "Play streams that were opened.", counters.streams_opened)
-        yield _counter("happycity_streams_resumed", "Of these, resumed ones.", counters.streams_resumed)
-        yield _counter(
-            "happycity_streams_taken_over",
-            "Of these, those that took a name over without its resume token.",
-            counters.streams_taken_over,
-        )
-        yield _counter("happycity_streams_lost", "Play streams without a goodbye.", counters.streams_lost)
-        yield _counters(
-            "happycity_refusals", "Refused calls and streams.", "reason", self.server.gate.refused
-        )
-        yield _gauge("happycity_open_streams", "Streams of all services.", self.server.gate.open_streams)
-        yield _gauge("happycity_outbox_bytes", "Bytes that wait to be sent to bots.", counters.outbox_bytes)
-        yield _gauge(
-            "happycity_outbox_high_water_bytes",
-            "The most that ever waited for one bot.",
-            counters.outbox_high_water,
-        )
-
-    def _loop(self) -> Iterator[Metric]:
-        counters = self.places.counters
         yield _histogram(
             "happycity_loop_lag_seconds",
             "How late the event loop's ticks came.",
@@ -157,11 +129,16 @@ class ArenaMetrics:
         )
         dropped = getattr(structlog.get_config()["logger_factory"], "dropped", 0)
         yield _counter("happycity_log_lines_dropped", "Log lines that were not read in time.", dropped)
-        yield _counter("happycity_overloads", "How often the event loop was stuck.", counters.overloads)
-        yield _counter(
-            "happycity_overload_seconds",
-            "What was taken out of the clocks by that.",
-            counters.overload_seconds,
+
+    def _connections(self) -> Iterator[Metric]:
+        here = [session for session in self.places.lobby.sessions.values() if not session.gone]
+        connected = len(self.places.connected())
+        bots = {"connected": connected, "away": len(here) - connected}
+        text, gate = "Bots that are connected, or were a moment ago.", self.server.gate
+        yield _by_key(_gauge, "happycity_bots", text, "state", bots)
+        yield _by_key(_counter, "happycity_refusals", "Refused calls and streams.", "reason", gate.refused)
+        yield _gauge(
+            "happycity_open_streams", "Streams of all services.", sum(map(len, gate.streams.values()))
         )
 
     def _store(self) -> Iterator[Metric]:
@@ -174,17 +151,16 @@ class ArenaMetrics:
         )
 
 
-def _counters(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
-    family = CounterMetricFamily(name, text, labels=[label])
+def _by_key(
+    kind: type[CounterMetricFamily | GaugeMetricFamily],
+    name: str,
+    text: str,
+    label: str,
+    values: Mapping[str, int],
+) -> Metric:
+    family = kind(name, text, labels=[label])
     for key, value in values.items():
         family.add_metric([key.lower()], value)
-    return family
-
-
-def _gauges(name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
-    family = GaugeMetricFamily(name, text, labels=[label])
-    for key, value in values.items():
-        family.add_metric([key], value)
     return family
 
 

@@ -173,6 +173,9 @@ def test_tokens_are_listed_until_they_are_revoked() -> None:
     token_id = new_token("organiser", "olga", "--expires", "30d", *tokens).split("_")[1]
     new_token("observer", "olaf", *tokens, "--owner", "club")
     listed = happycity("token", "list", *tokens).output
+    assert re.match(r"id +role +valid +name$", listed, re.M)
+    names = [re.search(r"\b(name|olga|olaf)\b", line) for line in listed.splitlines()]
+    assert len({name and name.start() for name in names}) == 1  # the columns meet
     assert re.search(rf"^{token_id}  organiser  until \d{{4}}-\d\d-\d\d \d\d:\d\d UTC +olga$", listed, re.M)
     assert re.search(r"^[0-9a-f]{8}  observer   for ever +olaf \(owner: club\)$", listed, re.M)
     olga, olaf = json.loads(happycity("token", "list", "--json", *tokens).output)

@@ -186,9 +186,6 @@ def test_catalogue_as_json_has_one_card_a_line() -> None:
     assert castle["effect"].startswith("Gain 1 coin")
     assert all(card["effect"] for card in cards if card["special_set"] == "expert")
 
-    # Two forms at once are refused in one line.
-    assert_refused(happycity("catalogue", "--json", "--markdown"), status=2, saying="exclude each other")
-
 
 def test_the_version_is_the_packages() -> None:
     """`--version` prints the version of the distribution, and whether its hot modules are compiled."""

@@ -129,7 +129,8 @@ def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
     assert house[0]["software"].startswith("happycity-python/")
     lines = happycity(tmp_path, "status", server).stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    assert any(line.split()[:2] == ["greedy", "house"] for line in lines)
+    (row,) = [number for number, line in enumerate(lines) if line.split()[:2] == ["greedy", "house"]]
+    assert lines[row - 1].split()[:2] == ["easy", "house"]  # a line for each bot, however much it says
 
 
 @pytest.mark.thorough

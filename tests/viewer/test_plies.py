@@ -10,8 +10,8 @@ from happycity import CARDS, CardKind, Config, Deal, Mode
 from happycity.records.playback import Playback
 from happycity.records.random_games import record_random_game
 from happycity.records.replay import results_of
-from happycity_viewer.art import picture
 from happycity_viewer.plies import encode, playback_json
+from happycity_viewer.templates import picture
 
 
 def test_positions_are_those_of_the_record() -> None:

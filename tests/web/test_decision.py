@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from happycity import Config, Game, Move, MoveKind
+from happycity.text.board import deck_prices
 from happycity.wire.messages import decision_message
 from happycity_web.seats import Question, question
 
@@ -15,10 +16,10 @@ def test_a_draw_shows_what_is_left_of_its_deck() -> None:
     """Prices and cards are those of the deck that the button draws from."""
     game = Game.deal(Config(players=2), seed=1)
     game.apply(Move.parse("draw 3"))
-    ((_, choices),) = asked(game).groups
-    decks = [choice.deck for choice in choices]
-    assert [(deck.number, deck.left) for deck in decks if deck] == list(enumerate(game.deck_sizes, 1))
-    assert [(deck.lowest, deck.highest) for deck in decks if deck] == [(1, 3), (4, 5), (6, 9)]
+    ((kind, choices),) = asked(game).groups
+    assert (kind, [choice.move.number for choice in choices]) == ("draw", [1, 2, 3])
+    assert asked(game).decks == game.deck_sizes
+    assert [deck_prices(choice.move.number) for choice in choices] == [(1, 3), (4, 5), (6, 9)]
 
 
 def test_doing_nothing_comes_last() -> None:

@@ -213,7 +213,7 @@ async def test_each_page_is_also_json(ladder: LadderSite) -> None:
             shown = await client.get(f"{address}.json?{query}")
             assert shown.status_code == 200, path
             assert shown.json(), path
-        lines = (await client.get("/ladder.json")).json()["lines"]
+        lines = (await client.get("/ladder.json")).json()["leaderboard"]["lines"]
         assert {"anna", "bob"} <= {line["version"]["bot"] for line in lines}
         assert (await client.get("/index.json")).json()["ladder"]["name"] == "City ladder"
 
@@ -227,7 +227,7 @@ async def test_wrong_addresses_say_what_is_wrong(ladder: LadderSite) -> None:
         ("/ladder?ranked=2", 400, "ranked: "),
         ("/ladder/bots/nobody", 404, "&#39;nobody&#39; is not in this ladder"),
         ("/ladder/bots/<b>", 400, "bot name"),
-        ("/ladder/bots/anna/comparison", 400, "old: &#39;anna&#39; has no version"),
+        ("/ladder/bots/anna/comparison", 404, "old, new: &#39;anna&#39; has no versions 0 and 0"),
         ("/ladder/deals?kind=odd", 400, "kind: &#39;odd&#39; is not one of"),
         ("/ladder/deals?page=odd", 400, "page_token"),
         ("/ladder/challenges?state=odd", 400, "state: &#39;odd&#39; is not one of"),

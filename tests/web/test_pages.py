@@ -144,9 +144,9 @@ async def test_each_page_is_also_json(site: Site, tournament: int, family_match:
         line["rank"] for line in shown["standings"]
     )
     bot = (await site.client.get(f"/tournaments/{tournament}/bots/anna.json")).json()
-    assert bot["standing"]["bot"] == "anna"
+    assert bot["line"]["bot"] == "anna"
     assert {meeting["opponent"] for meeting in bot["meetings"]} == {"bob", "carl"}
-    assert bot["ratings"][-1] == [12, pytest.approx(bot["standing"]["rating"]["elo"])]
+    assert bot["ratings"][-1] == [12, pytest.approx(bot["line"]["rating"]["elo"])]
     games = (await site.client.get("/matches.json?seats=3&bot=anna")).json()["games"]
     assert {len(game["bots"]) for game in games} == {3}
     match = (await site.client.get(f"/matches/{family_match}.json")).json()

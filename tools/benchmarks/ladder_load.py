@@ -40,6 +40,7 @@ from happycity_ladder.entries import DealKind, Rating
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.config import LogFormat
 from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.stored import StoredLadder
 from happycity_server.process.logs import configure
 from happycity_tournament.storage import AsyncStore, Store
 from happycity_tournament.storage.backup import back_up
@@ -194,7 +195,7 @@ async def _ratings_of(url: str, config: Path) -> Known:
     ladder = LadderConfig.read(config)
     with Store.create(url) as store:
         async with AsyncStore(store) as async_store:
-            ratings = Ratings(ladder, async_store, time.time)
+            ratings = Ratings(StoredLadder(ladder, async_store, time.time))
             await ratings.load()
             await ratings.catch_up()
             found = {

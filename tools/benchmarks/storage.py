@@ -37,6 +37,7 @@ from happycity_ladder.entries import DealKind, NewDeal
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.play.progress import TournamentStatus
@@ -242,7 +243,7 @@ def ladder(given: argparse.Namespace, folder: Path) -> None:
 async def _rate_deals(store: Store) -> None:
     """Rate all deals that are not rated yet, and keep the ratings and their history."""
     async with AsyncStore(store) as async_store:
-        ratings = Ratings(LadderConfig(), async_store, lambda: YEAR)
+        ratings = Ratings(StoredLadder(LadderConfig(), async_store, lambda: YEAR))
         await ratings.load()
         await ratings.catch_up()
         await ratings.save()

@@ -17,9 +17,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from happycity.text.catalogue import markdown
 from tools import ROOT
 from tools.docs.arrays import arrays_page
+from tools.docs.cards import cards_page
 from tools.docs.commands import commands_page
 from tools.docs.contract import contract_page
 
@@ -36,7 +36,7 @@ CONTRACT = "reference/contract.md"
 GENERATED: dict[str, Callable[[], str]] = {
     CONTRACT: partial(contract_page, ROOT),
     "reference/commands.md": commands_page,
-    "reference/cards.md": markdown,
+    "reference/cards.md": cards_page,
     "reference/arrays.md": arrays_page,
 }
 """Pages that are made when the site is built, with the functions that make them."""

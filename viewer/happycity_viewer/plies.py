@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from gettext import NullTranslations
 
 from happycity import EventKind, Outcome, Phase, SeatResult, VoidReason
@@ -128,21 +129,8 @@ def encode(value: object) -> str:
 
 
 def _scores(outcome: Outcome) -> Json:
-    return {
-        "points": list(outcome.points),
-        "inhabitants": list(outcome.inhabitants),
-        "hearts": list(outcome.hearts),
-    }
+    return {name: list(getattr(outcome, name)) for name in ("points", "inhabitants", "hearts")}
 
 
 def _result(seat: SeatResult) -> Json:
-    return {
-        "points": seat.points,
-        "coins": seat.coins,
-        "inhabitants": seat.inhabitants,
-        "hearts": seat.hearts,
-        "rank": seat.rank,
-        "place": seat.place,
-        "ending": seat.ending.word,
-        "reason": seat.reason,
-    }
+    return {**asdict(seat), "ending": seat.ending.word}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from happycity import CARDS, CARDS_BY_ID, DWELLINGS, Card, CardKind, Colour, Mode
 from happycity.records.record import Json
 from happycity.rules.deals import CITY_SIZE, DECKS
 from happycity.text.words import card_name
-from happycity_viewer.art import picture
 from happycity_viewer.languages import LANGUAGES, Language
 from happycity_viewer.plies import encode
 
@@ -23,6 +25,16 @@ COLOUR_WORDS = {
     Colour.PURPLE: "manufacturing",
 }
 """What a card's colour means (article 1.5)."""
+
+_FILE = files("happycity_viewer").joinpath("pictures.svg").read_text(encoding="utf-8")
+_PICTURES = {name: Markup(drawn) for name, drawn in re.findall(r'<g id="(\w+)">(.*)</g>', _FILE)}  # noqa: S704
+"""By card, or by what cards without a picture of their own are; the colours come from the page by classes."""
+
+
+def picture(card: Card) -> Markup:
+    """Return the elements of a card's picture, 100 wide and 60 high."""
+    usual = "market" if card.kind is CardKind.MARKET else str(card.colour)
+    return _PICTURES.get(card.id) or _PICTURES[usual]
 
 
 def environment(language: Language, *loaders: BaseLoader) -> Environment:

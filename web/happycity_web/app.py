@@ -17,8 +17,10 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import Principal, Site, api_error_of
+from happycity_server.access.interceptor import api_error_of
+from happycity_server.access.roles import Principal
+from happycity_server.errors import ApiError, Reason, too_many
+from happycity_server.frontends import Site
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
 from happycity_web.guard import (
     COOKIE,
@@ -124,7 +126,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         ],
         exception_handlers={HTTPException: handlers.http_problem},
     )
-    made.state.has_ladder = feeds.arena.has_ladder
+    made.state.has_ladder = feeds.arena.ladder.keeps_ladder
     return made
 
 
@@ -204,8 +206,7 @@ class _Handlers:
             try:
                 caller = admit_caller(socket)
                 if self._feeds.viewers >= self._most_viewers:
-                    text = f"{self._most_viewers} pages are open already, and no more are allowed"
-                    raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(self._most_viewers))
+                    raise too_many(self._most_viewers, "pages", reason=Reason.TOO_MANY_STREAMS)
                 async with self._gate.stream(caller):
                     await follow(socket, caller)
             except WebSocketDisconnect:
@@ -241,7 +242,7 @@ class _Handlers:
 
     async def follow_match(self, socket: WebSocket, _caller: Principal) -> None:
         """Send the positions of a match."""
-        _, watched = await self._feeds.arena.watch_match(socket.path_params["match_id"])
+        _, watched = await self._feeds.arena.matches.watch(socket.path_params["match_id"])
         await follow_match(socket, self._feeds, watched, language_of(socket))
 
     async def take_token(self, request: Request) -> Response:

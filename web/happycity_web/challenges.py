@@ -63,8 +63,7 @@ async def _page(
         "versions": await _versions(feeds, values["own_bot"]),
         "request_id": fields.get("request_id") or secrets.token_hex(16),
     }
-    messages = {"challenges": values["challenges"], "next_page": got.next_page_token}
-    return Page("challenges.html", values, messages)
+    return Page("challenges.html", values, ("challenges", "next_page"))
 
 
 async def _versions(feeds: Feeds, bot: str) -> list[pb.BotVersion]:

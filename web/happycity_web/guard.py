@@ -15,7 +15,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from happycity_server.frontends import Arena, Principal, Site, path_of
+from happycity_server.access.roles import Principal
+from happycity_server.frontends import Arena, Site, path_of
 
 CONTENT_POLICY: Final = "; ".join(
     (

@@ -119,16 +119,8 @@ async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQ
         "is_over": is_over,
         "is_final": is_over,
     }
-    messages = {
-        "ladder": values["ladder"],
-        "season": leaderboard.season,
-        "board": leaderboard.board,
-        "lines": list(leaderboard.lines),
-        "next_page": leaderboard.next_page_token,
-        "connected": values["present"],
-        "open_challenges": values["challenges"],
-    }
-    return Page("leaderboard.html", values, messages, is_final=is_over)
+    shown = ("ladder", "leaderboard", "present", "challenges")
+    return Page("leaderboard.html", values, shown, is_final=is_over)
 
 
 async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
@@ -139,8 +131,7 @@ async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Pa
     )
     values = await ladder_values(feeds)
     values |= {"seasons": list(got.seasons), "page": chosen.page, "next_page": got.next_page_token}
-    messages = {"seasons": values["seasons"], "next_page": got.next_page_token}
-    return Page("seasons.html", values, messages)
+    return Page("seasons.html", values, ("seasons", "next_page"))
 
 
 async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) -> Page:
@@ -149,7 +140,7 @@ async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) 
     got = await arena.call(arena.ladder.ListFlags, pb.ListFlagsRequest(season_id=season or None))
     values = await ladder_values(feeds)
     values |= {"flags": list(got.flags), "season": season or values["ladder"].season.season_id}
-    return Page("flags.html", values, {"season_id": values["season"], "flags": values["flags"]})
+    return Page("flags.html", values, ("season", "flags"))
 
 
 async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) -> Page:
@@ -163,7 +154,7 @@ async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) 
         "deals": list(got.deals),
         "next_page": got.next_page_token,
     }
-    return Page("deals.html", values, {"deals": values["deals"], "next_page": got.next_page_token})
+    return Page("deals.html", values, ("deals", "next_page"))
 
 
 async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:
@@ -176,7 +167,8 @@ async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         arena.ladder.ListChallenges, pb.ListChallengesRequest(bot=bot.bot, page_size=ENTRIES_SHOWN)
     )
     values = await ladder_values(feeds)
-    newest = _newest_ratings(bot)
+    # By board, the rating of the newest version that has one.
+    newest = {entry.board: entry for entry in sorted(bot.ratings, key=lambda entry: entry.version_id)}
     values |= {
         "bot": bot,
         "versions": {version.version_id: version for version in bot.versions},
@@ -186,57 +178,33 @@ async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         "deals": list(deals.deals),
         "challenges": list(challenges.challenges),
     }
-    messages = {"bot": bot, "deals": values["deals"], "challenges": values["challenges"]}
-    return Page("ladder_bot.html", values, messages)
+    return Page("ladder_bot.html", values, ("bot", "deals", "challenges"))
 
 
 async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:
     """Show how two versions of a bot compare; it stays as it is, as this takes many deals to find out."""
     arena, bot = feeds.arena, await _bot(feeds, request, query)
-    old, new = _compared(query, bot)
+    old, new = sorted((query.old, query.new))
+    versions = {version.version_id: version for version in bot.versions}
+    if not {old, new} <= versions.keys():
+        raise ApiError(Reason.NOT_IN_LADDER, f"old, new: {bot.bot!r} has no versions {old} and {new}")
     comparison = await arena.call(
-        arena.ladder.CompareVersions,
-        pb.CompareVersionsRequest(old_version_id=old.version_id, new_version_id=new.version_id),
+        arena.ladder.CompareVersions, pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
     )
     error = comparison.standard_error if comparison.HasField("standard_error") else None
     values = await ladder_values(feeds)
     values |= {
         "bot": bot,
-        "compared": {version.version_id: version for version in (old, new)},
+        "compared": {version: versions[version] for version in (old, new)},
         "comparison": comparison,
         "margin_of_comparison": student_margin(comparison.deals, error),
         "scale": rating_scale(entry.rating for entry in comparison.ratings),
         "is_final": True,
     }
-    return Page("comparison.html", values, {"comparison": comparison}, is_final=True)
+    return Page("comparison.html", values, ("comparison",), is_final=True)
 
 
 async def _bot(feeds: Feeds, request: Request, query: BotQuery) -> pb.LadderBot:
     arena, name = feeds.arena, check_bot_name(request.path_params["bot"])
     asked = pb.GetLadderBotRequest(bot=name, board=query.board or None)
     return await arena.call(arena.ladder.GetLadderBot, asked)
-
-
-def _newest_ratings(bot: pb.LadderBot) -> dict[str, pb.VersionRating]:
-    """Return by board the rating of the newest version that has one."""
-    ratings: dict[str, pb.VersionRating] = {}
-    for entry in sorted(bot.ratings, key=lambda entry: entry.version_id):
-        ratings[entry.board] = entry
-    return ratings
-
-
-def _compared(query: BotQuery, bot: pb.LadderBot) -> tuple[pb.BotVersion, pb.BotVersion]:
-    """Return the two versions that an address names, the older one first.
-
-    Raises:
-        ApiError: it names one twice, or one that the bot doesn't have.
-    """
-    versions = {version.version_id: version for version in bot.versions}
-    for name, version_id in (("old", query.old), ("new", query.new)):
-        if version_id not in versions:
-            text = f"{name}: {bot.bot!r} has no version {version_id or 'without a number'}"
-            raise ApiError(Reason.INVALID_FIELD, text)
-    if query.old == query.new:
-        raise ApiError(Reason.INVALID_FIELD, "new: choose another version than the older one")
-    older, newer = sorted((query.old, query.new))
-    return versions[older], versions[newer]

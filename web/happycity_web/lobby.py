@@ -96,7 +96,7 @@ async def list_games(feeds: Feeds, chosen: GameQuery, *, tournament_id: int | No
     arena, token, searched = feeds.arena, chosen.page, 0
     while searched < GAMES_SEARCHED and len(games) < GAMES_A_PAGE:
         if searched:
-            arena.charge(1)  # as the call of a client would be
+            arena.gate.charge(1)  # as the call of a client would be
         request = replace(chosen, page=token).request(tournament_id)
         page = await arena.call(arena.matches.ListMatches, request)
         searched += len(page.matches)
@@ -150,18 +150,18 @@ async def lobby_page(feeds: Feeds, _request: Request, _query: Query) -> Page:
         "states": {one.tournament_id: state_word(one) for one in tournaments},
         "hidden": HiddenGames.of(feeds, *tournaments),
         "ladder": await arena.call(arena.ladder.GetLadder, ladder_pb.GetLadderRequest())
-        if arena.has_ladder
+        if arena.ladder.keeps_ladder
         else None,
     }
-    messages = {name: values[name] for name in ("bots", "running", "finished", "tournaments", "ladder")}
-    return Page("lobby.html", values, messages)
+    return Page("lobby.html", values, ("bots", "running", "finished", "tournaments", "ladder"))
 
 
 async def games_page(feeds: Feeds, _request: Request, query: GameQuery) -> Page:
     """Show games of all tournaments and none, newest first."""
     found = await list_games(feeds, query)
     hidden = HiddenGames.of(feeds, *await _latest_tournaments(feeds))
-    return Page("games_page.html", {**choices(), "found": found, "hidden": hidden}, {"games": found.games})
+    values = {**choices(), "found": found, "games": found.games, "hidden": hidden}
+    return Page("games_page.html", values, ("games",))
 
 
 def choices() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from happycity.records.record import Json
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import WatchedMatch
+from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.recorded_games import named_record
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text
@@ -40,11 +40,11 @@ class MatchQuery(Query):
 
 async def match_page(feeds: Feeds, request: Request, query: MatchQuery) -> Page:
     """Show a match at the position that an address names, else at its last one."""
-    feeds.arena.charge(PAGE_CALLS)
+    feeds.arena.gate.charge(PAGE_CALLS)
     match_id = request.path_params["match_id"]
     values = await match_values(feeds, match_id, query, language_of(request))
     key = ("match", match_id) if values["game"]["end"] is not None else None
-    return Page("match.html", values, values["game"], key=key)
+    return Page("match.html", values, ("game",), key=key)
 
 
 async def match_values(
@@ -79,18 +79,16 @@ async def match_json(feeds: Feeds, request: Request) -> Response:
     """Return a match as the viewer takes it; of a finished one this is made once."""
     _, match = await _shown(feeds, request.path_params["match_id"])
     if match.is_over:
-        content = match.made(_packed_game)
-        if content is None:
-            content = await feeds.in_thread(match.whole, _packed_game)
+        content = await feeds.in_thread(match.whole, _packed_game)
     else:
-        feeds.arena.charge(PAGE_CALLS)
+        feeds.arena.gate.charge(PAGE_CALLS)
         content = await feeds.in_thread(_packed_game, match)
     return packed_response(request, content, "application/json")
 
 
 async def _shown(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:
     """Return a match, and its positions up to the present one."""
-    match, watched = await feeds.arena.watch_match(match_id)
+    match, watched = await feeds.arena.matches.watch(match_id)
     if watched.value.at_worker and not watched.value.is_over:
         text = f"match {match_id} is played by a worker, so it can be looked at when it is over"
         raise ApiError(Reason.MATCH_RUNNING, text)

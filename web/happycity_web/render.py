@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
+from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.config import MEAN_ELO
@@ -169,6 +170,7 @@ def _environment(language: Language) -> Environment:
         "bot_path": bot_path,
         "charts": charts,
         "deal_places": deal_places,
+        "deck_prices": deck_prices,
         "ladder_bot_path": ladder_bot_path,
         "line_class": line_class,
     }
@@ -217,8 +219,8 @@ class Page:
 
     template: str
     values: Mapping[str, Any]
-    messages: Mapping[str, Any]
-    """What is JSON of it: messages of the contract, lists of them, and what is JSON already."""
+    json_names: Sequence[str]
+    """The names of the values that its JSON has."""
     is_final: bool = False
     """Whether nothing of it will change any more."""
     key: Hashable = None
@@ -236,7 +238,7 @@ class Page:
 
     def json(self) -> str:
         """Return what the page shows as JSON, the messages as their JSON mapping has them."""
-        return encode({name: _plain(value) for name, value in self.messages.items()})
+        return encode({name: _plain(self.values[name]) for name in self.json_names})
 
 
 class DealPlace(NamedTuple):
@@ -265,4 +267,10 @@ def deal_places(deal: ladder_pb.LadderDeal) -> list[DealPlace]:
 def _plain(value: Any) -> Any:
     if isinstance(value, Message):
         return MessageToDict(value, preserving_proto_field_name=True)
-    return [_plain(entry) for entry in value] if isinstance(value, list) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _plain(entry) for key, entry in value.items()}
+    return [_plain(entry) for entry in value] if isinstance(value, list | tuple) else value

@@ -15,16 +15,18 @@ from starlette.websockets import WebSocket
 
 from happycity import Card, Config, ConfigError, Mode, Move, Phase, Scoring, View
 from happycity.records.record import Json
-from happycity.rules.cards import BUILDINGS
+from happycity.rules.cities import Cities
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.rules.moves import COPY_BOX, MoveKind
-from happycity.text.board import Standing, standing, standing_after
+from happycity.text.board import Standing, standing_after
 from happycity.text.words import events_in_words
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import event_of, move_of, view_of
+from happycity_server.access.roles import Principal
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason
-from happycity_server.frontends import HOST, INVITED, Principal, TablePlace, TablePlan, WatchedMatch
+from happycity_server.people.tables import HOST, INVITED, TablePlace, TablePlan
+from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
 from happycity_web.guard import SEAT_COOKIE, admit, keep_secret, peer_of, read_form, shown_seat, shown_token
@@ -161,7 +163,7 @@ class Seats:
         if "from" not in socket.query_params:  # the page is that of the waiting room
             await self._say(socket, {"begun": True})
             return
-        _, watched = await self._feeds.arena.watch_match(table.match_id)
+        _, watched = await self._feeds.arena.matches.watch(table.match_id)
         await self._send_game(socket, place, watched, reader)
 
     async def _send_game(
@@ -283,20 +285,6 @@ class Gain:
     """The number that results."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deck:
-    """A deck to draw from."""
-
-    number: int
-    """1 to 3."""
-    lowest: int
-    """The lowest price of its buildings."""
-    highest: int
-    """The highest price of its buildings."""
-    left: int
-    """Cards in it; with 0 its discards are shuffled."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """A legal move."""
@@ -311,8 +299,6 @@ class Choice:
     card: Card | None
     """What it is about: for a Sphinx's choice the special that is copied."""
     gains: tuple[Gain, ...]
-    deck: Deck | None
-    """What it draws from."""
 
     @property
     def kind(self) -> str:
@@ -328,6 +314,8 @@ class Question:
     phase: Phase
     groups: tuple[tuple[str, tuple[Choice, ...]], ...]
     """The moves, those of one kind together."""
+    decks: tuple[int, ...]
+    """Cards left in decks 1, 2 and 3; with 0 the discards of a deck are shuffled when it is drawn from."""
 
 
 _LAST = (MoveKind.KEEP, MoveKind.COIN, MoveKind.DECLINE)  # rarely the best choice
@@ -338,7 +326,7 @@ def question(decision: play.Decision) -> Question:
     view = view_of(decision.view)
     moves = [(move_of(message), position, message.coins) for position, message in enumerate(decision.moves)]
     moves.sort(key=lambda entry: (entry[0].kind in _LAST, entry[0].kind))
-    before = standing(view)
+    before = Standing.of(Cities.of_view(view), view.seat)
     choices = [
         Choice(
             position=position,
@@ -347,12 +335,11 @@ def question(decision: play.Decision) -> Question:
             coins=coins,
             card=_card(view, move),
             gains=tuple(_gains(view, move, before)),
-            deck=_deck(view, move),
         )
         for number, (move, position, coins) in enumerate(moves, start=1)
     ]
     groups = tuple((kind, tuple(group)) for kind, group in groupby(choices, lambda choice: choice.kind))
-    return Question(decision.decision_id, view.phase, groups)
+    return Question(decision.decision_id, view.phase, groups, view.decks)
 
 
 def news(decision: play.Decision, bots: Sequence[str], language: Language) -> list[str]:
@@ -365,14 +352,6 @@ def _card(view: View, move: Move) -> Card | None:
     if move.kind is not MoveKind.COPY or move is COPY_BOX:
         return move.card
     return next((card for card in view.cities[move.number] if card.special_set is not None), None)
-
-
-def _deck(view: View, move: Move) -> Deck | None:
-    """Return the deck that a move draws from."""
-    if move.kind is not MoveKind.DRAW:
-        return None
-    costs = [card.cost for card in BUILDINGS if card.deck == move.number]
-    return Deck(move.number, min(costs), max(costs), view.decks[move.number - 1])
 
 
 def _gains(view: View, move: Move, before: Standing) -> Iterator[Gain]:

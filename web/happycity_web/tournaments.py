@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -48,20 +48,15 @@ async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> P
     found = await list_games(feeds, query, tournament_id=tournament_id)
     standings = await _standings(feeds, tournament_id, request)
     values = await _values(feeds, tournament, standings)
-    lines = values["standings"]
     values |= {
         **choices(),
         "found": found,
-        "scale": rating_scale(line.rating for line in lines),
+        "games": found.games,
+        "scale": rating_scale(line.rating for line in values["standings"]),
         "pairs_shown": PAIRS_SHOWN,
     }
-    messages = {
-        "tournament": tournament,
-        "standings": lines,
-        "above_next": {bot: _above_json(*above) for bot, above in values["above_next"].items()},
-        "games": found.games,
-    }
-    return Page("tournament.html", values, messages, is_final=values["is_final"])
+    shown = ("tournament", "standings", "above_next", "games")
+    return Page("tournament.html", values, shown, is_final=values["is_final"])
 
 
 async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
@@ -91,6 +86,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     values |= {
         **choices(),
         "found": found,
+        "games": found.games,
         "bot": bot,
         "line": line,
         "info": next((entry for entry in tournament.bots if entry.name == bot), None),
@@ -99,17 +95,10 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         "losses": [(loss, games[loss.match_id]) for loss in losses if loss.match_id in games],
         "places": _places(found.games, bot),
         "notes": notes,
+        "ratings": list(figures.history.of(bot)) if figures else [],
     }
-    messages = {
-        "standing": line,
-        "above_next": _above_json(*above) if (above := values["above_next"].get(bot)) else None,
-        "profile": values["info"],
-        "meetings": list(map(asdict, meetings)),
-        "losses": [loss._asdict() for loss in losses],
-        "ratings": [list(point) for point in figures.history.of(bot)] if figures else [],
-        "games": found.games,
-    }
-    return Page("bot.html", values, messages, is_final=values["is_final"])
+    shown = ("line", "info", "above_next", "meetings", "losses", "ratings", "games")
+    return Page("bot.html", values, shown, is_final=values["is_final"])
 
 
 async def _tournament(feeds: Feeds, tournament_id: int) -> tournament_pb.Tournament:
@@ -134,7 +123,7 @@ async def _values(
     activity: Mapping[str, tournament_pb.BotActivity] = {}
     incidents: Sequence[tournament_pb.MatchIncident] = ()
     if state in ("waiting", "running"):
-        activity, incidents = await feeds.arena.tournament_events(tournament.tournament_id)
+        activity, incidents = await feeds.arena.tournaments.events(tournament.tournament_id)
     figures = None
     if standings is not None and standings.games:
         figures = await _figures(feeds, tournament, standings)
@@ -181,10 +170,6 @@ def _above_next(final: Ratings | None) -> dict[str, tuple[str, Difference]]:
     }
 
 
-def _above_json(other: str, above: Difference) -> dict[str, Any]:
-    return {"bot": other, **above._asdict()}
-
-
 async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Standings | None:
     """Return standings, which are loaded once for all who ask; None if it takes long, unless as JSON.
 
@@ -193,7 +178,9 @@ async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Stan
     """
     try:
         async with asyncio.timeout(None if request.url.path.endswith(".json") else LOAD_SECONDS):
-            return await feeds.standings.get(tournament_id, partial(feeds.arena.standings, tournament_id))
+            return await feeds.standings.get(
+                tournament_id, partial(feeds.arena.tournaments.standings, tournament_id)
+            )
     except TimeoutError:
         return None
 

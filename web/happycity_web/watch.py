@@ -17,8 +17,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity import Incident
 from happycity.records.record import Json
+from happycity_server.access.roles import principal
 from happycity_server.broadcast import Broadcast, SharedValues
-from happycity_server.frontends import Arena, WatchedMatch, principal
+from happycity_server.frontends import Arena
+from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
 from happycity_viewer.languages import Language

@@ -29,7 +29,7 @@ NAME = "check"
 TOKEN = "hc_check"  # noqa: S105 - no secret
 """The token that a bot which is started here gets unless the user has another one."""
 START_SECONDS = 30.0
-"""How long a bot that is started may take to connect, or to find that it can't."""
+"""How long a bot that is started may take to connect, or to find that it can't, if `timeout` isn't longer."""
 FIRST_SECONDS = 600.0
 """How long the check waits for a bot that connects by itself: a person has to start it."""
 STOP_SECONDS = 3.0
@@ -219,7 +219,8 @@ class TrialBot:
         elif not self.starts_bot and self._next_stream is None:
             self._print_line(f"waiting for the bot to connect to {self.server.address}")
         first = not self.starts_bot and not self.hello.name
-        await self._read_hello(FIRST_SECONDS if first else START_SECONDS)
+        # Who allows more for each thing, as on a busy machine, allows it for the start too.
+        await self._read_hello(FIRST_SECONDS if first else max(START_SECONDS, self.options.timeout))
 
     async def begin(self, count: int) -> tuple[Conversation, list[ScriptedMatch]]:
         """Start as many games as the bot plays at once, at most `count`, and play some decisions of each."""

@@ -97,12 +97,14 @@ def _table(listed: Sequence[ConnectedBot]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("bot", "state", "since (UTC)", "games", "strikes", "about"):
         numbers = heading in ("games", "strikes")
-        table.add_column(heading, justify="right" if numbers else "left", overflow="fold")
+        table.add_column(heading, justify="right" if numbers else "left", no_wrap=heading != "about")
     for bot in listed:
         state = ("house" if bot.house else "connected") if bot.connected else "away"
         since = bot.since.ToDatetime().strftime("%m-%d %H:%M:%S")
-        cells = (bot.name, state, since, str(bot.games), str(bot.strikes), _about(bot))
-        table.add_row(*(Text(cell) for cell in cells))
+        cells = (bot.name, state, since, str(bot.games), str(bot.strikes))
+        # One line a bot: what has no room is in the JSON.
+        about = Text(_about(bot), no_wrap=True, overflow="ellipsis")
+        table.add_row(*map(Text, cells), about)
     return table
 
 

@@ -91,21 +91,13 @@ def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:
     Raises:
         RecordError: it is malformed.
     """
-    if "metrics" not in record:
-        return []
-    moves = _get(record, "moves", list)
     metrics = []
-    for entry in _get(record, "metrics", list):
-        if not isinstance(entry, dict):
-            raise RecordError("metrics: not a JSON object")
-        decision = _get(entry, "decision", int, "metrics")
-        if not 1 <= decision <= len(moves):
-            raise RecordError(f"metrics: there is no decision {decision}")
+    for decision, entry in _entries(record, "metrics", first=1):
         values = _get(entry, "values", dict, "metrics")
         for name, number in values.items():
             if type(number) not in (int, float) or not abs(number) <= _LARGEST_FLOAT:  # nan
                 raise RecordError(f"metrics: {name!r:.60}: {number!r:.60} is not a finite number")
-        line = moves[decision - 1]
+        line = record["moves"][decision - 1]
         if not isinstance(line, dict):
             raise RecordError(f"move {decision}: not a JSON object")
         seat = _get(line, "seat", int, f"move {decision}")
@@ -121,23 +113,28 @@ def incidents_of(record: Json) -> list[Incident]:
     Raises:
         RecordError: it is malformed.
     """
-    if "incidents" not in record:
-        return []
-    moves, players = _get(record, "moves", list), config_of(record).players
-    incidents = []
-    for entry in _get(record, "incidents", list):
-        if not isinstance(entry, dict):
-            raise RecordError("incidents: not a JSON object")
-        decision, seat = (_get(entry, key, int, "incidents") for key in ("decision", "seat"))
+    players, incidents = config_of(record).players, []
+    for decision, entry in _entries(record, "incidents", first=0):
+        seat = _get(entry, "seat", int, "incidents")
         kind, text = (_get(entry, key, str, "incidents") for key in ("kind", "text"))
-        if not 0 <= decision <= len(moves):
-            raise RecordError(f"incidents: there is no decision {decision}")
         if not 0 <= seat < players:
             raise RecordError(f"incidents: there is no seat {seat}")
         if kind not in _INCIDENTS:
             raise RecordError(f"incidents: {kind!r:.60} is not one of {', '.join(_INCIDENTS)}")
         incidents.append(Incident(decision, seat, _INCIDENTS[kind], one_line(text)))
     return incidents
+
+
+def _entries(record: Json, key: str, *, first: int) -> Iterator[tuple[int, Json]]:
+    """Yield the entries of a list of a record, none if it has no such list, each with its decision."""
+    last = len(_get(record, "moves", list)) if key in record else 0
+    for entry in _get(record, key, list) if key in record else ():
+        if not isinstance(entry, dict):
+            raise RecordError(f"{key}: not a JSON object")
+        decision = _get(entry, "decision", int, key)
+        if not first <= decision <= last:
+            raise RecordError(f"{key}: there is no decision {decision}")
+        yield decision, entry
 
 
 def deal_of(record: Json) -> Deal:

@@ -31,6 +31,7 @@ from pydantic import (
 
 from happycity.errors import HappyCityError
 from happycity.match import check_bot_name
+from happycity.runtime.transport import file_stamp
 
 PREFIX = "hc"
 """What every token begins with, so that scanners for secrets can find them."""
@@ -146,7 +147,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as error:
-        raise _UnreadableError(f"tokens: {path} can't be read: {error}") from None
+        raise TokenError(f"tokens: {path} can't be read: {error}") from None
     try:
         return tuple(_Content.model_validate_json(text).tokens)
     except ValidationError as error:
@@ -191,7 +192,7 @@ class TokenFile:
             TokenError: it can't be used.
         """
         self.path = path
-        self._stamp = _stamp(path)
+        self._stamp = file_stamp(path)
         self._problem = ""
         self._tokens = {token.id: token for token in read_tokens(path)}
 
@@ -199,19 +200,17 @@ class TokenFile:
         """Read the file if it changed; return whether it did.
 
         A missing file holds no tokens. A malformed one changes nothing, as a slip of an editor should not
-        end a tournament. One that can't be read now is tried again at the next call.
+        end a tournament. It is tried again at the next call, like one that can't be read now.
 
         Raises:
             TokenError: the file is malformed or can't be read; each problem is raised once.
         """
+        stamp = file_stamp(self.path)
+        if stamp == self._stamp:
+            return False
         try:
-            stamp = _stamp(self.path)
-            if stamp == self._stamp:
-                return False
             tokens = _read_or_none(self.path)
         except TokenError as error:
-            if not isinstance(error, _UnreadableError):
-                self._stamp = stamp
             if str(error) == self._problem:
                 return False
             self._problem = str(error)
@@ -242,25 +241,10 @@ class TokenFile:
         return self._tokens.get(token.id) == token and token.is_valid(now)
 
 
-class _UnreadableError(TokenError):
-    """The file can't be read at present, perhaps for a passing reason."""
-
-
 def _digest(clear: str) -> bytes:
     # A slow hash protects secrets that can be guessed. These have 256 random bits: no attacker
     # can guess one, at any cost of a try; and SHA-256 costs a call a microsecond.
     return hashlib.sha256(clear.encode()).digest()
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes with a file; None if there is none."""
-    try:
-        status = os.stat(path)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _UnreadableError(f"tokens: {path} can't be read: {error}") from None
-    return status.st_mtime_ns, status.st_ino, status.st_size
 
 
 def _read_or_none(path: Path) -> tuple[Token, ...]:

@@ -224,6 +224,15 @@ def read_authorities(path: Path, setting: str) -> bytes:
     return content
 
 
+def file_stamp(path: Path) -> tuple[int, int, int] | None:
+    """Return what changes with a file; None if it can't be looked at."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_ino, status.st_size
+
+
 def _read(path: Path, setting: str) -> bytes:
     try:
         return path.read_bytes()

@@ -101,7 +101,7 @@ def options_lines(
 
     `options` are moves with the change of the seat's coins; lines have at most `width` columns.
     """
-    before = standing(view)
+    before = Standing.of(Cities.of_view(view), view.seat)
     return [
         _option(number, move_in_words(move, coins, bots), hint, width=width, is_chosen=move is chosen)
         for number, (move, coins) in enumerate(options, start=1)
@@ -283,14 +283,9 @@ class Standing:
 
     @classmethod
     def of(cls, cities: Cities, seat: int) -> Standing:
-        """Return what a seat has."""
+        """Return what a seat has in cities."""
         outcome = score(cities)
         return cls(outcome.points[seat], cities.income(seat), outcome.inhabitants[seat], outcome.hearts[seat])
-
-
-def standing(view: View) -> Standing:
-    """Return what the seat to decide has."""
-    return Standing.of(Cities.of_view(view), view.seat)
 
 
 def standing_after(view: View, move: Move) -> Standing | None:
@@ -307,13 +302,19 @@ def standing_after(view: View, move: Move) -> Standing | None:
     return Standing.of(cities, seat)
 
 
+def deck_prices(deck: int) -> tuple[int, int]:
+    """Return the lowest and the highest price of the buildings in a deck."""
+    prices = [card.cost for card in BUILDINGS if card.deck == deck]
+    return min(prices), max(prices)
+
+
 def _hint(view: View, move: Move, before: Standing) -> str:
     """Return what a card gives and what it adds to points and income; of a deck, its prices."""
     if move.kind is MoveKind.DRAW:
-        prices = [card.cost for card in BUILDINGS if card.deck == move.number]
+        lowest, highest = deck_prices(move.number)
         left, discarded = view.decks[move.number - 1], view.discards[move.number - 1]
         cards = f"{left} cards left" if left else f"{discarded} discarded cards are shuffled"
-        return f"{min(prices)} to {max(prices)} coins, {cards}"
+        return f"{lowest} to {highest} coins, {cards}"
     after = standing_after(view, move)
     if after is None or move.card is None:
         return ""

@@ -1,12 +1,12 @@
-"""What a match has besides its game as messages of the contract, and back again; and a watched match."""
+"""What a match has besides its game as messages of the contract, and back again."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, fields
+from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
@@ -26,9 +26,6 @@ from happycity.match import (
 )
 from happycity.v1 import bot_pb2
 from happycity.v1 import match_pb2 as pb
-
-if TYPE_CHECKING:  # the SDK watches no match
-    pass
 
 _FALLBACKS = {Fallback.NEUTRAL: pb.FALLBACK_NEUTRAL, Fallback.RANDOM: pb.FALLBACK_RANDOM}
 _FALLBACK_OF = {number: fallback for fallback, number in _FALLBACKS.items()}
@@ -208,9 +205,4 @@ def bot_info_message(info: BotInfo) -> bot_pb2.BotInfo:
 
 def bot_info_of(message: bot_pb2.BotInfo) -> BotInfo:
     """Read what a bot says of itself."""
-    return BotInfo(
-        author=message.author,
-        version=message.version,
-        language=message.language,
-        description=message.description,
-    )
+    return BotInfo(**{field.name: getattr(message, field.name) for field in fields(BotInfo)})

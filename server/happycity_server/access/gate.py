@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import datetime
+from itertools import chain
 from secrets import compare_digest
 from urllib.parse import unquote
 
@@ -14,9 +15,8 @@ import structlog
 
 from happycity.runtime.tokens import Role, TokenError, TokenFile, token_id
 from happycity.runtime.transport import is_loopback
-from happycity_server.access.limits import RateLimits, StreamCounts
 from happycity_server.access.roles import EVERYBODY, ROLES, Principal, principal, principal_variable, require
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, too_many
 
 SWEEP_SECONDS = 0.5
 """A stream whose token was revoked, or has expired, is ended after so long at the latest."""
@@ -100,6 +100,52 @@ class Authenticator:
         return f"the token {token.id} {'was revoked' if token.is_valid(now) else 'has expired'}"
 
 
+class RateLimits:
+    """The rate of each caller's calls, or of anything else that is counted by caller.
+
+    Each caller has a token bucket: `rate` a second, bursts up to `burst`.
+    """
+
+    def __init__(
+        self, *, rate: float, burst: int, clock: Callable[[], float], quota: str | None = None
+    ) -> None:
+        """Limit a rate, per second; `quota` describes it in refusals."""
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._quota = quota or f"{rate:g} calls a second"
+        self._buckets: dict[str, tuple[float, float]] = {}
+        """By caller: what was left in the bucket, and when."""
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def take(self, caller: str, amount: float = 1) -> None:
+        """Count a call, or an amount of what is counted.
+
+        An amount beyond the burst is taken from a full bucket, which is then empty for longer.
+
+        Raises:
+            ApiError: the caller had too many in a short time; nothing is counted then.
+        """
+        now = self._clock()
+        level, needed = self._level(caller, now), min(amount, self._burst)
+        if level < needed:
+            text = f"more than {self._quota}; try again later"
+            raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=(needed - level) / self._rate)
+        self._buckets[caller] = level - amount, now
+
+    def sweep(self) -> None:
+        """Forget callers that have been quiet, so that memory does not grow with all that ever called."""
+        now = self._clock()
+        for caller in [caller for caller in self._buckets if self._level(caller, now) >= self._burst]:
+            del self._buckets[caller]
+
+    def _level(self, caller: str, now: float) -> float:
+        level, since = self._buckets.get(caller, (self._burst, now))
+        return min(self._burst, level + (now - since) * self._rate)
+
+
 class _OpenStream:
     """A stream that is being served."""
 
@@ -122,27 +168,13 @@ class Gate:
     ) -> None:
         self.refused: Counter[str] = Counter()
         """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
-        self._authenticator = authenticator
+        self.authenticator = authenticator
         self._rates = rates
-        self._counts = StreamCounts()
-        self._streams_per_token = streams_per_token
-        self._streams_per_peer = streams_per_peer
-        self._streams: set[_OpenStream] = set()
+        self.streams_per_token = streams_per_token
+        self.streams_per_peer = streams_per_peer
+        self.streams: defaultdict[str, set[_OpenStream]] = defaultdict(set)
+        """The streams of all services that are open, by caller."""
         self._sweep_timer: asyncio.TimerHandle | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether everybody may do everything."""
-        return self._authenticator.is_open
-
-    def owner_of(self, bot: str) -> str:
-        """Return who owns a bot: what its newest token says, else the bot's own name."""
-        return self._authenticator.owner_of(bot)
-
-    @property
-    def open_streams(self) -> int:
-        """How many streams of all services are open."""
-        return len(self._streams)
 
     def admit(self, method: str, clear: str | None, peer: str, *, is_stream: bool) -> Principal:
         """Return who calls a method, and let `principal()` return it too; refuse what is not allowed.
@@ -154,19 +186,17 @@ class Gate:
         """
         needed = ROLES.get(method)
         if needed is EVERYBODY:
-            caller = Principal(host_of(peer), frozenset())
-        else:
-            try:
-                caller = self._authenticator.identify(clear, peer)
-            except ApiError:
-                # Trying tokens is limited like any other calls are.
-                self._rates.take(host_of(peer))
-                raise
+            return self.admit_anybody(peer)
+        try:
+            caller = self.authenticator.identify(clear, peer)
+        except ApiError:
+            # Trying tokens is limited like any other calls are.
+            self._rates.take(host_of(peer))
+            raise
         principal_variable.set(caller)
-        if needed is not EVERYBODY:
-            require(needed or frozenset())
+        require(needed or frozenset())
         # On an open server, thousands of streams may well come from one machine at once.
-        self._rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.is_open else 1)
+        self._rates.take(caller.caller, OPEN_STREAM_CALLS if is_stream and self.authenticator.is_open else 1)
         return caller
 
     def charge(self, calls: float) -> None:
@@ -195,23 +225,22 @@ class Gate:
         Raises:
             ApiError: the caller has too many streams open, or its token was revoked.
         """
-        limit = self._streams_per_token if caller.token else self._streams_per_peer
-        with self._counts.slot(caller.caller, limit):
-            stream = _OpenStream(caller)
-            self._streams.add(stream)
-            try:
-                async with stream.scope:
-                    yield
-            except TimeoutError:
-                if not stream.revocation:
-                    raise
-                raise ApiError(Reason.REVOKED, stream.revocation) from None
-            finally:
-                self._streams.discard(stream)
-
-    def admit_people(self, person_of: Callable[[str], str]) -> None:
-        """Admit people at tables, as bots are; `person_of` returns whose secret a text is, "" if nobody's."""
-        self._authenticator.person_of = person_of
+        limit = self.streams_per_token if caller.token else self.streams_per_peer
+        stream, own = _OpenStream(caller), self.streams[caller.caller]
+        if len(own) >= limit:
+            raise too_many(limit, "streams", advice="close some", reason=Reason.TOO_MANY_STREAMS)
+        own.add(stream)
+        try:
+            async with stream.scope:
+                yield
+        except TimeoutError:
+            if not stream.revocation:
+                raise
+            raise ApiError(Reason.REVOKED, stream.revocation) from None
+        finally:
+            own.discard(stream)
+            if not own:
+                del self.streams[caller.caller]
 
     def start_sweeping(self) -> None:
         """Begin to end the streams of tokens that are no longer valid."""
@@ -225,9 +254,9 @@ class Gate:
     def _sweep(self) -> None:
         self.start_sweeping()  # first, as no error may end the sweeping
         self._rates.sweep()
-        self._authenticator.refresh()
-        for stream in list(self._streams):
-            revocation = self._authenticator.revocation(stream.caller)
+        self.authenticator.refresh()
+        for stream in list(chain.from_iterable(self.streams.values())):
+            revocation = self.authenticator.revocation(stream.caller)
             if revocation and not stream.revocation:
                 stream.revocation = revocation
                 stream.scope.reschedule(asyncio.get_running_loop().time())

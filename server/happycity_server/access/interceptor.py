@@ -16,7 +16,6 @@ from happycity import ConfigError
 from happycity.errors import DealError, IllegalMoveError, InvalidMoveError
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.access.gate import Gate
-from happycity_server.access.limits import ConcurrencyLimits
 from happycity_server.access.roles import LONG_CALLS
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
@@ -35,9 +34,8 @@ _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class AccessInterceptor(grpc.aio.ServerInterceptor):
     """Checks token, role and limits of each call, before its first message is read."""
 
-    def __init__(self, gate: Gate, concurrency: ConcurrencyLimits) -> None:
+    def __init__(self, gate: Gate) -> None:
         self._gate = gate
-        self._concurrency = concurrency
 
     async def intercept_service(
         self,
@@ -73,8 +71,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         caller = self._gate.admit(details.method, _bearer(details), context.peer(), is_stream=is_long)
         async with self._gate.stream(caller) if is_long else nullcontext():
             request = await _read_request(context)
-            with self._concurrency.slot(details.method):
-                response = await self._result(method(request, context), context)
+            response = await self._result(method(request, context), context)
             await context.write(response)
 
     async def _serve_stream(

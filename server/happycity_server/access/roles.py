@@ -12,7 +12,8 @@ from happycity_server.errors import ApiError, Reason
 MAX_REQUEST_ID = 64
 """Characters of a request id."""
 
-_READERS = frozenset({Role.BOT, Role.OBSERVER, Role.ORGANISER})
+READERS = frozenset({Role.BOT, Role.OBSERVER, Role.ORGANISER})
+"""Who may look at what is public for bots."""
 _BOTS = frozenset({Role.BOT})
 _ORGANISERS = frozenset({Role.ORGANISER})
 _PLAYERS = _BOTS | _ORGANISERS
@@ -23,40 +24,40 @@ EVERYBODY: frozenset[Role] = frozenset()
 
 CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
     "happycity.v1.PlayService": {"Play": _BOTS},
-    "happycity.v1.BotService": {"ListBots": _READERS},
+    "happycity.v1.BotService": {"ListBots": READERS},
     "happycity.v1.MatchService": {
         "CreateMatch": _ORGANISERS,
         "CreatePracticeMatch": _BOTS,
-        "GetMatch": _READERS,
-        "WaitMatch": _READERS,
-        "ListMatches": _READERS,
-        "WatchMatch": _READERS,  # WATCHERS while the match runs
-        "GetMatchRecord": _READERS,
+        "GetMatch": READERS,
+        "WaitMatch": READERS,
+        "ListMatches": READERS,
+        "WatchMatch": READERS,  # WATCHERS while the match runs
+        "GetMatchRecord": READERS,
     },
     "happycity.tournament.v1beta1.TournamentService": {
         "CreateTournament": _ORGANISERS,
-        "GetTournament": _READERS,
-        "ListTournaments": _READERS,
+        "GetTournament": READERS,
+        "ListTournaments": READERS,
         "StopTournament": _ORGANISERS,
         "ResumeTournament": _ORGANISERS,
         "DeleteTournament": _ORGANISERS,
         "DisqualifyBot": _ORGANISERS,
-        "WatchTournament": _READERS,
-        "GetStandings": _READERS,  # WATCHERS for the final ratings of one that runs
+        "WatchTournament": READERS,
+        "GetStandings": READERS,  # WATCHERS for the final ratings of one that runs
     },
     "happycity.ladder.v1beta1.LadderService": {
-        "GetLadder": _READERS,
-        "GetLeaderboard": _READERS,
-        "GetLadderBot": _READERS,
-        "ListLadderDeals": _READERS,
-        "CompareVersions": _READERS,
-        "ListSeasons": _READERS,
+        "GetLadder": READERS,
+        "GetLeaderboard": READERS,
+        "GetLadderBot": READERS,
+        "ListLadderDeals": READERS,
+        "CompareVersions": READERS,
+        "ListSeasons": READERS,
         "CloseSeason": _ORGANISERS,
         "CreateChallenge": _BOTS,  # for their own bot
         "AcceptChallenge": _BOTS,  # likewise
         "DeclineChallenge": _BOTS,  # likewise
         "WithdrawChallenge": _BOTS,  # likewise
-        "ListChallenges": _READERS,
+        "ListChallenges": READERS,
         "ListFlags": _ORGANISERS,
     },
     "happycity.model.v1beta1.ModelService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
-
-from google.protobuf.timestamp_pb2 import Timestamp
+from typing import TYPE_CHECKING
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
@@ -31,7 +29,7 @@ from happycity_ladder.entries import (
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Line, is_provisional
 from happycity_server.access.roles import check_name, request_key
-from happycity_server.api.paging import ListQuery, page_token
+from happycity_server.api.paging import ListQuery, entry_of, page_token, timestamp_or_none
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
 from happycity_tournament.games import FinishedGame
@@ -39,8 +37,6 @@ from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
     from happycity_server.ladder.reader import LadderReader
-
-_Entry = TypeVar("_Entry")
 
 _DAY = 86400.0
 _KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
@@ -90,7 +86,7 @@ class LadderService(LadderServiceServicer):
             failure_policy=failure_policy_message(config.policy),
             season=_season(await reader.season(), config),
             bots_connected=len(ladder.presence.versions.keys() - ladder.house),
-            bots=await reader.store.read(reader.entries.bots),
+            bots=await reader.stored.read(reader.stored.entries.bots),
             deals_running=len(ladder.deals),
             longest_wait=duration_message(ladder.presence.longest_wait()),
             ratings_behind=ladder.ratings.behind,
@@ -123,7 +119,7 @@ class LadderService(LadderServiceServicer):
         with within("bot"):
             bot = check_bot_name(request.bot)
         board = board_named(config, request.board)
-        versions = await reader.store.read(reader.entries.versions_of, bot)
+        versions = await reader.stored.read(reader.stored.entries.versions_of, bot)
         if not versions:
             raise not_in_ladder("bot", bot)
         ratings = await reader.ratings([version.id for version in versions])
@@ -151,11 +147,11 @@ class LadderService(LadderServiceServicer):
     ) -> pb.ListLadderDealsResponse:
         """List deals, newest first."""
         reader = self._ladder()
-        entries, config, read = reader.entries, reader.ladder.config, reader.store.read
+        entries, config, read = reader.stored.entries, reader.ladder.config, reader.stored.read
         query = ListQuery(
             request,
             board=lambda name: board_named(config, name).name,
-            kind=lambda number: _read(_KINDS, number, "kind"),
+            kind=lambda number: entry_of(_KINDS, number, "kind"),
         )
         found = await read(entries.deals, query.limit, query.before_id, **query.filters)
         deals, token = query.cut({deal.id: deal for deal in found})
@@ -184,7 +180,7 @@ class LadderService(LadderServiceServicer):
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: object) -> pb.ListSeasonsResponse:
         """List seasons, newest first."""
         reader, query = self._ladder(), ListQuery(request)
-        found = await reader.store.read(reader.entries.seasons, query.limit, query.before_id)
+        found = await reader.stored.read(reader.stored.entries.seasons, query.limit, query.before_id)
         seasons, token = query.cut({season.id: season for season in found})
         messages = [_season(season, reader.ladder.config) for season in seasons]
         return pb.ListSeasonsResponse(seasons=messages, next_page_token=token)
@@ -202,7 +198,7 @@ class LadderService(LadderServiceServicer):
         wanted = Challenge(
             bot=request.bot,
             board=request.board,
-            kind=_read(_KINDS, request.kind, "kind"),
+            kind=entry_of(_KINDS, request.kind, "kind"),
             opponents=tuple(request.opponents),
             deals=request.deals,
             old_version_id=request.old_version_id or None,
@@ -227,8 +223,8 @@ class LadderService(LadderServiceServicer):
     ) -> pb.ListChallengesResponse:
         """List challenges, newest first."""
         reader = self._ladder()
-        stored, read = reader.challenges, reader.store.read
-        query = ListQuery(request, state=lambda number: [_read(_STATES, number, "state")])
+        stored, read = reader.stored.challenges, reader.stored.read
+        query = ListQuery(request, state=lambda number: [entry_of(_STATES, number, "state")])
         states, bot = query.filters.get("state"), query.filters.get("bot")
         found = await read(stored.newest, query.limit, query.before_id, states=states, of_or_to=bot)
         challenges, token = query.cut({challenge.id: challenge for challenge in found})
@@ -269,20 +265,8 @@ class LadderService(LadderServiceServicer):
 
     async def _message(self, challenge: Challenge) -> pb.Challenge:
         reader = self._ladder()
-        counts = await reader.store.read(reader.challenges.deals, [challenge.id])
+        counts = await reader.stored.read(reader.stored.challenges.deals, [challenge.id])
         return _challenge(challenge, counts[challenge.id][0])
-
-
-def _read(numbers: Mapping[_Entry, int], number: int, field: str) -> _Entry:
-    """Return what an enum value of a request stands for.
-
-    Raises:
-        ApiError: it is not one that may be asked for.
-    """
-    for entry, value in numbers.items():
-        if value == number:
-            return entry
-    raise ApiError(Reason.INVALID_FIELD, f"{field}: {number} is unspecified or unknown")
 
 
 def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
@@ -319,11 +303,12 @@ def _ratings(ratings: Mapping[str, Mapping[int, Rating]], config: LadderConfig) 
 def _season(season: Season, config: LadderConfig) -> pb.Season:
     """Write a season."""
     is_planned = season.ended_at is None and config.season_days
+    planned_end = season.started_at + config.season_days * _DAY if is_planned else None
     return pb.Season(
         season_id=season.id,
         start_time=timestamp(season.started_at),
-        end_time=_timestamp(season.ended_at),
-        planned_end_time=_timestamp(season.started_at + config.season_days * _DAY if is_planned else None),
+        end_time=timestamp_or_none(season.ended_at),
+        planned_end_time=timestamp_or_none(planned_end),
         deals=season.deals,
         games=season.games,
         archived=bool(season.archive),
@@ -361,7 +346,7 @@ def _deal(
             for version in deal.versions
         ],
         start_time=timestamp(deal.started_at),
-        finish_time=_timestamp(deal.over_at if deal.state is DealState.FINISHED else None),
+        finish_time=timestamp_or_none(deal.over_at if deal.state is DealState.FINISHED else None),
         dropped=deal.state is DealState.DROPPED,
         challenge_id=deal.challenge_id or None,
     )
@@ -383,7 +368,3 @@ def _challenge(challenge: Challenge, deals_finished: int) -> pb.Challenge:
         expire_time=timestamp(challenge.expires_at),
         old_version_id=challenge.old_version_id or None,
     )
-
-
-def _timestamp(moment: float | None) -> Timestamp | None:
-    return None if moment is None else timestamp(moment)

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import Deal, Ending
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
 from happycity.wire.match import (
-    ending_of,
+    ending_number,
     failure_policy_of,
     result_message,
     time_control_of,
@@ -30,10 +29,10 @@ from happycity_ladder.archives import archive_of, archived_record
 from happycity_ladder.entries import Deal as LadderDeal
 from happycity_ladder.entries import DealState
 from happycity_ladder.ladder_store import LadderStore
-from happycity_server.access.roles import WATCHERS, principal, request_key, require
-from happycity_server.api.paging import ListQuery
+from happycity_server.access.roles import READERS, WATCHERS, principal, request_key, require
+from happycity_server.api.paging import ListQuery, entry_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
-from happycity_server.errors import ApiError, Reason, within
+from happycity_server.errors import ApiError, Reason, too_many, within
 from happycity_server.people.practice import Practice, seats_of
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
@@ -55,6 +54,8 @@ _STATES = {
     MatchState.FINISHED: match_pb2.MATCH_STATE_RUNNING,  # until it is stored, as nothing counts before
     MatchState.VOIDED: match_pb2.MATCH_STATE_VOIDED,
 }
+_STATE_NUMBERS = {number: number for number in match_pb2.MatchState.values()[1:]}
+_ENDINGS = {ending: ending_number(ending) for ending in Ending if ending is not Ending.OTHER}
 
 _log = structlog.get_logger()
 
@@ -63,10 +64,20 @@ class MatchService(MatchServiceServicer):
     """Decodes, asks lobby and store, encodes."""
 
     def __init__(
-        self, places: Places, store: AsyncStore, practice: Practice, *, charge: Callable[[float], None]
+        self,
+        places: Places,
+        store: AsyncStore,
+        practice: Practice,
+        *,
+        charge: Callable[[float], None],
+        most_open: int,
     ) -> None:
-        """Serve the matches of `places` and `store`; `charge` counts calls of the caller, or refuses them."""
+        """Serve the matches of `places` and `store`; `charge` counts calls of the caller, or refuses them.
+
+        At most `most_open` single matches, practice not counted, wait or run at once.
+        """
         self._charge = charge
+        self._most_open = most_open
         self._places = places
         self._store = store
         self._ladder = LadderStore(store.store)
@@ -77,7 +88,7 @@ class MatchService(MatchServiceServicer):
 
     async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.Match:
         """Set up a match and begin it once its bots are there."""
-        return await self._set_up(request.request_id, lambda: _spec(request))
+        return await self._set_up(request.request_id, lambda: self._single(request))
 
     async def CreatePracticeMatch(self, request: pb.CreatePracticeMatchRequest, context: object) -> pb.Match:
         """Set up an unrated match of the caller's bot."""
@@ -107,7 +118,11 @@ class MatchService(MatchServiceServicer):
 
     async def ListMatches(self, request: pb.ListMatchesRequest, context: object) -> pb.ListMatchesResponse:
         """List running and stored matches."""
-        query = ListQuery(request, state=_state, ending=_ending)
+        query = ListQuery(
+            request,
+            state=lambda number: entry_of(_STATE_NUMBERS, number, "state"),
+            ending=lambda number: entry_of(_ENDINGS, number, "ending"),
+        )
         before, filters = query.before_id, query.filters
         # A match may be stored and not yet removed from the open ones.
         newest_open = (
@@ -137,6 +152,7 @@ class MatchService(MatchServiceServicer):
         Raises:
             ApiError: there is no such match, the caller may not see it yet, or asks for too many replays.
         """
+        require(READERS)
         match = self._places.match(match_id)
         if match is not None:
             _check_watching(match)
@@ -157,6 +173,14 @@ class MatchService(MatchServiceServicer):
             raise ApiError(Reason.MATCH_RUNNING, text)
         await self._revealed(request.match_id)
         return pb.MatchRecord(json=await self._record(request.match_id))
+
+    def _single(self, request: pb.CreateMatchRequest) -> MatchSpec:
+        """Return what is to be played; refuse one match too many."""
+        specs = [match.spec for match in self._places.lobby.matches.values()]
+        single = [one for one in specs if not (one.tournament_id or one.ladder_deal_id or one.practice)]
+        if len(single) >= self._most_open:
+            raise too_many(self._most_open, "matches", advice="try again when one is over")
+        return _spec(request)
 
     async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
         """Set up a match and have it played; the same request of the same caller makes it once."""
@@ -270,21 +294,6 @@ def _admits(filters: Mapping[str, Any], match: OpenMatch) -> bool:
     )
 
 
-def _state(number: int) -> int:
-    """Return the number of a state of a match."""
-    if number not in match_pb2.MatchState.values()[1:]:
-        raise ApiError(Reason.INVALID_FIELD, f"state: {number} is not a state of a match")
-    return number
-
-
-def _ending(number: match_pb2.Ending.ValueType) -> Ending:
-    """Read how a seat ended."""
-    ending = ending_of(number)
-    if ending is Ending.OTHER:
-        raise ApiError(Reason.INVALID_FIELD, f"ending: {number} is not an ending")
-    return ending
-
-
 def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
     """Read what is to be played."""
     config, bots = seats_of(request.config, request.bots)
@@ -325,7 +334,7 @@ def _open_match(match: OpenMatch) -> pb.Match:
         ladder_deal_id=match.spec.ladder_deal_id or None,
         practice=match.spec.practice,
         create_time=timestamp(match.created_at),
-        start_time=_timestamp(match.started_at),
+        start_time=timestamp_or_none(match.started_at),
     )
     if match.void_reason is not None:
         message.void_reason = void_reason_number(match.void_reason)
@@ -349,11 +358,7 @@ def _finished_match(game: FinishedGame, ladder_deal: int | None, *, revealed: bo
         ladder_deal_id=ladder_deal,
         deal=deal,
         practice=game.practice,
-        create_time=_timestamp(game.created_at),
-        start_time=_timestamp(game.started_at),
-        finish_time=_timestamp(game.finished_at),
+        create_time=timestamp_or_none(game.created_at),
+        start_time=timestamp_or_none(game.started_at),
+        finish_time=timestamp_or_none(game.finished_at),
     )
-
-
-def _timestamp(moment: float | None) -> Timestamp | None:
-    return None if moment is None else timestamp(moment)

@@ -11,7 +11,7 @@ from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceServicer
 from happycity.v1 import game_pb2
 from happycity.wire.match import seconds_of
-from happycity_server.access.limits import RateLimits
+from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import principal
 from happycity_server.errors import ApiError, Reason
 from happycity_server.model.playouts import (

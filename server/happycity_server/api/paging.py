@@ -1,18 +1,19 @@
-"""Pages of lists: their sizes, and the opaque tokens that name where the next one begins."""
+"""What calls that list things share: sizes and tokens of pages, filters, and moments."""
 
 from __future__ import annotations
 
 import base64
-import binascii
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
 from happycity_server.errors import ApiError, Reason, within
 from happycity_tournament.games import LARGEST_ID
+from happycity_tournament.wire import timestamp
 
 DEFAULT_PAGE = 50
 MAX_PAGE = 200
@@ -34,9 +35,39 @@ def page_size(requested: int) -> int:
     return min(requested or DEFAULT_PAGE, MAX_PAGE)
 
 
-def page_token(before_id: int) -> str:
-    """Return the token of the page that begins below an id."""
-    return base64.urlsafe_b64encode(before_id.to_bytes(8, "big")).decode()
+def entry_of(numbers: Mapping[_T, int], number: int, field: str) -> _T:
+    """Return what an enum value of a request stands for.
+
+    Raises:
+        ApiError: it is not one that may be asked for.
+    """
+    for entry, value in numbers.items():
+        if value == number:
+            return entry
+    raise ApiError(Reason.INVALID_FIELD, f"{field}: {number} is unspecified or unknown")
+
+
+def timestamp_or_none(moment: float | None) -> Timestamp | None:
+    """Write a moment, Unix time in seconds, if there is one."""
+    return None if moment is None else timestamp(moment)
+
+
+def page_token(position: object) -> str:
+    """Return the token of the page that begins after an entry of a list, by the entry's id or name."""
+    return base64.urlsafe_b64encode(str(position).encode()).decode()
+
+
+def position_of(token: str) -> str:
+    """Return the id or name after which a page begins; "" for the first page.
+
+    Raises:
+        ApiError: the token is not from an earlier response.
+    """
+    try:
+        position = base64.b64decode(token, altchars=b"-_", validate=True).decode()
+        return position and check_bot_name(position)  # ids look like names too
+    except (ValueError, ConfigError):
+        raise _foreign_token() from None
 
 
 def before_id_of(token: str) -> int | None:
@@ -45,37 +76,16 @@ def before_id_of(token: str) -> int | None:
     Raises:
         ApiError: the token is not from an earlier response.
     """
-    if not token:
+    if not (position := position_of(token)):
         return None
-    try:
-        before_id = int.from_bytes(base64.b64decode(token, altchars=b"-_", validate=True), "big")
-    except (ValueError, binascii.Error):
-        before_id = 0
-    if not 0 < before_id <= LARGEST_ID or page_token(before_id) != token:
-        raise ApiError(Reason.INVALID_FIELD, "page_token: it is not from an earlier response")
-    return before_id
+    is_id = position.isascii() and position.isdigit() and len(position) <= len(str(LARGEST_ID))
+    if not is_id or not 0 < int(position) <= LARGEST_ID:
+        raise _foreign_token()
+    return int(position)
 
 
-def name_after_of(token: str) -> str:
-    """Return the name after which a page begins; "" for the first page.
-
-    Raises:
-        ApiError: the token is not from an earlier response.
-    """
-    try:
-        name = base64.b64decode(token, altchars=b"-_", validate=True).decode()
-        if name:
-            check_bot_name(name)
-    except (ValueError, binascii.Error, ConfigError):
-        raise ApiError(Reason.INVALID_FIELD, "page_token: it is not from an earlier response") from None
-    return name
-
-
-def cut_names(names: Iterable[str], size: int) -> tuple[list[str], str]:
-    """Return the first names, as many as a page has, and the token of the next page if there are more."""
-    page = sorted(names)[: size + 1]
-    token = base64.urlsafe_b64encode(page[size - 1].encode()).decode() if len(page) > size else ""
-    return page[:size], token
+def _foreign_token() -> ApiError:
+    return ApiError(Reason.INVALID_FIELD, "page_token: it is not from an earlier response")
 
 
 class ListQuery:

@@ -15,14 +15,15 @@ from happycity.v1 import catalogue_service_pb2 as catalogue
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.bot_service_pb2_grpc import BotServiceServicer
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceServicer
+from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
 from happycity_server.access.roles import check_name, principal
-from happycity_server.api.paging import cut_names, name_after_of, page_size
+from happycity_server.api.paging import page_size, page_token, position_of
 from happycity_server.errors import ApiError, Reason
-from happycity_server.places.bots import bot_message
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
+from happycity_tournament.wire import timestamp
 
 _log = structlog.get_logger()
 _Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
@@ -154,7 +155,7 @@ class BotService(BotServiceServicer):
 
     async def ListBots(self, request: bots.ListBotsRequest, context: object) -> bots.ListBotsResponse:
         """List the bots that are connected, or were a moment ago."""
-        size, after = page_size(request.page_size), name_after_of(request.page_token)
+        size, after = page_size(request.page_size), position_of(request.page_token)
         house = request.house if request.HasField("house") else None
         lobby = self._lobby
         sessions = {
@@ -162,6 +163,27 @@ class BotService(BotServiceServicer):
             for name, session in lobby.sessions.items()
             if name > after and not (session.gone or is_person(name)) and house in (None, name in lobby.house)
         }
-        page, token = cut_names(sessions, size)
+        page = sorted(sessions)[:size]
+        token = page_token(page[-1]) if len(sessions) > size else ""
         messages = [bot_message(sessions[name], lobby) for name in page]
         return bots.ListBotsResponse(bots=messages, next_page_token=token)
+
+
+def bot_message(session: Session, lobby: Lobby) -> bots.ConnectedBot:
+    """Write a bot of a lobby as it is now."""
+    waiting, trip = session.waiting_since, session.round_trip_us
+    return bots.ConnectedBot(
+        name=session.name,
+        info=bot_info_message(session.info),
+        software=session.software or None,
+        house=session.name in lobby.house,
+        connected=session.outbox is not None,
+        since=timestamp(session.since),
+        games=session.games,
+        max_games=session.max_games,
+        answers=session.answers,
+        strikes=session.strikes,
+        decisions_waiting=len(waiting),
+        waiting_for=duration_message(lobby.clock() - min(waiting)) if waiting else None,
+        round_trip=None if trip is None else duration_message(trip / 1e6),
+    )

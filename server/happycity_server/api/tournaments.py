@@ -11,7 +11,7 @@ from happycity import ConfigError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire.match import seconds_of
-from happycity_server.access.roles import WATCHERS, principal, request_key, require
+from happycity_server.access.roles import READERS, WATCHERS, principal, request_key, require
 from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
@@ -122,6 +122,7 @@ class TournamentService(TournamentServiceServicer):
         Raises:
             ApiError: there is no such tournament, or it can't be read.
         """
+        require(READERS)
         status = await self._tournaments.status(tournament_id)
         activity = {entry.bot: entry for entry in self._places.activity(status.config.bots)}
         may_watch = bool(WATCHERS & principal().roles)
@@ -133,6 +134,7 @@ class TournamentService(TournamentServiceServicer):
         Raises:
             ApiError: there is no such tournament, or it can't be read.
         """
+        require(READERS)
         return (await self._tournaments.status(tournament_id)).standings
 
 

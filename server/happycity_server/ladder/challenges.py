@@ -12,12 +12,11 @@ import structlog
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity_ladder.challenge_store import ChallengeStore
 from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
 from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
 from happycity_ladder.ladder_store import LadderStore
-from happycity_server.errors import ApiError, Reason, within
-from happycity_tournament.storage import AsyncStore
+from happycity_server.errors import ApiError, Reason, too_many, within
+from happycity_server.ladder.stored import StoredLadder
 
 MAX_OPEN_CHALLENGES = 1000
 """Challenges of all owners that are open or played at once: on an open server any name may be taken."""
@@ -45,23 +44,18 @@ class Challenges:
 
     def __init__(
         self,
-        config: LadderConfig,
-        store: AsyncStore,
-        clock: Callable[[], float],
+        ladder: StoredLadder,
         *,
         house: Collection[str],
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """Keep the challenges of a ladder.
 
-        `clock` returns Unix time in seconds, `house` has the names of the bots of the house, and `on_change`
-        is called when a challenge was made or answered.
+        `house` has the names of the bots of the house, and `on_change` is called when a challenge was made
+        or answered.
         """
-        self._config = config
-        self._store = store
-        self._stored = ChallengeStore(store.store)
-        self._ladder = LadderStore(store.store)
-        self._clock = clock
+        self._ladder = ladder
+        self._stored = ladder.challenges
         self._house = house
         self._on_change = on_change
 
@@ -74,9 +68,9 @@ class Challenges:
             ApiError: this may not be asked for.
         """
         # The thread that writes is for those that are granted: refusals, however many, delay no game.
-        challenge = await self._store.load(self._granted, wanted, request_key)
+        challenge = await self._ladder.load(self._granted, wanted, request_key)
         if not challenge.id:
-            challenge = await self._store.write(self._create, wanted, request_key)
+            challenge = await self._ladder.write(self._create, wanted, request_key)
             self._on_change()
         return challenge
 
@@ -86,7 +80,7 @@ class Challenges:
         Raises:
             ApiError: no challenge has this id, it is over, or the bot can't answer it.
         """
-        answered = await self._store.write(self._answer, challenge_id, bot, answer)
+        answered = await self._ladder.write(self._answer, challenge_id, bot, answer)
         self._on_change()
         return answered
 
@@ -96,18 +90,18 @@ class Challenges:
         Challenges whose time is over or whose board is gone end before that, unless a deal of them is being
         played. Those that ended without a deal are forgotten after a day.
         """
-        now = self._clock()
-        challenges = await self._store.read(self._stored.newest, None, states=OPEN_STATES)
-        counts = await self._store.read(self._stored.deals, [challenge.id for challenge in challenges])
+        now = self._ladder.clock()
+        challenges = await self._ladder.read(self._stored.newest, None, states=OPEN_STATES)
+        counts = await self._ladder.read(self._stored.deals, [challenge.id for challenge in challenges])
         playing, ended = [], []
         for challenge in reversed(challenges):
             finished, running = counts[challenge.id]
-            if now < challenge.expires_at and self._config.has_board(challenge.board):
+            if now < challenge.expires_at and self._ladder.config.has_board(challenge.board):
                 if challenge.state is ChallengeState.PLAYING:
                     playing.append((challenge, challenge.deals - finished - running))
             elif not running:
                 ended.append(challenge.id)
-        await self._store.write(self._end, ended, now)
+        await self._ladder.write(self._end, ended, now)
         return playing
 
     def deals_to_replay(self, board: str, old: int, new: int) -> list[Deal]:
@@ -115,9 +109,11 @@ class Challenges:
 
         These are the latest ones against present bots of the house. Call it in a thread of the store.
         """
-        house = {each.id for name in self._house for each in self._ladder.versions_of(name)[:1]}
-        own = against_house(latest_deals(self._ladder, old, board=board), old, house)
-        again = self._ladder.deals(COMPARED_DEALS, version_id=new, kind=DealKind.COMPARISON, board=board)
+        house = {each.id for name in self._house for each in self._ladder.entries.versions_of(name)[:1]}
+        own = against_house(latest_deals(self._ladder.entries, old, board=board), old, house)
+        again = self._ladder.entries.deals(
+            COMPARED_DEALS, version_id=new, kind=DealKind.COMPARISON, board=board
+        )
         replayed = {deal.deal_seed for deal in again}
         return [deal for deal in own if deal.deal_seed not in replayed]
 
@@ -135,8 +131,8 @@ class Challenges:
         """Return the challenge of the same request, or the one to be stored, whose id is 0."""
         if request_key is not None and (known := self._stored.of_request(request_key)) is not None:
             return known
-        now, quotas = self._clock(), self._config.quotas
-        board = board_named(self._config, wanted.board)
+        now, quotas = self._ladder.clock(), self._ladder.config.quotas
+        board = board_named(self._ladder.config, wanted.board)
         check_challenge(wanted, board, quotas)
         newest = self._newest_version(wanted.bot)
         if newest.house:
@@ -144,14 +140,13 @@ class Challenges:
             raise ApiError(Reason.INVALID_FIELD, text)
         for name in wanted.opponents:
             self._newest_version(name)
-        bots = self._ladder.bots_of(newest.owner)
+        bots = self._ladder.entries.bots_of(newest.owner)
         recent = self._stored.newest(None, bots=bots, created_after=now - DAY)
         older = self._stored.newest(None, bots=bots, states=OPEN_STATES)
         own = {challenge.id: challenge for challenge in (*recent, *older)}
         check_quotas(own.values(), wanted.deals, quotas, now)
         if self._stored.count(OPEN_STATES) >= MAX_OPEN_CHALLENGES:
-            text = f"{MAX_OPEN_CHALLENGES} challenges are open, and no more are allowed; try again later"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_OPEN_CHALLENGES))
+            raise too_many(MAX_OPEN_CHALLENGES, "challenges")
         if wanted.old_version_id is not None:
             self._check_comparison(wanted, wanted.old_version_id, newest, board)
         asks_guests = not set(wanted.opponents) <= set(self._house)
@@ -165,7 +160,7 @@ class Challenges:
 
     def _answer(self, challenge_id: int, bot: str, answer: ChallengeAnswer) -> Challenge:
         """Change a challenge by an answer; the last one that accepts lets its deals begin."""
-        known, now = self._stored.get(challenge_id), self._clock()
+        known, now = self._stored.get(challenge_id), self._ladder.clock()
         if known is None:
             raise not_in_ladder("challenge", str(challenge_id))
         withdraws = answer is ChallengeAnswer.WITHDRAW
@@ -185,7 +180,7 @@ class Challenges:
         accepted = [*known.accepted, bot]
         if set(known.opponents).difference(accepted, self._house):
             return self._stored.change(challenge_id, ChallengeState.OPEN, accepted=accepted)
-        end = now + self._config.quotas.challenge_hours * HOUR
+        end = now + self._ladder.config.quotas.challenge_hours * HOUR
         return self._stored.change(challenge_id, ChallengeState.PLAYING, accepted=accepted, expires_at=end)
 
     def _end(self, challenge_ids: Iterable[int], now: float) -> None:
@@ -194,14 +189,14 @@ class Challenges:
         self._stored.forget(now - DAY)
 
     def _newest_version(self, bot: str) -> Version:
-        versions = self._ladder.versions_of(bot)
+        versions = self._ladder.entries.versions_of(bot)
         if not versions:
             raise not_in_ladder("bot", bot)
         return versions[0]
 
     def _check_comparison(self, wanted: Challenge, old: int, newest: Version, board: Board) -> None:
         """Refuse to compare with a version that has too few deals for it."""
-        known = self._ladder.versions([old]).get(old)
+        known = self._ladder.entries.versions([old]).get(old)
         if known is None or known.bot != wanted.bot:
             raise not_in_ladder("version", str(old))
         if old == newest.id:
@@ -256,12 +251,8 @@ def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: fl
         ApiError: too many are open, or too many deals were asked for.
     """
     if sum(_is_open(challenge, now) for challenge in own) >= quotas.open_challenges:
-        raise ApiError(
-            Reason.TOO_MANY_OPEN,
-            f"{quotas.open_challenges} challenges of yours are open already, and no more are allowed; "
-            "try again when one is over, or withdraw one",
-            limit=str(quotas.open_challenges),
-        )
+        advice = "try again when one is over, or withdraw one"
+        raise too_many(quotas.open_challenges, "challenges of yours", advice=advice)
     recent = sorted(
         (challenge for challenge in own if challenge.created_at > now - DAY),
         key=lambda challenge: challenge.created_at,

@@ -13,12 +13,12 @@ import structlog
 from happycity import Ending, VoidReason
 from happycity_ladder.entries import Deal
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.seasons import Archiving, Seasons
+from happycity_server.ladder.stored import StoredLadder
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.play.runner import MAX_ATTEMPTS
@@ -57,37 +57,28 @@ class Ladder:
         `clock` returns Unix time in seconds, `owner_of` who owns a bot, and `rng` stands for chance.
         """
         self.config = config
-        self.store = store
-        self.clock = clock
+        self.stored = stored = StoredLadder(config, store, clock)
         self.house = frozenset(places.lobby.house)
         """The names of the bots of the house."""
-        self.challenges = Challenges(config, store, clock, house=self.house, on_change=self._note_challenges)
-        self.presence = Presence(config, places, store, clock, owner_of=owner_of)
-        self.ratings = Ratings(config, store, clock)
-        self.seasons = Seasons(config, store, clock, self.ratings, self.presence)
+        self.challenges = Challenges(stored, house=self.house, on_change=self._note_challenges)
+        self.presence = Presence(stored, places, owner_of=owner_of)
+        self.ratings = Ratings(stored)
+        self.seasons = Seasons(stored, self.ratings, self.presence)
         self.deals: dict[int, asyncio.Task[None]] = {}
         """What plays the deals that are being played, by their ids."""
         self.deals_finished = 0
         """Deals that were finished since the start."""
-        self._queue = DealQueue(
-            config,
-            store,
-            clock,
-            self.challenges,
-            self.ratings,
-            rng=rng or random.SystemRandom(),
-        )
+        rng = rng or random.SystemRandom()
+        self._queue = DealQueue(stored, self.challenges, self.ratings, rng=rng)
         self._places = places
-        self._stored = LadderStore(store.store)
         self._changed = asyncio.Event()
         self._challenges_changed = True
         self._finished = asyncio.Event()
         self._noted_at = 0.0
         self._rests_until = 0.0  # by the loop's clock
-        self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
-        self._archiving = Archiving(config, store, self._closing)
+        self._archiving = Archiving(stored, self._closing)
         places.change_listeners.append(self._changed.set)
         places.match_over_listeners.append(self._changed.set)
 
@@ -107,7 +98,7 @@ class Ladder:
             )
             _log.warning("ladder_without_anchor", text=text)
         await self.seasons.begin()
-        await self.store.write(self._stored.forget_names)
+        await self.stored.write(self.stored.entries.forget_names)
         await self.ratings.load()
         await self._queue.read_interrupted()
         self._start(self._play())
@@ -127,8 +118,6 @@ class Ladder:
         while self.deals:
             await asyncio.wait(self.deals.values())
         await asyncio.gather(*self._tasks)
-        if self._timer is not None:
-            self._timer.cancel()
         try:
             await self.ratings.catch_up()
             await self.presence.note_present()
@@ -141,10 +130,13 @@ class Ladder:
         """Begin deals whenever something has changed."""
         while not self._closing.is_set():
             self._changed.clear()
+            started = self.stored.clock()
             if not await self._guarded(self._begin_deals()):
                 self._challenges_changed = True  # what the store has noted of the turn is not known
                 self._rest()
-            await self._changed.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._seconds_to_next_time(started)):
+                    await self._changed.wait()
             await self._pause(GATHER_SECONDS)
             while (rest := self._rests_until - asyncio.get_running_loop().time()) > 0:
                 await self._pause(rest)
@@ -158,7 +150,7 @@ class Ladder:
 
     async def _begin_deals(self) -> None:
         """Begin all deals for which bots have room."""
-        presence, queue, now = self.presence, self._queue, self.clock()
+        presence, queue, now = self.presence, self._queue, self.stored.clock()
         await presence.refresh()
         if now - self._noted_at >= NOTE_SECONDS:
             self._noted_at = now
@@ -174,10 +166,9 @@ class Ladder:
         rooms = presence.rooms(limit=limit)
         new = await queue.new_deals(presence, rooms, limit=limit)
         if new and not self._closing.is_set():
-            begun = await self.store.write(self._stored.begin_deals, season.id, new, now)
+            begun = await self.stored.write(self.stored.entries.begin_deals, season.id, new, now)
             for deal, planned in zip(begun, new, strict=True):
                 self._begin(deal, planned.bots)
-        self._wake_at_next_time(now)
 
     def _begin(self, deal: Deal, bots: tuple[str, ...], *, played: Collection[int] = ()) -> None:
         """Play a deal between bots, in the order of its versions, but for rotations that were played."""
@@ -188,19 +179,16 @@ class Ladder:
         rotations = [rotation for rotation in range(len(bots)) if rotation not in played]
         self.deals[deal.id] = asyncio.create_task(self._play_deal(deal, bots, rotations))
 
-    def _wake_at_next_time(self, now: float) -> None:
-        """Look again at the first time at which there may be more to do although nothing changes."""
+    def _seconds_to_next_time(self, since: float) -> float:
+        """Return in how many seconds there may be more to do than at a time, although nothing changes."""
         times = [
+            since + NOTE_SECONDS,
             self._noted_at + NOTE_SECONDS,
             self.seasons.planned_end,
             *self._queue.next_times,
             *map(self.presence.pause_end, self.presence.versions),
         ]
-        first = min(time for time in times if time is not None and time > now)
-        if self._timer is not None:
-            self._timer.cancel()
-        seconds = max(GATHER_SECONDS, first - self.clock())
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._changed.set)
+        return min(time for time in times if time is not None and time > since) - self.stored.clock()
 
     async def _guarded(self, turn: Coroutine[Any, Any, None]) -> bool:
         """Do one turn; return whether it succeeded, as no failure ends the ladder."""

@@ -11,13 +11,11 @@ import structlog
 from happycity.match import is_person
 from happycity.v1 import play_service_pb2 as play
 from happycity_ladder.entries import Version
-from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.pairing import Entrant
+from happycity_server.ladder.stored import StoredLadder
 from happycity_server.places.places import Places
 from happycity_server.play.match import MatchState
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import AsyncStore
 
 FORFEITED_IN_A_ROW = 3
 """Deals with a forfeit of a bot, one after the other, after which it pauses, as it spoils others' games."""
@@ -72,19 +70,14 @@ class Presence:
 
     def __init__(
         self,
-        config: LadderConfig,
+        ladder: StoredLadder,
         places: Places,
-        store: AsyncStore,
-        clock: Callable[[], float],
         *,
         owner_of: Callable[[str], str],
     ) -> None:
         """Watch the bots of a server; `owner_of` returns who owns a bot."""
-        self._config = config
+        self._ladder = ladder
         self._places, self._lobby = places, places.lobby
-        self._store = store
-        self._ladder = LadderStore(store.store)
-        self._clock = clock
         self._owner_of = owner_of
         self._bots: dict[str, _Bot] = {}
         places.arrival_listeners.append(self._note_arrival)
@@ -101,13 +94,13 @@ class Presence:
 
     async def refresh(self) -> None:
         """See who is connected."""
-        now, profiles = self._clock(), self._places.profiles()
+        now, profiles = self._ladder.clock(), self._places.profiles()
         names = [name for name in self._places.connected() if not is_person(name)]
         gone = {
             name: version.id for name, version in self.versions.items() if not self._lobby.is_connected(name)
         }
         if gone:
-            await self._store.write(self._ladder.note_gone, gone.values(), now)
+            await self._ladder.write(self._ladder.entries.note_gone, gone.values(), now)
             for name in gone:  # the store may have forgotten their versions
                 bot = self._bots[name]
                 bot.version = bot.said = bot.free_since = bot.idle_since = None
@@ -116,8 +109,8 @@ class Presence:
             profile, owner = said = profiles[name], self._owner_of(name)
             bot = self._bots.get(name, _Bot())
             if bot.version is None or bot.said != said:
-                house, enter = name in self._lobby.house, self._ladder.enter_version
-                version = await self._store.write(enter, name, profile, now, owner=owner, house=house)
+                house, enter = name in self._lobby.house, self._ladder.entries.enter_version
+                version = await self._ladder.write(enter, name, profile, now, owner=owner, house=house)
                 if bot.version is None or bot.version.id != version.id:
                     text = version.profile.info.version
                     _log.info("ladder_bot", bot=name, version=text, version_id=version.id, owner=owner)
@@ -126,7 +119,7 @@ class Presence:
 
     async def note_present(self) -> None:
         """Store that the bots are still there."""
-        await self._store.write(self._ladder.note_present, self.version_ids, self._clock())
+        await self._ladder.write(self._ladder.entries.note_present, self.version_ids, self._ladder.clock())
 
     def rooms(self, *, limit: int) -> Counter[str]:
         """Return how many deals more each bot can begin, if up to `limit` deals may begin.
@@ -134,7 +127,7 @@ class Presence:
         A bot for which another match waits begins none: tournaments and practice come first. Where the guests
         that play no deal suffice for all that may begin, other guests begin none.
         """
-        now, waiting, running = self._clock(), set[str](), Counter[str]()
+        now, waiting, running = self._ladder.clock(), set[str](), Counter[str]()
         for match in self._places.newest_matches():
             if not match.spec.ladder_deal_id:
                 if match.state is MatchState.WAITING:
@@ -151,13 +144,14 @@ class Presence:
             if rooms[name] and not version.house:
                 guests.append(name)
         idle = [name for name in guests if not self._bots[name].deals]
-        if len(idle) >= limit * max(board.players for board in self._config.boards):
+        if len(idle) >= limit * max(board.players for board in self._ladder.config.boards):
             for name in set(guests).difference(idle):
                 rooms[name] = 0
         return rooms
 
     def entrants(self, rooms: Mapping[str, int], wanted: Callable[[str], Mapping[str, int]]) -> list[Entrant]:
         """Return the bots for the pairing; `wanted` returns how many rated deals were asked for, by board."""
+        now = self._ladder.clock()
         return [
             Entrant(
                 version=version.id,
@@ -165,7 +159,7 @@ class Presence:
                 owner=version.owner,
                 house=version.house,
                 room=rooms[name],
-                waiting_since=self._clock() if (since := self._bots[name].free_since) is None else since,
+                waiting_since=now if (since := self._bots[name].free_since) is None else since,
                 wanted=wanted(name),
             )
             for name, version in self.versions.items()
@@ -175,7 +169,7 @@ class Presence:
         """Note that a bot begins a deal."""
         bot = self._bots.setdefault(name, _Bot())
         bot.deals += 1
-        bot.free_since, bot.idle_since = self._clock(), None
+        bot.free_since, bot.idle_since = self._ladder.clock(), None
 
     def note_end(self, name: str, *, forfeited: bool | None) -> None:
         """Note that a bot plays a deal no longer.
@@ -198,7 +192,7 @@ class Presence:
 
     def waits(self) -> dict[str, float]:
         """Return for how long each guest with room waits that plays no deal, in seconds."""
-        now = self._clock()
+        now = self._ladder.clock()
         return {
             name: now - bot.idle_since
             for name, bot in self._bots.items()
@@ -214,19 +208,19 @@ class Presence:
             (version.house, name if version.house else version.owner)
             for name, version in self.versions.items()
         }
-        if len(sides) < min(board.players for board in self._config.boards):
+        if len(sides) < min(board.players for board in self._ladder.config.boards):
             return 0.0
         return max(self.waits().values(), default=0.0)
 
     def _most_deals(self, name: str, version: Version, running: int) -> int:
         """Return how many deals a bot may play at once; `running` counts its games of other kinds."""
-        limit = self._config.deals_at_once if version.house else self._config.deals_per_bot
+        limit = self._ladder.config.deals_at_once if version.house else self._ladder.config.deals_per_bot
         games = self._lobby.max_games(name)
         if games is None:
             return limit
         games -= running
         # With less room than a deal has games, these are played one after the other.
-        players = max(board.players for board in self._config.boards)
+        players = max(board.players for board in self._ladder.config.boards)
         return min(limit, max(games // players, int(games > 0)))
 
     def _note_arrival(self, name: str, profile: BotProfile) -> None:
@@ -237,7 +231,7 @@ class Presence:
 
     def _note_forfeit(self, name: str, bot: _Bot) -> None:
         """Count a deal with a forfeit of a guest; let the guest pause if there are too many in a row."""
-        now = bot.forfeited_at = self._clock()
+        now = bot.forfeited_at = self._ladder.clock()
         bot.forfeited += 1
         # Under any number of names bots may connect, fail and leave.
         for other, entry in list(self._bots.items()):

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
 
 from happycity.rules.shuffling import shuffled
 from happycity_ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
-from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.pairing import Pairing
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
-from happycity_tournament.storage import AsyncStore
+from happycity_server.ladder.stored import StoredLadder
 
 _log = structlog.get_logger()
 
@@ -47,23 +45,18 @@ class DealQueue:
 
     def __init__(
         self,
-        config: LadderConfig,
-        store: AsyncStore,
-        clock: Callable[[], float],
+        ladder: StoredLadder,
         challenges: Challenges,
         ratings: Ratings,
         *,
         rng: random.Random,
     ) -> None:
         """Begin without deals; `rng` is for chance."""
-        self._config = config
-        self._store = store
-        self._ladder = LadderStore(store.store)
-        self._clock = clock
+        self._ladder = ladder
         self._challenges = challenges
         self._ratings = ratings
         self._rng = rng
-        self._pairing = Pairing(config)
+        self._pairing = Pairing(ladder.config)
         self._pairing_due: float | None = None  # when the pairing may return more although nothing changes
         self._playing: list[_Playing] = []
         self._replayed: set[tuple[int, int]] = set()  # versions and seeds of replays that began meanwhile
@@ -100,10 +93,10 @@ class DealQueue:
         if self._stale:
             await self.read_interrupted(playing)
         ready = []
-        late = self._return_end is not None and self._clock() >= self._return_end
+        late = self._return_end is not None and self._ladder.clock() >= self._return_end
         for deal, bots, played in list(self._interrupted.values()):
             connected = {present[bot].id for bot in bots if bot in present}
-            is_lost = not self._config.has_board(deal.board) or not connected <= set(deal.versions)
+            is_lost = not self._ladder.config.has_board(deal.board) or not connected <= set(deal.versions)
             if not is_lost and len(connected) == len(bots):
                 ready.append((deal, bots, played))
             elif is_lost or late:
@@ -117,25 +110,25 @@ class DealQueue:
     async def drop(self, deal_id: int, *, reason: str) -> None:
         """Give up a deal, an interrupted one or one that is being played."""
         _log.warning("ladder_deal_dropped", deal=deal_id, reason=reason)
-        await self._store.write(self._ladder.drop_deal, deal_id, self._clock())
+        await self._ladder.write(self._ladder.entries.drop_deal, deal_id, self._ladder.clock())
         self._interrupted.pop(deal_id, None)
 
     async def read_interrupted(self, playing: Collection[int] = ()) -> None:
         """Read the open deals of the store but for those that are being played; they wait from now on."""
         # A deal that ends or is interrupted while the store is read is not taken for one that waits.
         playing, unread, self._stale = set(playing), set(self._unread), False
-        found = await self._store.read(self._ladder.open_deals)
+        found = await self._ladder.read(self._ladder.entries.open_deals)
         waiting = [entry for deal_id, entry in found.items() if deal_id not in playing]
         ids = {version for deal, _ in waiting for version in deal.versions}
-        versions = await self._store.read(self._ladder.versions, ids)
+        versions = await self._ladder.read(self._ladder.entries.versions, ids)
         self._interrupted = {
             deal.id: (deal, tuple(versions[version].bot for version in deal.versions), played)
             for deal, played in waiting
         }
         self._unread -= unread
-        self._return_end = self._clock() + self._config.return_seconds if waiting else None
+        self._return_end = self._ladder.clock() + self._ladder.config.return_seconds if waiting else None
         if waiting:
-            _log.info("ladder_deals_return", deals=len(waiting), seconds=self._config.return_seconds)
+            _log.info("ladder_deals_return", deals=len(waiting), seconds=self._ladder.config.return_seconds)
 
     # New deals
 
@@ -151,7 +144,7 @@ class DealQueue:
 
     async def new_deals(self, presence: Presence, rooms: Counter[str], *, limit: int) -> list[NewDeal]:
         """Return up to `limit` new deals whose bots are there and have room, which they take."""
-        now, versions = self._clock(), presence.versions
+        now, versions = self._ladder.clock(), presence.versions
         new = await self.unrated_deals(versions, rooms, limit=limit)
         entrants = presence.entrants(rooms, self.wanted)
         self._pairing_due = self._pairing.next_call(entrants, now=now)
@@ -238,7 +231,7 @@ class DealQueue:
             return []
         if playing.replayed_by != new:
             find = self._challenges.deals_to_replay
-            deals = await self._store.read(find, challenge.board, old, new)
+            deals = await self._ladder.read(find, challenge.board, old, new)
             playing.replays, playing.replayed_by = deals[: playing.left], new
         bots = {version.id: bot for bot, version in present.items()}
         lineups = [

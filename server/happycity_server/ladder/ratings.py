@@ -14,10 +14,7 @@ import structlog
 
 from happycity_ladder.beliefs import Beliefs
 from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Season, Version
-from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
-from happycity_ladder.rating_store import RatingStore
-from happycity_tournament.storage import AsyncStore
+from happycity_server.ladder.stored import StoredLadder
 
 DEALS_AT_ONCE = 500
 """Deals that are read and rated at once."""
@@ -40,12 +37,9 @@ class Ratings:
     the store can't be read, or written to.
     """
 
-    def __init__(self, config: LadderConfig, store: AsyncStore, clock: Callable[[], float]) -> None:
-        self._config = config
-        self._store = store
-        self._ladder = LadderStore(store.store)
-        self._stored = RatingStore(store.store)
-        self._clock = clock
+    def __init__(self, ladder: StoredLadder) -> None:
+        self._ladder = ladder
+        config = ladder.config
         self._beliefs = {board.name: Beliefs(board.players, config) for board in config.boards}
         self._finished = 0  # the number of the last deal that was read
         self._saved = 0  # the same, when the ratings were stored
@@ -60,40 +54,40 @@ class Ratings:
 
     async def load(self) -> None:
         """Read the stored ratings; `catch_up` rates the deals since."""
-        starts = [await self._load(board.name, board.players) for board in self._config.boards]
+        starts = [await self._load(board.name, board.players) for board in self._ladder.config.boards]
         self._finished = self._saved = min(starts)
 
     async def _load(self, board: str, players: int) -> int:
         """Read the ratings of a board; return the number of the last deal that they know."""
-        stored = await self._store.read(self._stored.beliefs, board)
+        stored = await self._ladder.read(self._ladder.ratings.beliefs, board)
         if stored is None:
-            has_deals = await self._store.read(self._ladder.deals, 1, board=board)
-            return 0 if has_deals else await self._store.read(self._stored.last_finished)
+            has_deals = await self._ladder.read(self._ladder.entries.deals, 1, board=board)
+            return 0 if has_deals else await self._ladder.read(self._ladder.ratings.last_finished)
         finished, state = stored
         try:
-            beliefs = await self._in_thread(Beliefs.load, players, self._config, state)
+            beliefs = await self._in_thread(Beliefs.load, players, self._ladder.config, state)
         except ValueError as error:
             _log.warning("ladder_ratings_made_again", board=board, problem=str(error))
             return 0
         self._beliefs[board] = beliefs
-        entered = beliefs.ratings(self._clock())
-        versions = await self._store.read(self._ladder.versions, entered)
+        entered = beliefs.ratings(self._ladder.clock())
+        versions = await self._ladder.read(self._ladder.entries.versions, entered)
         self._entered[board] = {versions[version].bot: version for version in sorted(entered)}
         return finished
 
     async def catch_up(self) -> None:
         """Rate the deals that were finished meanwhile."""
         async with self._catching_up:
-            while deals := await self._store.read(self._next_deals):
+            while deals := await self._ladder.read(self._next_deals):
                 # After the deals, so that a season that ended before one of them is among these.
-                seasons = await self._store.read(self._ladder.closed_seasons)
+                seasons = await self._ladder.read(self._ladder.entries.closed_seasons)
                 ids = {version for _, deal in deals for version in deal.versions}
-                versions = await self._store.read(self._ladder.versions, ids)
+                versions = await self._ladder.read(self._ladder.entries.versions, ids)
                 latest = await self._in_thread(self._add, deals, versions, seasons)
                 self._finished = deals[-1][1].finished
                 points = list(latest.values())
                 replaced = self._history.add(points, versions)
-                await self._store.write(self._stored.save_ratings, points, replaced=replaced)
+                await self._ladder.write(self._ladder.ratings.save_ratings, points, replaced=replaced)
                 if self._finished - self._saved >= SAVE_DEALS:
                     await self._save()
                 if len(deals) < DEALS_AT_ONCE or self._closing:
@@ -117,7 +111,7 @@ class Ratings:
 
     async def of(self, board: str) -> dict[int, Rating]:
         """Return what is known now of all versions that have played on a board."""
-        return await self._in_thread(self._beliefs[board].ratings, self._clock())
+        return await self._in_thread(self._beliefs[board].ratings, self._ladder.clock())
 
     async def using(self, function: Callable[[Mapping[str, Beliefs]], _T]) -> _T:
         """Return what a function makes of the beliefs by board; it runs in the thread of the ratings."""
@@ -127,13 +121,13 @@ class Ratings:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
 
     def _next_deals(self) -> list[tuple[str, RatedDeal]]:
-        with closing(self._stored.rated_deals(self._finished)) as deals:
+        with closing(self._ladder.ratings.rated_deals(self._finished)) as deals:
             return list(islice(deals, DEALS_AT_ONCE))
 
     async def _save(self) -> None:
         for board, beliefs in self._beliefs.items():
             state = await self._in_thread(beliefs.dump)
-            await self._store.write(self._stored.keep_beliefs, board, self._finished, state)
+            await self._ladder.write(self._ladder.ratings.keep_beliefs, board, self._finished, state)
         self._saved = self._finished
 
     # In the thread of the ratings
@@ -170,7 +164,7 @@ class Ratings:
             version.first_at,
             before=newest if newest != version.id else None,
             house=version.house,
-            anchor=version.house and version.bot == self._config.anchor,
+            anchor=version.house and version.bot == self._ladder.config.anchor,
         )
         if newest is None or newest < version.id:
             self._entered[board][version.bot] = version.id

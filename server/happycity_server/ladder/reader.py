@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
 
-from happycity_ladder.challenge_store import ChallengeStore
 from happycity_ladder.entries import (
     Deal,
     RatedDeal,
@@ -19,10 +16,9 @@ from happycity_ladder.entries import (
     Version,
 )
 from happycity_ladder.flags import Flag, find_flags
-from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.leaderboard import Line, lines_of
-from happycity_ladder.rating_store import RatingStore
-from happycity_server.errors import ApiError, Reason
+from happycity_server.broadcast import SharedValues
+from happycity_server.errors import too_many
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
 from happycity_server.ladder.ladder import Ladder
 from happycity_tournament.games import FinishedGame
@@ -40,8 +36,6 @@ MAX_FLAGS = 100
 """Flags that are shown."""
 FLAGS_SECONDS = 60.0
 """How long flags are shown before they are looked for again."""
-
-_T = TypeVar("_T")
 
 FlagWithDeals = tuple[Flag, list[int]]
 """A flag, and the ids of its oddest deals."""
@@ -63,15 +57,12 @@ class LadderReader:
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
-        self.store = ladder.store
-        self.entries = LadderStore(self.store.store)
-        """What is stored of the ladder; its methods are to be called by `store.read`."""
-        self.challenges = ChallengeStore(self.store.store)
-        """Likewise its challenges."""
-        self._ratings = RatingStore(self.store.store)
+        self.stored = ladder.stored
         self._comparing = 0
-        self._made: dict[str, tuple[int, float, asyncio.Task[Any]]] = {}
-        """What was made last, by name: its season, when that began, and what makes it."""
+        self._leaderboards = SharedValues[tuple[str, int, int], list[Line]](kept=8)
+        """By board, season and moment."""
+        self._flags = SharedValues[tuple[int, int], list[FlagWithDeals]](kept=2)
+        """By season and moment."""
 
     async def season(self, season_id: int | None = None) -> Season:
         """Return a season, the present one for None.
@@ -79,7 +70,7 @@ class LadderReader:
         Raises:
             ApiError: there is none with this id.
         """
-        season = await self.store.read(self.entries.season, season_id)
+        season = await self.stored.read(self.stored.entries.season, season_id)
         if season is None:
             raise not_in_ladder("season", str(season_id))
         return season
@@ -87,13 +78,15 @@ class LadderReader:
     async def leaderboard(self, board: str, season: Season) -> list[Line]:
         """Return the lines of a board in a season; those of the present one are at most a second old."""
         if season.ended_at is not None:
-            return await self.store.read(self._stored_leaderboard, board, season.id)
+            return await self.stored.read(self._stored_leaderboard, board, season.id)
         make = partial(self.ladder.seasons.leaderboard, board, season.id)
-        return await self._shared(board, season, make, seconds=LEADERBOARD_SECONDS)
+        moment = int(self.stored.clock() // LEADERBOARD_SECONDS)
+        return await self._leaderboards.get((board, season.id, moment), make)
 
     async def history(self, board: str, versions: Collection[Version]) -> list[RatingPoint]:
         """Return the ratings of versions on a board over time, oldest first, at most `MAX_POINTS`."""
-        points = await self.store.read(self._ratings.history, board, [version.id for version in versions])
+        ids = [version.id for version in versions]
+        points = await self.stored.read(self.stored.ratings.history, board, ids)
         step = -(-len(points) // MAX_POINTS) or 1
         return points[::-1][::step][::-1]  # the latest one among them
 
@@ -113,42 +106,29 @@ class LadderReader:
         Raises:
             ApiError: there is no such version, they are of different bots, or too many comparisons wait.
         """
-        versions = await self.store.read(self.entries.versions, {old, new})
+        versions = await self.stored.read(self.stored.entries.versions, {old, new})
         for version in (old, new):
             if version not in versions or versions[version].bot != versions[old].bot:
                 raise not_in_ladder("version", str(version))
         if self._comparing >= MAX_COMPARISONS:
-            text = f"{MAX_COMPARISONS} comparisons wait already, and no more may; try again later"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_COMPARISONS))
+            raise too_many(MAX_COMPARISONS, "comparisons")
         self._comparing += 1
         try:
-            return await self.store.load(self._compare, versions[old], versions[new])
+            return await self.stored.load(self._compare, versions[old], versions[new])
         finally:
             self._comparing -= 1
 
     async def flags(self, season: Season) -> list[FlagWithDeals]:
         """Return the flags of a season, oddest first, at most `MAX_FLAGS`."""
-        make = partial(self.store.load, self._find_flags, season)
-        return await self._shared("flags", season, make, seconds=FLAGS_SECONDS)
-
-    async def _shared(
-        self, name: str, season: Season, make: Callable[[], Coroutine[Any, Any, _T]], *, seconds: float
-    ) -> _T:
-        """Return what `make` returns; callers of the same season share it for some seconds."""
-        now = self.ladder.clock()
-        season_id, begun_at, task = self._made.get(name, (0, 0.0, None))
-        is_old = season_id != season.id or now - begun_at >= seconds
-        if task is None or is_old or (task.done() and task.exception()):
-            task = asyncio.create_task(make())
-            self._made[name] = season.id, now, task
-        shared: _T = await asyncio.shield(task)
-        return shared
+        moment = int(self.stored.clock() // FLAGS_SECONDS)
+        make = partial(self.stored.load, self._find_flags, season)
+        return await self._flags.get((season.id, moment), make)
 
     # In threads of the store
 
     def _stored_leaderboard(self, board: str, season_id: int) -> list[Line]:
-        stored = self.entries.leaderboards(season_id).get(board, [])
-        return lines_of(stored, self.entries.versions([entry["version"] for entry in stored]))
+        stored = self.stored.entries.leaderboards(season_id).get(board, [])
+        return lines_of(stored, self.stored.entries.versions([entry["version"] for entry in stored]))
 
     def _compare(self, old: Version, new: Version) -> Comparison:
         first, second = (
@@ -165,31 +145,31 @@ class LadderReader:
 
     def _against_house(self, version: Version) -> list[Deal]:
         """Return the latest finished deals of a version against the house alone."""
-        deals = latest_deals(self.entries, version.id)
-        versions = self.entries.versions({other for deal in deals for other in deal.versions})
+        deals = latest_deals(self.stored.entries, version.id)
+        versions = self.stored.entries.versions({other for deal in deals for other in deal.versions})
         house = {other.id for other in versions.values() if other.house}
         return against_house(deals, version.id, house)
 
     def _games(self, deal_ids: Collection[int]) -> list[FinishedGame]:
-        return [game for games in self.entries.games_of(deal_ids).values() for game in games]
+        return [game for games in self.stored.entries.games_of(deal_ids).values() for game in games]
 
     def _find_flags(self, season: Season) -> list[FlagWithDeals]:
-        last = season.closed_after if season.closed_after is not None else self._ratings.last_finished()
-        before = self.entries.seasons(1, season.id)
+        last = season.closed_after if season.closed_after is not None else self.stored.ratings.last_finished()
+        before = self.stored.entries.seasons(1, season.id)
         first = before[0].closed_after or 0 if before else 0
         deals: defaultdict[str, list[RatedDeal]] = defaultdict(list)
-        for board, deal in self._ratings.rated_deals(max(first, last - FLAGGED_DEALS)):
+        for board, deal in self.stored.ratings.rated_deals(max(first, last - FLAGGED_DEALS)):
             if deal.finished > last:
                 break
             deals[board].append(deal)
-        versions = self.entries.versions()
+        versions = self.stored.entries.versions()
         flags: list[Flag] = []
         for board, of_board in sorted(deals.items()):
-            scores = self.entries.scores(season.id, board)
+            scores = self.stored.entries.scores(season.id, board)
             forfeits = {version: (score.games, score.forfeits) for version, score in scores.items()}
             flags += find_flags(board, of_board, versions, forfeits)
         flags = sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
-        ids = self.entries.finished_ids({number for flag in flags for number in flag.finished})
+        ids = self.stored.entries.finished_ids({number for flag in flags for number in flag.finished})
         return [(flag, [ids[number] for number in flag.finished]) for flag in flags]
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import structlog
 
 from happycity import ConfigError
 from happycity_ladder.archives import SeasonArchive, seasons_to_archive
 from happycity_ladder.entries import Season
-from happycity_ladder.ladder_config import LadderConfig
-from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.leaderboard import Line, leaderboard, stored_lines
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_server.ladder.stored import StoredLadder
+from happycity_tournament.storage import StoreError
 
 CHECK_SECONDS = 600.0
 """How often it is looked whether a season has become old enough to be archived."""
@@ -31,18 +30,8 @@ class Seasons:
     Coroutines raise StoreError if the store can't be read, or written to.
     """
 
-    def __init__(
-        self,
-        config: LadderConfig,
-        store: AsyncStore,
-        clock: Callable[[], float],
-        ratings: Ratings,
-        presence: Presence,
-    ) -> None:
-        self._config = config
-        self._store = store
-        self._ladder = LadderStore(store.store)
-        self._clock = clock
+    def __init__(self, ladder: StoredLadder, ratings: Ratings, presence: Presence) -> None:
+        self._ladder = ladder
         self._ratings = ratings
         self._presence = presence
         self._closing = asyncio.Lock()
@@ -51,18 +40,18 @@ class Seasons:
 
     async def begin(self) -> None:
         """Begin the first season unless there is one."""
-        self.present = await self._store.write(self._ladder.open_season, self._clock())
+        self.present = await self._ladder.write(self._ladder.entries.open_season, self._ladder.clock())
 
     @property
     def planned_end(self) -> float | None:
         """When the season ends by itself; None if it ends by a call."""
-        days = self._config.season_days
+        days = self._ladder.config.season_days
         return self.present.started_at + days * _DAY if days else None
 
     async def turn(self) -> Season:
         """Return the present season, after its planned end the next one."""
         end = self.planned_end
-        if end is not None and self._clock() >= end:
+        if end is not None and self._ladder.clock() >= end:
             await self.close(self.present.id)
         return self.present
 
@@ -72,21 +61,21 @@ class Seasons:
             if season_id != self.present.id:
                 return self.present
             await self._ratings.catch_up()
-            names = [board.name for board in self._config.boards]
+            names = [board.name for board in self._ladder.config.boards]
             boards = {name: stored_lines(await self.leaderboard(name, season_id)) for name in names}
-            close = self._ladder.close_season
-            self.present = await self._store.write(close, season_id, boards, self._clock())
+            close = self._ladder.entries.close_season
+            self.present = await self._ladder.write(close, season_id, boards, self._ladder.clock())
             _log.info("ladder_season_closed", season=season_id)
             return self.present
 
     async def leaderboard(self, board: str, season_id: int) -> list[Line]:
         """Return the lines of a board as they are now, with the scores of a season."""
         ratings = await self._ratings.of(board)
-        versions = await self._store.read(self._ladder.versions, ratings)
-        scores = await self._store.read(self._ladder.scores, season_id, board)
-        present, at = self._presence.versions, self._clock()
+        versions = await self._ladder.read(self._ladder.entries.versions, ratings)
+        scores = await self._ladder.read(self._ladder.entries.scores, season_id, board)
+        config, present, at = self._ladder.config, self._presence.versions, self._ladder.clock()
         return await asyncio.to_thread(
-            lambda: leaderboard(versions.values(), ratings, scores, self._config, present=present, at=at)
+            partial(leaderboard, present=present, at=at), versions.values(), ratings, scores, config
         )
 
 
@@ -97,7 +86,7 @@ class _StoppedError(Exception):
 class Archiving:
     """Moves the records of old seasons from the store to archives, while the ladder goes on."""
 
-    def __init__(self, config: LadderConfig, store: AsyncStore, stopping: asyncio.Event) -> None:
+    def __init__(self, ladder: StoredLadder, stopping: asyncio.Event) -> None:
         """Prepare to archive the seasons of a store, if the ladder's file says how many it keeps.
 
         `stopping` is set when the server is about to stop.
@@ -105,18 +94,19 @@ class Archiving:
         Raises:
             ConfigError: there is no folder for the archives.
         """
-        self._keep = config.keep_seasons
-        self._folder = config.archive_folder
-        self._store = store
+        self._ladder = ladder
+        self._keep = ladder.config.keep_seasons
+        self._folder = ladder.config.archive_folder
         self._stopping = stopping
         if self._keep:
-            SeasonArchive(store.store, 0, self._folder)
+            SeasonArchive(ladder.store.store, 0, self._folder)
 
     async def run(self) -> None:
         """Archive each season once it is old enough, until the server stops."""
         while self._keep and not self._stopping.is_set():
             try:
-                for season_id in await self._store.read(seasons_to_archive, self._store.store, self._keep):
+                store = self._ladder.store.store
+                for season_id in await self._ladder.read(seasons_to_archive, store, self._keep):
                     await self._archive(season_id)
             except _StoppedError:
                 return
@@ -128,10 +118,10 @@ class Archiving:
                 await asyncio.wait_for(self._stopping.wait(), CHECK_SECONDS)
 
     async def _archive(self, season_id: int) -> None:
-        archive = SeasonArchive(self._store.store, season_id, self._folder)
+        archive = SeasonArchive(self._ladder.store.store, season_id, self._folder)
         # In a thread of its own, as it may take minutes: neither a commit nor another reader waits for it.
         await asyncio.to_thread(archive.write, self._check_running)
-        while await self._store.write(archive.prune):
+        while await self._ladder.write(archive.prune):
             self._check_running()
         _log.info("ladder_season_archived", season=season_id, path=str(archive.path))
 

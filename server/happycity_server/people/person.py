@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.broadcast import Broadcast
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
@@ -73,8 +73,9 @@ class Person:
             ApiError: too many are, or the server is shutting down.
         """
         if self._pages >= MAX_PAGES:
-            text = f"{MAX_PAGES} pages show this seat already; close some"
-            raise ApiError(Reason.TOO_MANY_STREAMS, text, limit=str(MAX_PAGES))
+            raise too_many(
+                MAX_PAGES, "pages of this seat", advice="close some", reason=Reason.TOO_MANY_STREAMS
+            )
         if not self.is_present and not self.has_left:
             self._connect()
         self._pages += 1
@@ -106,10 +107,6 @@ class Person:
         if self.started is not None:
             self._send(play.PlayRequest(resigns=[play.Resign(match_id=self.started.match_id)]))
         self._send(play.PlayRequest(goodbye=play.Goodbye()))
-        self.signal()
-
-    def signal(self) -> None:
-        """Let all pages look again."""
         self.changes.publish()
 
     def _connect(self) -> None:
@@ -136,7 +133,7 @@ class Person:
         try:
             while batch := await _next_batch(outbox):
                 self._take(play.PlayResponse.FromString(batch))
-                self.signal()
+                self.changes.publish()
         finally:
             if self._connection == (session, outbox):
                 self._lose_connection()

@@ -11,9 +11,9 @@ from happycity.v1 import game_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.match import seconds_of
 from happycity.wire.messages import config_of
-from happycity_server.access.limits import RateLimits
+from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import principal
-from happycity_server.errors import ApiError, Reason, within
+from happycity_server.errors import ApiError, Reason, too_many, within
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import MatchSpec
 from happycity_tournament.games import practice_seed
@@ -21,7 +21,6 @@ from happycity_tournament.schedule import bot_seeds
 
 MAX_DECISION_SECONDS = 600.0
 """The longest time for a decision that may be asked for."""
-_RETRY_SECONDS = 1.0  # a bot against the house takes about so long for a match
 
 
 class Practice:
@@ -78,13 +77,8 @@ class Practice:
     def _charge(self, key: str, *, is_open: int, what: str) -> None:
         """Count a match; refuse one too many."""
         if is_open >= self._open_per_bot:
-            raise ApiError(
-                Reason.TOO_MANY_OPEN,
-                f"{self._open_per_bot} {what} are open already, and no more are allowed; "
-                "try again when one is over",
-                retry_seconds=_RETRY_SECONDS,
-                limit=str(self._open_per_bot),
-            )
+            advice = "try again when one is over"
+            raise too_many(self._open_per_bot, what, advice=advice)
         self._rates.sweep()
         self._rates.take(key)
 

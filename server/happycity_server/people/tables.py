@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.match import check_person_name
 from happycity.runtime.tokens import Role
 from happycity_server.access.roles import principal, require
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.people.person import Person
 from happycity_server.people.practice import Practice, practice_match
 from happycity_server.play.lobby import Lobby
@@ -85,7 +85,7 @@ class Table:
     def signal(self) -> None:
         """Let all pages of the table look again."""
         for person in self.people.values():
-            person.signal()
+            person.changes.publish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +176,7 @@ class Tables:
             raise ApiError(Reason.INVALID_FIELD, f"seat: {seat + 1} is not free")
         hashes = table.invitations.setdefault(seat, set())
         if len(hashes) >= MAX_INVITATIONS:
-            text = f"{MAX_INVITATIONS} links to seat {seat + 1} are valid already; send one of them"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_INVITATIONS))
+            raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
         clear = secrets.token_urlsafe(24)
         hashes.add(_digest(clear))
         self._invitations[_digest(clear)] = table, seat
@@ -246,7 +245,9 @@ class Tables:
     def _free_name(self, typed: str) -> str:
         """Return the name of a person, which no other person has at present, nor one that looks the same."""
         name = check_person_name(typed)
-        taken = {person.name for table in self._tables.values() for person in _players(table)}
+        tables = [table for table in self._tables.values() if table.over_at is None]
+        people = [person for table in tables for person in table.people.values()]
+        taken = {person.name for person in people if not person.has_left}
         if _look(name) in map(_look, taken):
             raise ApiError(Reason.WRONG_NAME, f"somebody plays as {name[1:]} already; choose another name")
         return name
@@ -311,8 +312,7 @@ class Tables:
             return
         oldest = next((table for table in self._tables.values() if table.over_at is not None), None)
         if oldest is None:
-            text = f"{MAX_TABLES} tables are in use, and no more are allowed; try again later"
-            raise ApiError(Reason.TOO_MANY_OPEN, text, limit=str(MAX_TABLES))
+            raise too_many(MAX_TABLES, "tables")
         self._remove(oldest)
 
     def _remove(self, table: Table) -> None:
@@ -321,13 +321,6 @@ class Tables:
             del self._places[digest]
         for digest in set().union(*table.invitations.values()):
             del self._invitations[digest]
-
-
-def _players(table: Table) -> Iterator[Person]:
-    """Yield the people of a table who still play."""
-    for person in table.people.values():
-        if not person.has_left and table.over_at is None:
-            yield person
 
 
 def _look(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Bots of a lobby as messages, and what one does that plays at several places."""
+"""What bots do, at one place and at several."""
 
 from __future__ import annotations
 
@@ -7,34 +7,11 @@ from collections.abc import Callable, Iterable
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity
-from happycity.v1.bot_service_pb2 import ConnectedBot
-from happycity.wire.match import bot_info_message, duration_message
-from happycity_server.play.lobby import Lobby
 from happycity_server.play.session import Session
 from happycity_tournament.wire import timestamp
 
 WAITING_SECONDS = 1.0
 """Seconds after which watchers get that a decision waits."""
-
-
-def bot_message(session: Session, lobby: Lobby) -> ConnectedBot:
-    """Write a bot of a lobby as it is now."""
-    waiting, trip = session.waiting_since, session.round_trip_us
-    return ConnectedBot(
-        name=session.name,
-        info=bot_info_message(session.info),
-        software=session.software or None,
-        house=session.name in lobby.house,
-        connected=session.outbox is not None,
-        since=timestamp(session.since),
-        games=session.games,
-        max_games=session.max_games,
-        answers=session.answers,
-        strikes=session.strikes,
-        decisions_waiting=len(waiting),
-        waiting_for=duration_message(lobby.clock() - min(waiting)) if waiting else None,
-        round_trip=None if trip is None else duration_message(trip / 1e6),
-    )
 
 
 def activity_message(session: Session, now: float, unix_clock: Callable[[], float]) -> BotActivity:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+import itertools
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from heapq import merge
 
 import structlog
@@ -13,7 +16,6 @@ from happycity import Deal, Incident, VoidReason
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
 from happycity_server.errors import ApiError
 from happycity_server.places.bots import activity_message, merged_activity
-from happycity_server.places.dispatch import Dispatcher
 from happycity_server.places.protocol import Place, WorkerLostError, WorkerService, match_incident
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
@@ -30,6 +32,145 @@ IncidentListener = Callable[[MatchIncident], None]
 _log = structlog.get_logger()
 
 
+@dataclass(slots=True, eq=False)
+class _Deal:
+    """The games of one deal, which are all played at one place."""
+
+    key: tuple[int, int, int]
+    """Tournament, or 0 for the ladder, round and table."""
+    bots: frozenset[str]
+    limit: int
+    """Games of the tournament that a place plays at once."""
+    number: int
+    place: Place | None = None
+    waiting: list[asyncio.Future[Place | None]] = field(default_factory=list)
+    """Of games that wait for a place; they get None if they are dropped."""
+
+
+class Dispatcher:
+    """Divides games among places: whole deals, each to the least busy place that has all its bots.
+
+    A deal waits while all such places are full. If no place has all its bots, the server itself plays it,
+    where bots that are away are waited for as long as their grace time.
+    """
+
+    def __init__(self, places: Callable[[], Sequence[Place]]) -> None:
+        """Divide games among `places`, the first of which is the server itself; others come and go."""
+        self._places = places
+        self._games: Counter[Place] = Counter()
+        """Games by place; of places that play none, nothing is kept."""
+        self._games_of: Counter[tuple[Place, int]] = Counter()
+        """Games by place and tournament."""
+        self._last: dict[int, _Deal] = {}  # by tournament that is played
+        self._queues: dict[frozenset[Place], deque[_Deal]] = {}
+        """The deals that wait, oldest first, by the places that may play them."""
+        self._numbers = itertools.count()
+
+    @asynccontextmanager
+    async def placed(self, fixture: Fixture, terms: Terms) -> AsyncIterator[Place | None]:
+        """Yield where a game is played, once there is room; None if it was dropped meanwhile.
+
+        The game counts there while the context lasts.
+        """
+        deal = self._deal_of(fixture, terms)
+        place = deal.place
+        if place is not None:
+            self._count(place, terms.tournament_id, 1)
+        else:
+            granted: asyncio.Future[Place | None] = asyncio.get_running_loop().create_future()
+            deal.waiting.append(granted)
+            try:
+                place = await granted
+            except asyncio.CancelledError:
+                if granted.done() and not granted.cancelled():  # it was granted just before
+                    self._release(granted.result(), terms.tournament_id)
+                raise
+        try:
+            yield place
+        finally:
+            self._release(place, terms.tournament_id)
+
+    def drop(self, tournament_id: int) -> None:
+        """Let the games of a tournament that wait for a place go without one, and forget the tournament."""
+        for queue in self._queues.values():
+            for deal in queue:
+                if deal.key[0] == tournament_id:
+                    self._grant(deal, None)
+        self.reconsider()
+        self._last.pop(tournament_id, None)
+
+    def reconsider(self) -> None:
+        """Look for places again, as bots or workers have come or gone."""
+        if not self._queues:
+            return
+        deals = sorted(itertools.chain(*self._queues.values()), key=lambda deal: deal.number)
+        self._queues.clear()
+        for deal in deals:
+            if any(not granted.done() for granted in deal.waiting):
+                self._place_or_queue(deal)
+
+    def _release(self, place: Place | None, tournament_id: int) -> None:
+        """Note that a game is over, and begin another deal there."""
+        if place is None:
+            return
+        self._count(place, tournament_id, -1)
+        if self._queues:
+            self._fill(place)
+
+    def _count(self, place: Place, tournament_id: int, change: int) -> None:
+        self._games[place] += change
+        if not self._games[place]:
+            del self._games[place]
+        self._games_of[place, tournament_id] += change
+        if not self._games_of[place, tournament_id]:
+            del self._games_of[place, tournament_id]
+
+    def _deal_of(self, fixture: Fixture, terms: Terms) -> _Deal:
+        """Return the deal of a game: the last one, if it is another order of the same seats."""
+        key = (terms.tournament_id, fixture.round, fixture.table)
+        deal = self._last.get(terms.tournament_id)
+        if deal is not None and deal.key == key and (deal.place is None or deal.place in self._places()):
+            return deal
+        bots = frozenset(fixture.bots).difference(terms.disqualified)
+        deal = self._last[terms.tournament_id] = _Deal(key, bots, terms.concurrency, next(self._numbers))
+        self._place_or_queue(deal)
+        return deal
+
+    def _place_or_queue(self, deal: _Deal) -> None:
+        places = self._places()
+        fit = [place for place in places if all(map(place.is_connected, deal.bots))] or [places[0]]
+        with_room = [place for place in fit if self._has_room(place, deal)]
+        if with_room:
+            self._grant(deal, min(with_room, key=lambda place: self._games[place]))
+        else:
+            self._queues.setdefault(frozenset(fit), deque()).append(deal)
+
+    def _has_room(self, place: Place, deal: _Deal) -> bool:
+        return self._games_of[place, deal.key[0]] < deal.limit
+
+    def _fill(self, place: Place) -> None:
+        """Begin the oldest deals that wait for a place, as far as it has room."""
+        while True:
+            fits = [fit for fit in self._queues if place in fit]
+            oldest = min(fits, key=lambda fit: self._queues[fit][0].number, default=None)
+            if oldest is None or not self._has_room(place, self._queues[oldest][0]):
+                return
+            deal = self._queues[oldest].popleft()
+            if not self._queues[oldest]:
+                del self._queues[oldest]
+            self._grant(deal, place)
+
+    def _grant(self, deal: _Deal, place: Place | None) -> None:
+        """Let the games of a deal begin, or drop them."""
+        deal.place = place
+        for granted in deal.waiting:
+            if not granted.done():
+                if place is not None:
+                    self._count(place, deal.key[0], 1)
+                granted.set_result(place)
+        deal.waiting.clear()
+
+
 class Places:
     """This server's own lobby, to which bots connect, and its workers; a `MatchHost` on its store."""
 
@@ -44,7 +185,7 @@ class Places:
         self.unix_clock = unix_clock
         self.workers = workers
         self.connected = lobby.connected
-        self.wait_for_any = lobby.arrivals.wait_for_any
+        self.wait_for_any = lobby.wait_for_any
         self.arrival_listeners: list[Callable[[str, BotProfile], None]] = []
         """Are called with each bot that connects."""
         self.change_listeners: list[Callable[[], None]] = []
@@ -59,7 +200,6 @@ class Places:
         lobby.on_arrival = self._note_arrival
         lobby.on_departure = lambda session: self._note_change()
         lobby.on_incident = self._note_own_incident
-        lobby.on_match_over = workers.on_match_over = self._note_match_over
         workers.on_incident = self._pass_on
         workers.on_change = self._note_change
 
@@ -74,7 +214,7 @@ class Places:
 
     async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
         """Wait until all `bots` are connected, at most `seconds`; return those missing."""
-        missing = await self.lobby.arrivals.wait_for(bots, seconds)
+        missing = await self.lobby.wait_for(bots, seconds)
         if not missing:
             await self.workers.wait_for_expected()
         return missing
@@ -94,7 +234,7 @@ class Places:
         return match
 
     async def _play_single(self, match: Match) -> None:
-        await self.lobby.arrivals.wait_for(match.bots, match.spec.time.connect_seconds)
+        await self.lobby.wait_for(match.bots, match.spec.time.connect_seconds)
         try:
             await self._play(self.lobby, match)
         except StoreError:  # nobody awaits this task, so its failure ends here
@@ -125,19 +265,23 @@ class Places:
 
     async def _play(self, place: Place, match: OpenMatch) -> FinishedGame | VoidReason:
         """Have a match played at a place, and store it; return the game, or why it doesn't count."""
-        async with place.played(match):  # type: ignore[arg-type]  # each place plays what it has created
-            if match.void_reason is not None:
-                return match.void_reason
-            game = finished_game(match)
-            record = match.record if isinstance(match, Match) else match.packed_record
-            try:
-                await self._store.save(game, record)
-            except StoreError as error:
-                if error.for_all:
-                    raise
-                _log.exception("game_not_stored", match=match.match_id)
-                return VoidReason.SERVER_ERROR
-            return game
+        try:
+            async with place.played(match):  # type: ignore[arg-type]  # each place plays its own
+                if match.void_reason is not None:
+                    return match.void_reason
+                game = finished_game(match)
+                record = match.record if isinstance(match, Match) else match.packed_record
+                try:
+                    await self._store.save(game, record)
+                except StoreError as error:
+                    if error.for_all:
+                        raise
+                    _log.exception("game_not_stored", match=match.match_id)
+                    return VoidReason.SERVER_ERROR
+                return game
+        finally:
+            for listener in self.match_over_listeners:
+                listener()
 
     def match(self, match_id: int) -> OpenMatch | None:
         """Return a match that waits, runs or is being stored; None if there is none with this id."""
@@ -207,10 +351,6 @@ class Places:
     def _note_change(self) -> None:
         self._dispatcher.reconsider()
         for listener in self.change_listeners:
-            listener()
-
-    def _note_match_over(self) -> None:
-        for listener in self.match_over_listeners:
             listener()
 
     def _note_arrival(self, session: Session) -> None:

@@ -127,7 +127,6 @@ class Worker:
             match.void(VoidReason.STOPPED)  # if it was given up
             del self.matches[match.match_id]
             match.closed.set()
-            self._service.on_match_over()
 
     def _begin(self, match: OpenMatch) -> None:
         """Send a match; those with the same terms that are begun together are sent together."""
@@ -287,8 +286,6 @@ class WorkerService(WorkerServiceServicer):
         """What the workers have counted that were lost."""
         self.on_change: Callable[[], None] = lambda: None
         """Is called when other bots are connected to a worker, or one comes or goes."""
-        self.on_match_over: Callable[[], None] = lambda: None
-        """Is called when a match is over, and its bots have more room."""
         self.on_incident: Callable[[int, MatchIncident], None] = lambda tournament_id, incident: None
         """Is called with the tournament of each strike and forfeit."""
         self.on_silent: Callable[[str], None] = lambda name: None

@@ -69,10 +69,6 @@ class WatchedMatch:
             made: _T = self._made[make]
             return made
 
-    def made(self, make: Callable[[WatchedMatch], _T]) -> _T | None:
-        """Return what `make` has made of the game, None if it has made nothing yet."""
-        return self._made.get(make)
-
 
 def step_bytes(match: WatchedMatch, decisions: int) -> bytes:
     """Write a position as WatchMatch sends it."""

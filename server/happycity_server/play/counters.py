@@ -19,52 +19,46 @@ LAG_BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 """Upper ends of the buckets of the event loop's delays; the last bucket has none."""
 
 
+def _counted(text: str, *, by: str = "", is_gauge: bool = False) -> Any:
+    """Describe a number for people; `by` names what its keys stand for. A gauge also falls."""
+    metadata = {"text": text, "by": by, "is_gauge": is_gauge}
+    return field(default_factory=Counter if by else int, metadata=metadata)
+
+
 @dataclass(slots=True)
 class Counters:
     """Counts since the server's start. Keys are the lower-case names of reasons and kinds."""
 
-    matches_started: int = 0
-    matches_finished: int = 0
-    matches_voided: Counter[str] = field(default_factory=Counter)
-    """By `VoidReason`."""
-    decisions: int = 0
-    """Those of matches that are over, forced moves not counted."""
+    matches_started: int = _counted("Matches that began.")
+    matches_finished: int = _counted("Matches that were finished.")
+    matches_voided: Counter[str] = _counted("Voided matches.", by="reason")  # noqa: RUF009
+    decisions: int = _counted("Decisions of matches that are over, forced moves not counted.")
     think_counts: list[int] = field(default_factory=lambda: [0] * (len(THINK_BOUNDS_US) + 1))
     """Decisions by think time, in the buckets of `THINK_BOUNDS_US`; only those that a bot was asked."""
     think_us: int = 0
     """The sum of those think times, in microseconds."""
-    strikes: Counter[str] = field(default_factory=Counter)
-    """By kind: "timeout" or "illegal_answer"."""
-    forfeits: Counter[str] = field(default_factory=Counter)
-    """Seats of finished matches by reason, such as "disconnected"."""
-    streams_opened: int = 0
-    """Those that were welcomed, resumed ones included."""
-    streams_resumed: int = 0
-    streams_taken_over: int = 0
-    """Those that took a name over from another stream or from a bot that was away."""
-    streams_lost: int = 0
-    """Those that ended without a goodbye while the server wasn't stopping."""
-    bots_asked: int = 0
-    """Bots for which a decision waited at the last sweep."""
-    overloads: int = 0
-    """How often the event loop was stuck for longer than the clock tolerates."""
-    overload_seconds: float = 0.0
-    """What was taken out of the clock by that."""
-    outbox_high_water: int = 0
-    """The most bytes that ever waited to be sent to one bot."""
+    strikes: Counter[str] = _counted("Late and illegal answers.", by="kind")  # noqa: RUF009
+    forfeits: Counter[str] = _counted("Seats of finished matches that were forfeited.", by="reason")  # noqa: RUF009
+    streams_opened: int = _counted("Play streams that were opened.")
+    streams_resumed: int = _counted("Of these, resumed ones.")
+    streams_taken_over: int = _counted("Of these, those that took a name over without its resume token.")
+    streams_lost: int = _counted("Play streams without a goodbye, but for the stop of the server.")
+    bots_asked: int = _counted("Bots for which a decision waits.", is_gauge=True)
+    overloads: int = _counted("How often the event loop was stuck.")
+    overload_seconds: float = _counted("What was taken out of the clocks by that.")
     lag_counts: list[int] = field(default_factory=lambda: [0] * (len(LAG_BOUNDS_SECONDS) + 1))
     """Ticks of the event loop by how late they came, in the buckets of `LAG_BOUNDS_SECONDS`."""
     lag_seconds: float = 0.0
     """The sum of those delays."""
-    outbox_bytes: int = 0
-    """Bytes that wait now to be sent to bots, when they were counted last."""
+    outbox_bytes: int = _counted("Bytes that wait to be sent to bots.", is_gauge=True)
+    outbox_high_water_bytes: int = _counted("The most that ever waited for one bot.", is_gauge=True)
 
     def __add__(self, other: Counters) -> Counters:
         """Return the sums of both; of the high-water marks, the greater one."""
         values: dict[str, Any] = {}
         for name in (entry.name for entry in fields(Counters)):
             own, more = getattr(self, name), getattr(other, name)
-            if name == "outbox_high_water":
+            if name == "outbox_high_water_bytes":
                 values[name] = max(own, more)
             elif isinstance(own, list):
                 values[name] = [a + b for a, b in zip(own, more, strict=True)]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import count
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -20,61 +22,6 @@ from happycity_server.play.limits import SessionLimits
 from happycity_server.play.match import IncidentListener, Match, MatchSpec, MatchState
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
-
-
-class Arrivals:
-    """Wakes those who wait for bots, when these connect."""
-
-    def __init__(self, is_connected: Callable[[str], bool]) -> None:
-        self._is_connected = is_connected
-        self._events: defaultdict[str, set[asyncio.Event]] = defaultdict(set)  # to be set, by bot
-        self._closed = False
-
-    def note(self, bot: str) -> None:
-        """Wake those who wait for a bot that has just connected."""
-        for event in self._events.get(bot, ()):
-            event.set()
-
-    def close(self) -> None:
-        """Let nobody wait any longer, as the server is about to stop."""
-        self._closed = True
-        for event in set().union(*self._events.values()):
-            event.set()
-
-    async def wait_for(self, bots: Iterable[str], seconds: float) -> list[str]:
-        """Wait until all `bots` are connected, but not longer than `seconds`; return those missing."""
-        names = list(bots)
-        with suppress(TimeoutError), self._events_of(names) as event:
-            async with asyncio.timeout(seconds):
-                while not self._closed and self._missing(names):
-                    event.clear()
-                    await event.wait()
-        return self._missing(names)
-
-    async def wait_for_any(self, bots: Iterable[str]) -> None:
-        """Wait until one of `bots` is connected, or until the server is about to stop."""
-        names = list(set(bots))
-        with self._events_of(names) as event:
-            while not self._closed and len(self._missing(names)) == len(names):
-                await event.wait()
-
-    def _missing(self, bots: Iterable[str]) -> list[str]:
-        return [name for name in bots if not self._is_connected(name)]
-
-    @contextmanager
-    def _events_of(self, bots: Iterable[str]) -> Iterator[asyncio.Event]:
-        """Yield an event that is set when one of `bots` connects, and when the server is about to stop."""
-        event, names = asyncio.Event(), set(bots)
-        for name in names:
-            self._events[name].add(event)
-        try:
-            yield event
-        finally:
-            for name in names:
-                self._events[name].discard(event)
-                if not self._events[name]:
-                    del self._events[name]
-
 
 SWEEP_SECONDS = 0.05
 """How late a passed deadline may be noticed. One sweep over the running matches costs less than a timer
@@ -107,8 +54,6 @@ class Lobby:
         """Is called with each bot whose connection ends."""
         self.on_incident: IncidentListener = lambda match, incident: None
         """Is called with each strike and forfeit."""
-        self.on_match_over: Callable[[], None] = lambda: None
-        """Is called when a match is over, and its bots have more room."""
         self.counters = Counters()
         self.matches: dict[int, Match] = {}
         """Matches that wait or run, by id."""
@@ -116,8 +61,10 @@ class Lobby:
         """The bots that are connected, or were a moment ago, by name."""
         self._waiting: dict[int, str] = {}  # by match: the bot that it waits for
         self._waiting_for: defaultdict[str, dict[int, Match]] = defaultdict(dict)  # by bot, oldest first
-        self._next_match_id = first_match_id
-        self.arrivals = Arrivals(self.is_connected)
+        self.next_match_id = count(first_match_id).__next__
+        """Returns the next match id, each once."""
+        self._awaited: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+        """By bot, as long as somebody waits for it: set when it connects, or the server is about to stop."""
         self._closing = False
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._sweep_put_off = False
@@ -148,7 +95,8 @@ class Lobby:
             games=session.games,
         )
         self.on_arrival(session)
-        self.arrivals.note(name)
+        if event := self._awaited.pop(name, None):
+            event.set()
         self._begin_matches_of(name)
         return session, outbox
 
@@ -199,6 +147,29 @@ class Lobby:
         """Return those of `bots` that are not connected."""
         return [name for name in bots if not self.is_connected(name)]
 
+    async def wait_for(self, bots: Sequence[str], seconds: float) -> list[str]:
+        """Wait until all `bots` are connected, but not longer than `seconds`; return those missing."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not self._closing and (missing := self.not_connected(bots)):
+                    await self._arrival_of(missing[0]).wait()
+        return self.not_connected(bots)
+
+    async def wait_for_any(self, bots: Collection[str]) -> None:
+        """Wait until one of `bots` is connected, or until the server is about to stop."""
+        if self._closing or any(map(self.is_connected, bots)):
+            return
+        arrivals = [asyncio.create_task(event.wait()) for event in map(self._arrival_of, bots)]
+        try:
+            await asyncio.wait(arrivals, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for arrival in arrivals:
+                arrival.cancel()
+            await asyncio.gather(*arrivals, return_exceptions=True)
+
+    def _arrival_of(self, name: str) -> asyncio.Event:
+        return self._awaited.setdefault(name, asyncio.Event())
+
     def counted(self) -> Counters:
         """Return what is counted, with the bytes that wait now to be sent to bots."""
         outboxes = (session.outbox for session in self.sessions.values())
@@ -210,12 +181,6 @@ class Lobby:
         for match in list(self.matches.values()):
             if match.spec.tournament_id == tournament_id and match.state is MatchState.WAITING:
                 match.void(VoidReason.STOPPED)
-
-    def next_match_id(self) -> int:
-        """Take the next match id."""
-        match_id = self._next_match_id
-        self._next_match_id += 1
-        return match_id
 
     def create(self, spec: MatchSpec, match_id: int | None = None) -> Match:
         """Set up a match, with the next id unless it has one; `played` begins it.
@@ -260,7 +225,6 @@ class Lobby:
             match.closed.set()
             for name in set(match.spec.bots):
                 self._begin_matches_of(name)  # practice may have waited for this match
-            self.on_match_over()
 
     def _begin_or_wait(self, match: Match) -> None:
         """Begin a match, or let it wait for the first of its bots that has no room or is away."""
@@ -386,7 +350,8 @@ class Lobby:
         Returns when finished matches are stored.
         """
         self._closing = True
-        self.arrivals.close()
+        for event in list(self._awaited.values()):
+            event.set()
         open_matches = list(self.matches.values())
         for match in list(self.matches.values()):
             if match.state is MatchState.WAITING:

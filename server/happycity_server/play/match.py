@@ -149,15 +149,9 @@ class Match(OpenMatch):
         self._encoder = DecisionEncoder(match_id, spec.deal.config)
         self._events = EventLog(len(spec.bots))
 
-    @property
-    def seconds(self) -> float:
-        """How long the game took; 0 if it never began, or isn't over."""
-        if self.started_at is None or self.finished_at is None:
-            return 0.0
-        return self.finished_at - self.started_at
-
     def summary(self) -> dict[str, object]:
         """Return the match as a log line has it."""
+        seconds = self.finished_at - self.started_at if self.started_at and self.finished_at else 0.0
         void = {"void_reason": self.void_reason.value} if self.void_reason is not None else {}
         return {
             "match": self.match_id,
@@ -166,7 +160,7 @@ class Match(OpenMatch):
             "state": self.state.value,
             **void,
             "decisions": self.referee.decision_id,
-            "seconds": round(self.seconds, 3),
+            "seconds": round(seconds, 3),
             "endings": [ending.value for ending in self.referee.endings],
         }
 

@@ -163,7 +163,8 @@ class Outbox:
             self._idle.clear()
             self._sending.time = now
             self._sending = Sending()
-        self._counters.outbox_high_water = max(self._counters.outbox_high_water, self.waiting_bytes)
+        counters = self._counters
+        counters.outbox_high_water_bytes = max(counters.outbox_high_water_bytes, self.waiting_bytes)
         if self._notices or self._ping_waits:
             self._take_extras(now)
         batch = b"".join(self._parts)

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import grpc
+import structlog
 
-from happycity import HappyCityError
+from happycity import ConfigError, HappyCityError
 from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
 from happycity.runtime.tokens import TokenError, TokenFile
-from happycity.runtime.transport import is_loopback, is_unix
+from happycity.runtime.transport import (
+    file_stamp,
+    is_loopback,
+    is_unix,
+    read_authorities,
+    read_certificate,
+)
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
-from happycity_server.access.gate import Authenticator, Gate
+from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
-from happycity_server.access.limits import ConcurrencyLimits, RateLimits
 from happycity_server.api.model import PlayoutQuota, SimulationService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
 from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby
-from happycity_server.process.tls import CertificateFiles
 
 _OPTIONS = (
     ("grpc.so_reuseport", 0),  # else a second server would share the port without a word
@@ -45,6 +52,8 @@ _KEEPALIVE = (
     ("grpc.http2.ping_timeout_ms", 20_000),
 )
 
+_log = structlog.get_logger()
+
 STREAM_CLOSE_SECONDS = 1.0
 """Grace period for open streams at the end."""
 
@@ -63,7 +72,6 @@ class BotServer:
         authenticator: Authenticator,
         *,
         clock: Callable[[], float],
-        concurrency: ConcurrencyLimits | None = None,
     ) -> None:
         """Prepare it for the bots of a lobby; `clock` returns seconds that never jump."""
         self.gate = Gate(
@@ -73,8 +81,8 @@ class BotServer:
             streams_per_peer=settings.streams_per_peer,
         )
         self.pool = PlayoutPool(settings.simulation_workers)
-        interceptor = AccessInterceptor(self.gate, concurrency or ConcurrencyLimits({}))
-        self.grpc = grpc.aio.server(interceptors=(interceptor,), options=_server_options(settings))
+        interceptors = (AccessInterceptor(self.gate),)
+        self.grpc = grpc.aio.server(interceptors=interceptors, options=_server_options(settings))
         play = PlayService(lobby, hello_seconds=settings.hello_time)
         self.grpc.add_generic_rpc_handlers((play.handler(),))
         add_CatalogueServiceServicer_to_server(CatalogueService(), self.grpc)
@@ -174,6 +182,83 @@ def _socket_is_taken(address: str) -> bool:
         except OSError:
             return False
         return True
+
+
+class CertificateFiles:
+    """A server's certificate, its key and perhaps the CA of its clients, as their files are at the moment.
+
+    Each new connection looks whether the files changed; connections that stand go on. Threads
+    may share it.
+    """
+
+    def __init__(self, cert: Path, key: Path, client_ca: Path | None = None) -> None:
+        """Read the files, in PEM; with `client_ca`, clients must show a certificate that one of these signed.
+
+        Raises:
+            ConfigError: a file can't be read, or holds something else.
+        """
+        self._cert, self._key, self._client_ca = cert, key, client_ca
+        self._lock = threading.Lock()
+        self._stamp = self._now()
+        self._configuration, self._context = self._read()
+
+    def grpc_credentials(self) -> grpc.ServerCredentials:
+        """Return what a gRPC server encrypts with, which takes up renewed files by itself."""
+        used = self._configuration
+
+        def renewed() -> grpc.ServerCertificateConfiguration | None:
+            """Return what a connection that begins is to use; None if that didn't change."""
+            nonlocal used
+            self._refresh()
+            if used is self._configuration:
+                return None
+            used = self._configuration
+            return used
+
+        return grpc.dynamic_ssl_server_credentials(
+            used,
+            renewed,  # type: ignore[arg-type]  # the stubs don't know that it may return None
+            require_client_authentication=self._client_ca is not None,
+        )
+
+    def context(self) -> ssl.SSLContext:
+        """Return a context with the current certificate, for other servers; it demands none of clients."""
+        self._refresh()
+        return self._context
+
+    def _refresh(self) -> None:
+        """Read the files if they changed. Files that can't be used are logged once, and change nothing."""
+        with self._lock:
+            stamp = self._now()
+            if stamp == self._stamp:
+                return
+            try:
+                renewed = self._read()
+            except ConfigError as error:
+                problem = str(error)
+            else:
+                if self._now() != stamp:  # they were written meanwhile: the next connection reads them
+                    return
+                self._stamp = stamp
+                self._configuration, self._context = renewed
+                _log.info("certificate_read", path=str(self._cert))
+                return
+            self._stamp = stamp
+            _log.error("certificate_unusable", text=f"{problem}; the certificate read before stays in use")
+
+    def _read(self) -> tuple[grpc.ServerCertificateConfiguration, ssl.SSLContext]:
+        chain, key = read_certificate(self._cert, self._key)
+        authorities = None if self._client_ca is None else read_authorities(self._client_ca, "client_ca")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        try:
+            context.load_cert_chain(self._cert, self._key)
+        except (OSError, ssl.SSLError):  # replaced since it was checked
+            raise ConfigError(f"cert, key: {self._cert} and {self._key} are being written") from None
+        return grpc.ssl_server_certificate_configuration([(key, chain)], authorities), context
+
+    def _now(self) -> tuple[tuple[int, int, int] | None, ...]:
+        paths = (self._cert, self._key, *([] if self._client_ca is None else [self._client_ca]))
+        return tuple(map(file_stamp, paths))
 
 
 def certificate_of(settings: ServerSettings) -> CertificateFiles | None:

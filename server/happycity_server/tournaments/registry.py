@@ -13,7 +13,7 @@ import structlog
 
 from happycity import ConfigError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -63,13 +63,15 @@ class Tournaments:
     ApiError for a tournament that there isn't, or that this version can't read.
     """
 
-    def __init__(self, places: Places, store: AsyncStore, unix_clock: UnixClock) -> None:
+    def __init__(self, places: Places, store: AsyncStore, unix_clock: UnixClock, *, most_open: int) -> None:
+        """Play the tournaments of a store, of those that are asked for at most `most_open` at once."""
+        self._most_open = most_open
         self._places = places
         self._store = store
         self._unix_clock = unix_clock
         places.arrival_listeners.append(self._note_arrival)
         self._runs: dict[int, _Run] = {}
-        self._creating = asyncio.Lock()
+        self._starting = asyncio.Lock()
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """By tournament: held while it is resumed or deleted, or one of its bots disqualified."""
         self._calls: set[asyncio.Task[Any]] = set()
@@ -96,19 +98,22 @@ class Tournaments:
         A request key that was used before returns the tournament of that request.
 
         Raises:
+            ApiError: too many are open.
             ConfigError: no tournament can be made of this configuration.
         """
+        self._check_room()  # first, as it is cheap
         # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
         schedule = await asyncio.to_thread(schedule_of, config)
         return await self._completed(self._create(config, schedule, request_key=request_key))
 
     async def _create(self, config: TournamentConfig, schedule: Schedule, *, request_key: str | None) -> int:
         store, created_at = self._store.store, self._unix_clock()
-        async with self._creating:
+        async with self._starting:
             if request_key is not None:
                 known = await self._store.read(store.tournament_of_request, request_key)
                 if known is not None:
                     return known
+            self._check_room()
             tournament_id = await self._store.write(
                 store.create_tournament,
                 config.json(),
@@ -126,6 +131,10 @@ class Tournaments:
         status = TournamentStatus(tournament_id, config, schedule, created_at=created_at)
         self._start(TournamentRun(status, host=self._places, store=self._store))
         return tournament_id
+
+    def _check_room(self) -> None:
+        if len(self._runs) >= self._most_open:
+            raise too_many(self._most_open, "tournaments", advice="try again when one is over")
 
     async def resume_all(self) -> None:
         """Continue every tournament that an earlier server on this store left unfinished."""
@@ -158,9 +167,12 @@ class Tournaments:
                 return
             _config(stored)
             run = await self._load(tournament_id)
-            # Stored before it is answered, as a stop is.
-            await self._store.write(self._store.store.set_state, tournament_id, TournamentState.INTERRUPTED)
-            self._start(run)
+            async with self._starting:
+                self._check_room()
+                # Stored before it is answered, as a stop is.
+                state = TournamentState.INTERRUPTED
+                await self._store.write(self._store.store.set_state, tournament_id, state)
+                self._start(run)
 
     async def stop(self, tournament_id: int) -> None:
         """Start no more games in a tournament until it is resumed; one that is over stays as it is."""
@@ -261,9 +273,7 @@ class Tournaments:
                 unstored.update(new)
                 return
             self._unstored_profiles[status.tournament_id] = new
-            task = asyncio.create_task(self._store_profiles(status.tournament_id))
-            self._calls.add(task)
-            task.add_done_callback(self._calls.discard)
+            self._begin_call(self._store_profiles(status.tournament_id))
 
     async def _store_profiles(self, tournament_id: int) -> None:
         """Store what bots say, one write at a time, as a bot may reconnect as fast as it can."""
@@ -311,10 +321,13 @@ class Tournaments:
 
     async def _completed(self, call: Coroutine[Any, Any, _T]) -> _T:
         """Return what a call returns, which is completed even if its caller leaves and this is cancelled."""
+        return await asyncio.shield(self._begin_call(call))
+
+    def _begin_call(self, call: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
         task = asyncio.create_task(call)
         self._calls.add(task)
         task.add_done_callback(self._calls.discard)
-        return await asyncio.shield(task)
+        return task
 
     def playing(self, tournament_id: int) -> TournamentStatus | None:
         """Return a tournament that this server plays; None if it plays no such tournament."""
@@ -387,12 +400,8 @@ class Tournaments:
                     self._rated = key, ratings_message(ratings)
             return self._rated[1]
 
-    def not_connected(self, config: TournamentConfig) -> list[str]:
-        """Return the bots of a tournament that are not connected."""
-        return self._places.lobby.not_connected(config.bots)
-
     def _message(self, status: TournamentStatus) -> pb.Tournament:
-        message, progress = messages_of(status, self.not_connected(status.config))
+        message, progress = messages_of(status, self._places.lobby.not_connected(status.config.bots))
         message.progress.CopyFrom(progress)
         return message
 
@@ -407,7 +416,7 @@ class Tournaments:
                 troubles=replace(stored.troubles, remarks=(*stored.troubles.remarks, str(error))),
             )
             return stored_tournament_message(unreadable, progress)
-        missing = self.not_connected(config)
+        missing = self._places.lobby.not_connected(config.bots)
         return stored_tournament_message(stored, progress, config=config, missing_bots=missing)
 
     async def _resting_progress(self, tournament_id: int) -> Progress:

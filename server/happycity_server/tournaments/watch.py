@@ -36,9 +36,8 @@ class _Snapshot:
         self.version = 0
         self.looked_at = -math.inf
         """When a watcher was there last."""
-        self._parts: dict[str, tuple[int, Message]] = {}
-        self._standings: dict[str, tuple[int, Message]] = {}
-        self._activities: dict[str, tuple[int, Message]] = {}
+        self._parts: dict[tuple[str, str], tuple[int, Message]] = {}
+        """By the field of the response, and for lists the bot, each with the version of its last change."""
         self._changes: dict[tuple[int, bool], pb.WatchTournamentResponse | None] = {}
         self._incidents: deque[tuple[int, pb.MatchIncident]] = deque(maxlen=MAX_INCIDENTS)
         """Each with the version in which it is new."""
@@ -52,12 +51,12 @@ class _Snapshot:
         """Make the next version; what isn't among the arguments stays as it was."""
         self.version += 1
         self._changes.clear()
-        for name, part in parts.items():
-            self._note(self._parts, name, part)
-        for line in standings:
-            self._note(self._standings, line.bot, standing_message(line))
-        for message in activity:
-            self._note(self._activities, message.bot, message)
+        found: dict[tuple[str, str], Message] = {(field, ""): part for field, part in parts.items()}
+        found |= {("standings", line.bot): standing_message(line) for line in standings}
+        found |= {("activity", message.bot): message for message in activity}
+        for key, part in found.items():
+            if key not in self._parts or self._parts[key][1] != part:
+                self._parts[key] = self.version, part
 
     def note_incident(self, incident: pb.MatchIncident) -> None:
         """Take what went wrong just now in a match of the tournament."""
@@ -72,23 +71,16 @@ class _Snapshot:
         """Return what has changed since a version, None if nothing has; version 0 is before everything."""
         key = since, with_incidents
         if key not in self._changes:
-            parts: dict[str, Any] = {
-                name: part for name, (version, part) in self._parts.items() if version > since
-            }
-            standings: Any = [part for version, part in self._standings.values() if version > since]
-            activity: Any = [part for version, part in self._activities.values() if version > since]
-            response = pb.WatchTournamentResponse(
-                standings=standings,
-                activity=activity,
-                incidents=self.incidents(since) if since and with_incidents else (),
-                **parts,
-            )
+            incidents = self.incidents(since) if since and with_incidents else ()
+            response = pb.WatchTournamentResponse(incidents=incidents)
+            for (field, bot), (version, part) in self._parts.items():
+                changed: Any = getattr(response, field)
+                if version > since and bot:
+                    changed.append(part)
+                elif version > since:
+                    changed.CopyFrom(part)
             self._changes[key] = response if response.ByteSize() else None
         return self._changes[key]
-
-    def _note(self, parts: dict[str, tuple[int, Message]], name: str, part: Message) -> None:
-        if name not in parts or parts[name][1] != part:
-            parts[name] = self.version, part
 
 
 class TournamentWatches:
@@ -208,7 +200,7 @@ class TournamentWatches:
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
-        tournament, progress = messages_of(status, self._tournaments.not_connected(status.config))
+        tournament, progress = messages_of(status, self._places.lobby.not_connected(status.config.bots))
         sprt = sprt_message(status.test)
         parts: dict[str, Message] = {"tournament": tournament, "progress": progress}
         return parts if sprt is None else parts | {"sprt": sprt}

@@ -12,9 +12,7 @@ import asyncio
 import os
 import socket
 import sys
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
 
 import structlog
 
@@ -23,6 +21,7 @@ from happycity.match import one_line
 from happycity.runtime.program import missing_packages, run_program
 from happycity.runtime.transport import Target, host_and_port, joined
 from happycity_server.config import MAX_WORKERS, LogFormat
+from happycity_server.process.listening import on_stdin_end
 from happycity_server.process.logs import configure
 from happycity_server.process.programs import Programs, worker_program
 from happycity_tournament.lineup import LOCAL_RAY
@@ -106,18 +105,11 @@ def _environment(host: str) -> dict[str, str]:
     return environment
 
 
-def _end_with_stdin() -> None:
-    with suppress(OSError):
-        while os.read(0, 4096):
-            pass
-    os._exit(0)  # Ray ends the tasks of a program that has ended
-
-
 def main() -> None:
     """Launch the workers that the command line asks for."""
     configure(LogFormat.JSON)
     cluster, count = sys.argv[1:]
-    threading.Thread(target=_end_with_stdin, daemon=True).start()
+    on_stdin_end(lambda: os._exit(0))  # Ray ends the tasks of a program that has ended
     launch(cluster, int(count))
 
 

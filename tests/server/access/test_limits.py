@@ -32,8 +32,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.messages import config_message
-from happycity_server.access.gate import OPEN_STREAM_CALLS
-from happycity_server.access.limits import ConcurrencyLimits, Limit, RateLimits, StreamCounts
+from happycity_server.access.gate import OPEN_STREAM_CALLS, RateLimits
 from happycity_server.api.matches import REPLAY_CALLS
 from happycity_server.errors import ApiError, Reason
 
@@ -118,38 +117,6 @@ def test_quiet_callers_are_forgotten() -> None:
     clock.now = 2.0
     rates.sweep()
     assert len(rates) == 0
-
-
-def test_streams_are_counted_while_they_are_open() -> None:
-    """The limit counts open streams of one caller; a refused one does not count."""
-    counts = StreamCounts()
-    with counts.slot("alice", 1), counts.slot("bob", 1):
-        for _ in range(2):
-            with pytest.raises(ApiError) as caught, counts.slot("alice", 1):
-                pass
-            assert (caught.value.reason, caught.value.details.metadata) == (
-                Reason.TOO_MANY_STREAMS,
-                {"limit": "1"},
-            )
-    with counts.slot("alice", 1):
-        pass
-
-
-def test_pending_calls_are_counted() -> None:
-    """Calls that have not opened anything yet count already; other methods have no limit."""
-    open_now = 1
-    limits = ConcurrencyLimits({"create": Limit("matches", 3, lambda: open_now)})
-    with (
-        limits.slot("create"),
-        limits.slot("create"),
-        limits.slot("get"),
-        pytest.raises(ApiError) as caught,
-        limits.slot("create"),
-    ):
-        pass
-    assert (caught.value.reason, caught.value.details.metadata) == (Reason.TOO_MANY_OPEN, {"limit": "3"})
-    with limits.slot("create"):
-        pass
 
 
 # On a real server ----------------------------------------------------------------------------------------

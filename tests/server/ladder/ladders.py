@@ -18,6 +18,7 @@ from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.storage import AsyncStore, Store
 
 TWO_SEATS = """
@@ -98,7 +99,7 @@ async def ratings_again(folder: Path, config: LadderConfig, *, at: float, kept: 
     """Return the ratings on the first board by the deals of a store, with what is `kept` or without."""
     with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
         async with AsyncStore(store) as async_store:
-            ratings = Ratings(config, async_store, lambda: at)
+            ratings = Ratings(StoredLadder(config, async_store, lambda: at))
             if kept:
                 await ratings.load()
             assert ratings.behind

@@ -18,6 +18,7 @@ from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder import seasons as seasons_module
 from happycity_server.ladder.seasons import Archiving
+from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.storage import AsyncStore, Store
 
 FILE = """
@@ -95,5 +96,5 @@ async def test_a_store_without_a_folder_needs_one(tmp_path: Path) -> None:
     """It is said when the server starts, not when the first season is over."""
     with Store.create("sqlite://") as store:
         with pytest.raises(ConfigError, match="archive_folder: it is missing"):
-            Archiving(LadderConfig(keep_seasons=1), AsyncStore(store), asyncio.Event())
-        Archiving(LadderConfig(), AsyncStore(store), asyncio.Event())
+            Archiving(StoredLadder(LadderConfig(keep_seasons=1), AsyncStore(store), float), asyncio.Event())
+        Archiving(StoredLadder(LadderConfig(), AsyncStore(store), float), asyncio.Event())

@@ -25,6 +25,7 @@ from happycity_server.ladder.challenges import (
     against_house,
     check_quotas,
 )
+from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage import AsyncStore, Store
 
@@ -42,7 +43,7 @@ class Ladder:
     def __init__(self, store: AsyncStore) -> None:
         self.now = 1_000_000.0
         self.store = LadderStore(store.store)
-        self.challenges = Challenges(CONFIG, store, lambda: self.now, house=HOUSE)
+        self.challenges = Challenges(StoredLadder(CONFIG, store, lambda: self.now), house=HOUSE)
         self.season = self.store.open_season(self.now)
         for name in HOUSE:
             self.enter(name, owner="house", house=True)

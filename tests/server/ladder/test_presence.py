@@ -15,6 +15,7 @@ from happycity_server.ladder.presence import (
     LONGEST_PAUSE,
     Presence,
 )
+from happycity_server.ladder.stored import StoredLadder
 from happycity_server.places.places import Places
 from happycity_tournament.games import BotProfile
 from happycity_tournament.storage import AsyncStore, StoreError
@@ -58,9 +59,8 @@ class Failing(There):
 
     def __init__(self, store: AsyncStore) -> None:
         super().__init__()
-        self.presence = Presence(
-            LadderConfig(), cast("Places", self), store, lambda: self.now, owner_of=lambda bot: bot
-        )
+        ladder = StoredLadder(LadderConfig(), store, lambda: self.now)
+        self.presence = Presence(ladder, cast("Places", self), owner_of=lambda bot: bot)
 
     def forfeit(self, bot: str = "anna", *, at: float | None = None) -> float:
         """Let a bot forfeit a deal; return for how long it pauses then."""
@@ -89,7 +89,8 @@ async def test_bot_that_was_forgotten_comes_back_while_the_store_fails(store: As
             raise StoreError(store.store.url, "is out of order")
         return bot
 
-    presence = Presence(LadderConfig(), cast("Places", there), store, lambda: there.now, owner_of=owner_of)
+    ladder = StoredLadder(LadderConfig(), store, lambda: there.now)
+    presence = Presence(ladder, cast("Places", there), owner_of=owner_of)
     there.bots = {"dan"}
     await presence.refresh()
     there.bots = {"eva"}

@@ -17,6 +17,7 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
+from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.storage import AsyncStore
 
 CONFIG = LadderConfig(boards=(Board(players=2),))
@@ -28,8 +29,9 @@ def queue_of(
     config: LadderConfig = CONFIG,
 ) -> DealQueue:
     """Return the queue of a store."""
-    challenges, ratings = Challenges(config, store, clock, house=["cem"]), Ratings(config, store, clock)
-    return DealQueue(config, store, clock, challenges, ratings, rng=random.Random(1))
+    ladder = StoredLadder(config, store, clock)
+    challenges, ratings = Challenges(ladder, house=["cem"]), Ratings(ladder)
+    return DealQueue(ladder, challenges, ratings, rng=random.Random(1))
 
 
 async def begin(queue: DealQueue, present: Mapping[str, Version], room: int = 9) -> list[NewDeal]:

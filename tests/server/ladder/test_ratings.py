@@ -11,6 +11,7 @@ from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Version
 from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.ratings import Ratings, _History
+from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.storage import AsyncStore
 
 YEAR = 365 * 86400.0
@@ -65,7 +66,7 @@ async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -
     """However many versions a bot has had, no more than those of the last deals are in memory."""
     ladder, ratings = (
         LadderStore(store.store),
-        Ratings(LadderConfig(boards=(Board(players=2),)), store, float),
+        Ratings(StoredLadder(LadderConfig(boards=(Board(players=2),)), store, float)),
     )
     await ratings.load()
     for number in range(5):
@@ -86,12 +87,12 @@ async def test_ratings_forget_versions_that_stopped_playing(store: AsyncStore) -
 async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -> None:
     """The ratings of a running server are those that follow from its store alone."""
     config, ladder = LadderConfig(boards=(Board(players=2),)), LadderStore(store.store)
-    ratings, again = (Ratings(config, store, lambda: 50.0) for _ in range(2))
+    ratings, again = (Ratings(StoredLadder(config, store, lambda: 50.0)) for _ in range(2))
     for each in (ratings, again):
         await each.load()
     play(ladder, begun(ladder, 1, 2), 1)
     await ratings.catch_up()
-    find = ratings._stored.rated_deals
+    find = ratings._ladder.ratings.rated_deals
 
     def rated_deals(after: int) -> Generator[tuple[str, RatedDeal]]:
         if after == 1:
@@ -99,7 +100,7 @@ async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -
             play(ladder, begun(ladder, 1, 2), 3)
         return find(after)
 
-    ratings._stored.rated_deals = rated_deals  # type: ignore[method-assign]
+    ratings._ladder.ratings.rated_deals = rated_deals  # type: ignore[method-assign]
     await ratings.catch_up()
     await again.catch_up()
     assert await ratings.of("2-family") == await again.of("2-family")

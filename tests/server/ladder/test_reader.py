@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
+from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Line
 from happycity_server.ladder.ladder import Ladder
 from happycity_server.ladder.reader import LEADERBOARD_SECONDS, LadderReader
+from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.storage import AsyncStore
 
 
@@ -14,14 +16,10 @@ class Shown:
     """A ladder that counts how often its leaderboards are made."""
 
     def __init__(self, store: AsyncStore) -> None:
-        self.store = store
+        self.stored = StoredLadder(LadderConfig(), store, lambda: self.now)
         self.now = 50.0
         self.seasons = self
         self.made: list[tuple[str, int]] = []
-
-    def clock(self) -> float:
-        """Return the time."""
-        return self.now
 
     async def leaderboard(self, board: str, season_id: int) -> list[Line]:
         """Return an empty leaderboard."""
@@ -39,6 +37,6 @@ async def test_leaderboard_is_made_once_a_second_and_for_each_season(store: Asyn
     assert shown.made == [("2-family", 1)]
     await reader.leaderboard("2-family", await reader.season())
     assert shown.made == [("2-family", 1)] * 2
-    reader.entries.close_season(1, {}, shown.now)
+    reader.stored.entries.close_season(1, {}, shown.now)
     await reader.leaderboard("2-family", await reader.season())
     assert shown.made == [*[("2-family", 1)] * 2, ("2-family", 2)]

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from happycity import Config, FailurePolicy, TimeControl
-from happycity_server.places.dispatch import Dispatcher
+from happycity_server.places.places import Dispatcher
 from happycity_server.places.protocol import Place
 from happycity_tournament.games import Fixture
 from happycity_tournament.play.terms import Terms

@@ -173,7 +173,7 @@ async def test_waiting_matches_cost_nothing_until_their_bot_has_room(arena: Aren
     arena.connect("busy", max_games=1)
     for _ in range(2001):
         await arena.match("busy", "ghost")
-    awaited = [asyncio.create_task(arena.lobby.arrivals.wait_for(["nobody"], 60.0)) for _ in range(2000)]
+    awaited = [asyncio.create_task(arena.lobby.wait_for(["nobody"], 60.0)) for _ in range(2000)]
     await asyncio.sleep(0)
     assert sum(match.state is WAITING for match in arena.lobby.matches.values()) == 2000
     assert await calls_of(dora_plays) < alone + 200
@@ -217,15 +217,15 @@ async def test_disqualification_concerns_one_tournament(arena: Arena) -> None:
 
 async def test_waiting_for_bots_ends_when_all_are_there(arena: Arena) -> None:
     """`wait_for` returns as soon as the last bot is connected, `wait_for_any` with the first one."""
-    every = asyncio.create_task(arena.lobby.arrivals.wait_for(["anna", "ben"], 3600.0))
-    one = asyncio.create_task(arena.lobby.arrivals.wait_for_any(["anna", "ben"]))
+    every = asyncio.create_task(arena.lobby.wait_for(["anna", "ben"], 3600.0))
+    one = asyncio.create_task(arena.lobby.wait_for_any(["anna", "ben"]))
     await asyncio.sleep(0)
     arena.connect("ben")
     await one
     assert not every.done()
     arena.connect("anna")
     assert await every == []
-    assert await arena.lobby.arrivals.wait_for(["anna", "carl"], 0.0) == ["carl"]
+    assert await arena.lobby.wait_for(["anna", "carl"], 0.0) == ["carl"]
 
 
 # Errors and the end --------------------------------------------------------------------------------------

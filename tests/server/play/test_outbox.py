@@ -133,7 +133,7 @@ async def test_nothing_is_read_from_a_bot_while_its_outbox_is_congested() -> Non
     await anna.outbox.next_batch()
     await waiting
     assert not anna.outbox.congested
-    assert arena.lobby.counters.outbox_high_water > 1500
+    assert arena.lobby.counters.outbox_high_water_bytes > 1500
 
 
 async def test_flood_of_wrong_answers_needs_no_room(arena: Arena) -> None:

@@ -16,11 +16,16 @@ import structlog
 from tests.server.harness import bearer, issued_token
 from tests.server.server_process import server_process
 
+from happycity import Config
 from happycity.runtime.tokens import Role
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1.match_service_pb2 import ListMatchesRequest
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.wire.messages import config_message
 from happycity_server.config import LogFormat
 from happycity_server.process.logs import MAX_TEXT, QueuedOutput, configure, sanitize
+from happycity_tournament.storage import Store
 
 CLEAR = "hc_01234567_" + "s" * 43
 
@@ -85,12 +90,7 @@ def test_libraries_log_in_the_same_form(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_log_that_is_not_read_holds_nothing_up() -> None:
     """Lines beyond the limit are dropped, counted, and reported once the reader reads again."""
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    with suppress(BlockingIOError):
-        while True:
-            os.write(writer, b"\n" * 4096)
-    os.set_blocking(writer, True)
+    reader, writer = full_pipe()
     with open(writer, "w", encoding="utf-8") as pipe, open(reader, encoding="utf-8") as read:
         output = QueuedOutput(pipe, most=10)
         structlog.configure(processors=[structlog.processors.JSONRenderer()], logger_factory=output)
@@ -119,12 +119,53 @@ def test_a_server_answers_while_its_log_is_not_read(tmp_path: Path) -> None:
         assert not stub.ListMatches(ListMatchesRequest(), timeout=60, metadata=bearer(token)).matches
 
 
+def test_a_tournament_loses_no_game_while_its_log_is_not_read(tmp_path: Path) -> None:
+    """The pipe of the server and of its worker is full from the start to the end; each game is stored."""
+    bots = ("ann", "ben")
+    config = tournament_pb.TournamentConfig(
+        bots=bots,
+        game=config_message(Config(players=2)),
+        seed=7,
+        random_rounds=tournament_pb.RandomRounds(rounds=100),
+    )
+    flags = ("--open", "--house", ",".join(f"{bot}=random" for bot in bots), "--workers", "1")
+    with (
+        unread_pipe() as stderr,
+        server_process(tmp_path, *flags, stderr=stderr) as server,
+        grpc.insecure_channel(server.address) as channel,
+    ):
+        stub = TournamentServiceStub(channel)
+        created = stub.CreateTournament(tournament_pb.CreateTournamentRequest(config=config), timeout=60)
+        watch = tournament_pb.WatchTournamentRequest(tournament_id=created.tournament_id)
+        *_, last = stub.WatchTournament(watch, timeout=240)
+    assert last.progress.state == tournament_pb.TOURNAMENT_STATE_FINISHED
+    assert [(line.games, line.forfeits) for line in last.standings] == [(200, 0)] * 2
+    store = Store.create(f"sqlite:///{tmp_path}/games.sqlite")
+    assert len({game.position for game in store.games(1000)}) == 200
+    store.close()
+
+
 @contextmanager
 def unread_pipe() -> Iterator[int]:
-    """Yield the writing end of a pipe that stays open and is not read."""
-    reader, writer = os.pipe()
+    """Yield the writing end of a pipe that is full, stays open, and is not read; nothing gets into it."""
+    reader, writer = full_pipe()
     try:
         yield writer
+        os.set_blocking(reader, False)
+        with suppress(BlockingIOError):
+            while written := os.read(reader, 1 << 16):
+                assert not written.strip(b"\n")
     finally:
         os.close(writer)
         os.close(reader)
+
+
+def full_pipe() -> tuple[int, int]:
+    """Return the ends of a pipe that can't be written to before it is read."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"\n" * 4096)
+    os.set_blocking(writer, True)
+    return reader, writer

@@ -23,7 +23,7 @@ from happycity import ConfigError
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access, Target
 from happycity_server.app import run_server
-from happycity_server.process.tls import CertificateFiles
+from happycity_server.process.listening import CertificateFiles
 
 HEALTH = "/grpc.health.v1.Health/Check"
 
