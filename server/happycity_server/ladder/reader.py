@@ -20,7 +20,7 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.flags import Flag, find_flags
 from happycity_ladder.ladder_store import LadderStore
-from happycity_ladder.leaderboard import Line, lines_of
+from happycity_ladder.leaderboard import Line
 from happycity_ladder.rating_store import RatingStore
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
@@ -147,8 +147,7 @@ class LadderReader:
     # In threads of the store
 
     def _stored_leaderboard(self, board: str, season_id: int) -> list[Line]:
-        stored = self.entries.leaderboards(season_id).get(board, [])
-        return lines_of(stored, self.entries.versions([entry["version"] for entry in stored]))
+        return list(self.entries.leaderboards(season_id).get(board, ()))
 
     def _compare(self, old: Version, new: Version) -> Comparison:
         first, second = (
