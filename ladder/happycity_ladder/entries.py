@@ -139,6 +139,8 @@ class RatedDeal:
     versions: tuple[int, ...]
     places: tuple[tuple[int, ...], ...]
     """[rotation][i]: the place that counts of versions[i]; equal ones are shared."""
+    id: int = 0
+    """Of the deal; 0 if it isn't stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

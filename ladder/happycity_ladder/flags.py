@@ -58,8 +58,8 @@ class Flag:
     """The probability by chance, corrected for the number of bots or pairs that were looked at."""
     text: str
     """One line for a person."""
-    finished: tuple[int, ...] = ()
-    """The oddest deals, by their numbers among the finished ones, at most `MAX_DEALS_SHOWN`."""
+    deal_ids: tuple[int, ...] = ()
+    """The oddest deals, at most `MAX_DEALS_SHOWN`."""
 
 
 def find_flags(
@@ -87,7 +87,7 @@ class _Residuals:
     """What each bot of a deal scored against each other one, less what is expected."""
 
     def __init__(self, deals: Sequence[RatedDeal]) -> None:
-        self.finished = [deal.finished for deal in deals]
+        self.deal_ids = [deal.id for deal in deals]
         names = sorted({version for deal in deals for version in deal.versions})
         numbers = {version: number for number, version in enumerate(names)}
         self.names = names
@@ -165,7 +165,7 @@ def _helping(board: str, residuals: _Residuals, versions: Mapping[int, Version])
                 text=f"against third bots, with both at the table: {bot_names[helper]} scores "
                 f"{100 * lost_mean:.0f} points in 100 less than expected, {bot_names[beneficiary]} "
                 f"{100 * gained_mean:.0f} more",
-                finished=tuple(residuals.finished[row] for row in oddest.tolist()),
+                deal_ids=tuple(residuals.deal_ids[row] for row in oddest.tolist()),
             )
 
 

@@ -96,6 +96,7 @@ def rated_deal_of(rows: Sequence[Row[Any]]) -> RatedDeal:
         places=tuple(
             tuple(row.places[(index - row.rotation) % players] for index in range(players)) for row in rows
         ),
+        id=first.id,
     )
 
 

@@ -244,11 +244,6 @@ class LadderStore:
             query = query.where(key < before_id)
         return self._all(query.order_by(key.desc()).limit(limit), _deal_of)
 
-    def finished_ids(self, numbers: Collection[int]) -> dict[int, int]:
-        """Return the ids of deals by their numbers among the finished ones."""
-        query = select(ladder_deals.c.finished, ladder_deals.c.id).where(ladder_deals.c.finished.in_(numbers))
-        return dict(self._all(query, lambda row: (int(row.finished), int(row.id))))
-
     def open_deals(self) -> dict[int, tuple[Deal, frozenset[int]]]:
         """Return the deals that are neither finished nor dropped, each with the rotations that are played."""
         is_open = ladder_deals.c.finished.is_(None)

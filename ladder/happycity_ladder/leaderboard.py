@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from happycity_ladder.entries import Rating, Version
 from happycity_ladder.ladder_config import LadderConfig
 
-USUAL_GAP = 400.0
+USUAL_GAP = 300.0
 """Elo between neighbours on the way to the anchor up to which errors are taken as they are."""
 _DAY = 86400.0
 

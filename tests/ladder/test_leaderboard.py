@@ -79,7 +79,7 @@ def test_nothing_but_wins_is_provisional() -> None:
     assert (line.rank, line.provisional) == (0, True)
 
 
-@pytest.mark.parametrize(("gap", "error", "provisional"), [(400, 50, False), (800, 7, True), (800, 6, False)])
+@pytest.mark.parametrize(("gap", "error", "provisional"), [(300, 50, False), (600, 7, True), (600, 6, False)])
 def test_a_wide_gap_asks_for_a_smaller_error(gap: float, error: float, *, provisional: bool) -> None:
     """Few results say how wide it is."""
     assert is_provisional(replace(rating(1500, error), gap=gap), CONFIG) is provisional

@@ -252,9 +252,9 @@ class LadderService(LadderServiceServicer):
                 deviation=flag.deviation,
                 p_value=flag.p_value,
                 text=flag.text,
-                deal_ids=deal_ids,
+                deal_ids=flag.deal_ids,
             )
-            for flag, deal_ids in await reader.flags(season)
+            for flag in await reader.flags(season)
         ]
         return pb.ListFlagsResponse(flags=flags)
 
