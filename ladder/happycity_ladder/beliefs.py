@@ -20,12 +20,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from happycity_ladder.deal_likelihood import DealDerivatives, DealLikelihood
+from happycity_ladder.deal_likelihood import DealLikelihood
 from happycity_ladder.drift import WEEK, Drift, DriftTrace
 from happycity_ladder.entries import NO_TIE, RatedDeal, Rating
 from happycity_ladder.gaussian_state import GaussianState
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.likelihood import Derivatives
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 NEW_ERROR = 450.0
@@ -147,8 +148,10 @@ class Beliefs:
             self._join(version, deal.versions)
         rows = list(map(self._state.row, deal.versions))
         prior, weight = self._state.covariance[np.ix_(rows, rows)], 1 / self.dispersion
-        expected = self._state.observe(rows, DealLikelihood(deal.places).derivatives, weight)
-        self._learn_drift(deal.versions, weight * expected.scores.sum(axis=0), np.diag(prior))
+        likelihood = DealLikelihood(deal.places)
+        expected = likelihood.derivatives(self._state.mean[rows])
+        self._state.observe(rows, likelihood, weight)
+        self._learn_drift(deal.versions, weight * expected.gradient, np.diag(prior))
         self._learn_dispersion(prior, expected)
         entries = [self._versions[version] for version in deal.versions]
         _tie(entries, np.array(deal.places))
@@ -348,14 +351,14 @@ class Beliefs:
                 said += self._drift.gain(entry.trace, score, seconds=seconds, kept=kept)
         self._drift.learn(said, elo_per_logit=ELO_PER_LOGIT)
 
-    def _learn_dispersion(self, prior: Floats, expected: DealDerivatives) -> None:
+    def _learn_dispersion(self, prior: Floats, expected: Derivatives) -> None:
         """Compare the squared scores of a deal with what the model and the doubt about its bots explain.
 
         Args:
             prior: the covariance of its parameters before it.
             expected: the derivatives at their mean.
         """
-        gradient, information = expected.scores.sum(axis=0), expected.information
+        gradient, information = expected.gradient, expected.information
         if float((information * prior).sum()) > _MAX_KNOWN:
             return
         kept = 1 - 1 / DISPERSION_DEALS

@@ -18,7 +18,7 @@ import numpy as np
 from happycity_ladder.entries import RatedDeal, Version
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
 from happycity_tournament.ratings.estimate import holm, student_probabilities
-from happycity_tournament.ratings.likelihood import choices_of, fit
+from happycity_tournament.ratings.likelihood import chances_above, choices_of, fit
 
 SIGNIFICANCE = 0.01
 """Results with a greater p-value, corrected, are not flagged."""
@@ -106,12 +106,7 @@ class _Residuals:
         table = TableColumns(bots, places.reshape(-1, size), np.repeat(np.arange(count), rotations))
         strengths = fit(choices_of(Games(tuple(map(str, self.names)), {size: table}))).strengths
         by_deal = strengths[self.bots]
-        return _chances(by_deal[:, :, None] - by_deal[:, None, :])
-
-
-def _chances(differences: Floats) -> Floats:
-    chances: Floats = 0.5 + 0.5 * np.tanh(differences / 2)
-    return chances
+        return chances_above(by_deal[:, :, None] - by_deal[:, None, :])
 
 
 def _helping(board: str, residuals: _Residuals, versions: Mapping[int, Version]) -> Iterator[Flag]:

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
-from happycity_tournament.ratings.likelihood import PRIOR_GAMES, Fit, choices_of, fit, game_scores
+from happycity_tournament.ratings.likelihood import (
+    PRIOR_GAMES,
+    Fit,
+    chances_above,
+    choices_of,
+    fit,
+    game_scores,
+)
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
 
 _ROUNDING = 1e-6
@@ -211,6 +218,6 @@ def _degrees(sums: Floats, squares: Floats, deals: Ints) -> Floats:
 
 def _prior_variances(strengths: Floats) -> Floats:
     """Return the variance of each virtual game's score, as if it were won or lost at even odds."""
-    chance = 0.5 + 0.5 * np.tanh(strengths / 2)
+    chance = chances_above(strengths)
     variances: Floats = PRIOR_GAMES * (0.5 - chance * (1 - chance))
     return variances
