@@ -349,7 +349,7 @@ class Beliefs:
             if not entry.house:
                 seconds, kept = max(0.0, self._at - entry.last_at), self._state.marginal(version)[1] / before
                 said += self._drift.gain(entry.trace, score, seconds=seconds, kept=kept)
-        self._drift.learn(said, elo_per_logit=ELO_PER_LOGIT)
+        self._drift.learn(said)
 
     def _learn_dispersion(self, prior: Floats, expected: Derivatives) -> None:
         """Compare the squared scores of a deal with what the model and the doubt about its bots explain.

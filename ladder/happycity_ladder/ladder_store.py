@@ -160,8 +160,8 @@ class LadderStore:
 
     def note_gone(self, version_ids: Collection[int], at: float) -> None:
         """Note that versions are connected no longer, and forget those that `forget_names` would."""
+        gone = ladder_versions.c.id.in_(version_ids)
         with self.store.writing() as connection:
-            gone = ladder_versions.c.id.in_(version_ids)
             connection.execute(update(ladder_versions).where(gone).values(last_at=at))
             connection.execute(delete(ladder_versions).where(gone, *_is_mere_name()))
 

@@ -61,36 +61,36 @@ class Estimate:
         fewer than two deals.
         """
         margins = np.full(len(self.deals), np.nan)
-        counted = np.ones(len(self.deals), dtype=bool) if counted is None else counted
-        for pool in range(int(self.pools.max(initial=-1)) + 1):
-            inside = np.flatnonzero((self.pools == pool) & counted)
-            if len(inside):
-                variances, products = self._by_deal(inside)
-                squares = np.full((len(inside),) * 2, 1 / len(inside) ** 2)
-                np.fill_diagonal(squares, (1 - 1 / len(inside)) ** 2)  # of the factors in the distances
-                sums = (squares @ variances) ** 2
-                degrees = _degrees(sums, ((squares @ products) * squares).sum(axis=1), self.deals[inside])
-                margins[inside] = np.sqrt(variances) * student_quantiles(degrees)
+        for inside in self._members(counted):
+            variances, products = self._by_deal(inside)
+            squares = np.full(products.shape, 1 / len(inside) ** 2)
+            np.fill_diagonal(squares, (1 - 1 / len(inside)) ** 2)  # of the factors in the distances
+            sums = (squares @ variances) ** 2
+            degrees = _degrees(sums, ((squares @ products) * squares).sum(axis=1), self.deals[inside])
+            margins[inside] = np.sqrt(variances) * student_quantiles(degrees)
         return ELO_PER_LOGIT * margins
 
-    def difference_errors(self) -> Floats:
-        """Return the standard errors of all differences in Elo, [bot, other]; not a number across pools."""
-        own = np.diag(self.covariance)
-        variances = np.maximum(0.0, own[:, None] + own - 2 * self.covariance)
-        same = self.pools[:, None] == self.pools
-        return np.where(same, ELO_PER_LOGIT * np.sqrt(variances), np.nan)
+    def difference_errors(self) -> tuple[Floats, Floats]:
+        """Return the standard errors of all differences, in Elo, and their degrees of freedom.
 
-    def difference_degrees(self) -> Floats:
-        """Return the degrees of freedom of these errors, [bot, other]; not a number across pools."""
-        degrees = np.full(self.covariance.shape, np.nan)
-        for pool in range(int(self.pools.max(initial=-1)) + 1):
-            inside = np.flatnonzero(self.pools == pool)
+        Both are [bot, other], and not numbers across pools; nor are the degrees with fewer than two deals.
+        """
+        errors, degrees = np.full((2, *self.covariance.shape), np.nan)
+        for inside in self._members():
             variances, products = self._by_deal(inside)
-            own = np.diag(products)
+            cells, squares = np.ix_(inside, inside), np.diag(products)
             sums = (variances[:, None] + variances) ** 2
             fewest = np.minimum.outer(self.deals[inside], self.deals[inside])
-            degrees[np.ix_(inside, inside)] = _degrees(sums, own[:, None] + own + 2 * products, fewest)
-        return degrees
+            degrees[cells] = _degrees(sums, squares[:, None] + squares + 2 * products, fewest)
+            own = np.diag(self.covariance)[inside]
+            errors[cells] = np.sqrt(np.maximum(0.0, own[:, None] + own - 2 * self.covariance[cells]))
+        return ELO_PER_LOGIT * errors, degrees
+
+    def _members(self, counted: Flags | None = None) -> Iterator[Ints]:
+        """Yield the bots of each pool, only those that count."""
+        counted = np.ones(len(self.pools), dtype=bool) if counted is None else counted
+        for pool in np.unique(self.pools[counted]).tolist():
+            yield np.flatnonzero((self.pools == pool) & counted)
 
     def _by_deal(self, inside: Ints) -> tuple[Floats, Floats]:
         """Return the variances of some bots from their mean, and what degrees of freedom follow from.

@@ -124,8 +124,8 @@ class AllDifferences(Mapping[tuple[str, str], Difference]):
     @classmethod
     def of(cls, estimate: Estimate, error_factor: float = 1.0) -> AllDifferences:
         """Return those of an estimate, with errors this many times as large."""
-        elos, errors = estimate.elos, error_factor * estimate.difference_errors()
-        degrees = estimate.difference_degrees()
+        elos, (errors, degrees) = estimate.elos, estimate.difference_errors()
+        errors *= error_factor
         quantiles = student_quantiles(degrees)
         np.fill_diagonal(quantiles, np.nan)
         differences = elos[:, None] - elos
