@@ -1,8 +1,8 @@
 """Odd results, for a person to judge: helping another bot, forfeiting many games.
 
 What is expected of two bots at a table are the odds of their strengths in the deals that are looked at.
-Deals are independent, the games of a deal are not, so
-results are added up by deal. P-values are corrected for all bots or pairs that were looked at (Holm 1979).
+Deals are independent, the games of a deal are not, so results are added up by deal. P-values are corrected
+for all bots or pairs that were looked at (Holm 1979).
 """
 
 from __future__ import annotations
@@ -78,8 +78,7 @@ def find_flags(
     """
     found = list(_forfeiting(board, versions, forfeits))
     if deals:
-        residuals = _Residuals(deals)
-        found += _helping(board, residuals, versions)
+        found += _helping(board, _Residuals(deals), versions)
     return sorted(found, key=lambda flag: (flag.p_value, -abs(flag.deviation), flag.bot, flag.beneficiary))
 
 
@@ -88,9 +87,8 @@ class _Residuals:
 
     def __init__(self, deals: Sequence[RatedDeal]) -> None:
         self.deal_ids = [deal.id for deal in deals]
-        names = sorted({version for deal in deals for version in deal.versions})
-        numbers = {version: number for number, version in enumerate(names)}
-        self.names = names
+        self.names = sorted({version for deal in deals for version in deal.versions})
+        numbers = {version: number for number, version in enumerate(self.names)}
         self.bots: Ints = np.array([[numbers[version] for version in deal.versions] for deal in deals])
         """[deal, member]."""
         places = np.array([deal.places for deal in deals])

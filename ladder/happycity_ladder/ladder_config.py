@@ -23,7 +23,6 @@ from happycity.match import check_bot_name
 from happycity_tournament.config import MEAN_ELO, check_elo, check_title
 
 _STRICT = ConfigDict(extra="forbid")
-_DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
