@@ -95,7 +95,9 @@ def test_degrees_of_freedom_count_the_deals_of_both() -> None:
     In a gauntlet intervals would be too wide if the deals of one bot alone counted.
     """
     together = estimate_of(columns(duels(10, 10), "ab"))
-    assert together.difference_errors()[1][0, 1] == 19
+    errors, degrees = together.difference_errors()
+    assert degrees[0, 1] == 19
+    assert together.margins()[0] == pytest.approx(student_quantile(19) * errors[0, 1] / 2)
     apart = columns([*duels(10, 10), *duels(10, 10, one=2, first_deal=50)], "abc")
     assert estimate_of(apart).difference_errors()[1][0, 2] == 39
 
