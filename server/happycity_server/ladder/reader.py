@@ -7,16 +7,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
-from happycity_ladder.entries import (
-    Deal,
-    RatedDeal,
-    Rating,
-    RatingPoint,
-    Season,
-    Version,
-)
+from happycity_ladder.entries import Deal, RatedDeal, Rating, RatingPoint, Season, Version
 from happycity_ladder.flags import Flag, find_flags
-from happycity_ladder.leaderboard import Line, lines_of
+from happycity_ladder.leaderboard import Line
 from happycity_server.broadcast import SharedValues
 from happycity_server.errors import too_many
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
@@ -37,8 +30,6 @@ MAX_FLAGS = 100
 FLAGS_SECONDS = 60.0
 """How long flags are shown before they are looked for again."""
 
-FlagWithDeals = tuple[Flag, list[int]]
-"""A flag, and the ids of its oddest deals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +52,7 @@ class LadderReader:
         self._comparing = 0
         self._leaderboards = SharedValues[tuple[str, int, int], list[Line]](kept=8)
         """By board, season and moment."""
-        self._flags = SharedValues[tuple[int, int], list[FlagWithDeals]](kept=2)
+        self._flags = SharedValues[tuple[int, int], list[Flag]](kept=2)
         """By season and moment."""
 
     async def season(self, season_id: int | None = None) -> Season:
@@ -118,7 +109,7 @@ class LadderReader:
         finally:
             self._comparing -= 1
 
-    async def flags(self, season: Season) -> list[FlagWithDeals]:
+    async def flags(self, season: Season) -> list[Flag]:
         """Return the flags of a season, oddest first, at most `MAX_FLAGS`."""
         moment = int(self.stored.clock() // FLAGS_SECONDS)
         make = partial(self.stored.load, self._find_flags, season)
@@ -127,8 +118,7 @@ class LadderReader:
     # In threads of the store
 
     def _stored_leaderboard(self, board: str, season_id: int) -> list[Line]:
-        stored = self.stored.entries.leaderboards(season_id).get(board, [])
-        return lines_of(stored, self.stored.entries.versions([entry["version"] for entry in stored]))
+        return list(self.stored.entries.leaderboards(season_id).get(board, ()))
 
     def _compare(self, old: Version, new: Version) -> Comparison:
         first, second = (
@@ -153,7 +143,7 @@ class LadderReader:
     def _games(self, deal_ids: Collection[int]) -> list[FinishedGame]:
         return [game for games in self.stored.entries.games_of(deal_ids).values() for game in games]
 
-    def _find_flags(self, season: Season) -> list[FlagWithDeals]:
+    def _find_flags(self, season: Season) -> list[Flag]:
         last = season.closed_after if season.closed_after is not None else self.stored.ratings.last_finished()
         before = self.stored.entries.seasons(1, season.id)
         first = before[0].closed_after or 0 if before else 0
@@ -168,9 +158,7 @@ class LadderReader:
             scores = self.stored.entries.scores(season.id, board)
             forfeits = {version: (score.games, score.forfeits) for version, score in scores.items()}
             flags += find_flags(board, of_board, versions, forfeits)
-        flags = sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
-        ids = self.stored.entries.finished_ids({number for flag in flags for number in flag.finished})
-        return [(flag, [ids[number] for number in flag.finished]) for flag in flags]
+        return sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
 
 
 def _conditions(deal: Deal, version: int) -> tuple[int, tuple[int, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from happycity_tournament.config import MEAN_ELO
-from happycity_tournament.ratings.columns import Floats, Games
+from happycity_tournament.ratings.columns import Games
 from happycity_tournament.ratings.likelihood import Choices, choices_of, fit
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
@@ -23,11 +23,6 @@ def elos_after(games: Games, lengths: Sequence[dict[int, int]]) -> list[list[flo
     for length in lengths:
         choices = choices.plus(choices_of(games.between(before, length)))
         strengths = fit(choices, start=strengths).strengths
-        elos.append(_from_mean(strengths).tolist())
+        elos.append((MEAN_ELO + ELO_PER_LOGIT * (strengths - strengths.mean())).tolist())
         before = length
     return elos
-
-
-def _from_mean(strengths: Floats) -> Floats:
-    distances: Floats = MEAN_ELO + ELO_PER_LOGIT * (strengths - strengths.mean())
-    return distances
