@@ -49,11 +49,8 @@ async def house_connects(address: str) -> None:
 
 def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
     """A program is started, plays each deal in every rotation of the seats, and its results are shown."""
-    ran = happycity(
-        tmp_path,
-        *("practice", "--server", server, "--bot", BOT, "--against", "greedy,easy"),
-        *("--games", "4", "--seed", "7"),
-    )
+    arguments = ("--bot", BOT, "--against", "greedy,easy", "--games", "4", "--seed", "7")
+    ran = happycity(tmp_path, "practice", "--server", server, *arguments)
     assert ran.returncode == 0, ran.stderr
     head, *games, last, worst = ran.stdout.splitlines()
     assert head.split() == ["game", "deal", "seat", "place", "points", "others"]
@@ -69,11 +66,8 @@ def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_results_as_json(server: str, tmp_path: Path) -> None:
-    ran = happycity(
-        tmp_path,
-        *("practice", "--server", server, "--bot", BOT, "--against", "mine", "--games", "2"),
-        *("--mode", "expert", "--json"),
-    )
+    arguments = ("--bot", BOT, "--against", "mine", "--games", "2", "--mode", "expert", "--json")
+    ran = happycity(tmp_path, "practice", "--server", server, *arguments)
     result = json.loads(ran.stdout)
     assert (result["bot"], result["against"], result["mode"]) == ("mine", ["mine"], "expert")
     assert [game["bots"] for game in result["games"]] == [["mine", "mine"]] * 2
@@ -94,14 +88,11 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
         (("--against", "greedy"), "--bot, --join: give one of them"),
         (("--join", "a b", "--against", "greedy"), "bot name 'a b': use 1-64 letters"),
         (("--bot", "mine=nowhere/bot", "--against", "greedy"), "there is no such program"),
-        (
-            ("--bot", f"mine={sys.executable} nowhere.py", "--against", "greedy"),
-            "bot mine ended with status 2",
-        ),
+        (("--bot", f"mine={sys.executable} no.py", "--against", "greedy"), "bot mine ended with status 2"),
         (("--bot", f"mine={sys.executable} -c 1", "--against", "greedy"), "bot mine ended with status 0"),
         (("--join", "greedy", "--against", "easy"), "'greedy' is itself a bot of the house"),
     ],
-    ids=["near", "unknown", "nobody", "no bot", "name", "program", "ends", "ends well", "house"],
+    ids=range(9),
 )
 def test_what_goes_wrong_is_one_line(
     server: str, tmp_path: Path, arguments: tuple[str, ...], problem: str
