@@ -53,8 +53,11 @@ _READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def made_again(text: str) -> str:
-    """Return the text of a file with its indented lines made again."""
+def made_again(text: str, ask: Callable[[str, Game], str] | None = None) -> str:
+    """Return the text of a file with its indented lines made again.
+
+    Where players are asked by a line such as `? planner`, `ask` returns the move of a player in a position.
+    """
     lines: list[str] = []
     table = None
     for line in text.splitlines():
@@ -68,6 +71,10 @@ def made_again(text: str) -> str:
             assert table is not None
             table = Table(table.line)
             table.shown()
+        elif line.startswith("? "):
+            assert table is not None
+            assert ask is not None
+            lines += [f"    {name}: {ask(name, table.game)}" for name in line.split()[1:]]
         elif line.startswith("> "):
             assert table is not None
             table.play(line.removeprefix("> "))

@@ -170,6 +170,14 @@ def test_art_6_garden_doubles_points_below_30() -> None:
     assert [hook(cities, 0, points) for points in (0, 1, 29, 30, 31)] == [0, 2, 58, 30, 31]
 
 
+def test_art_6_palace_takes_nothing_where_there_is_nothing() -> None:
+    """The markets' incomes prevent that in a real game."""
+    steal = EFFECTS[card("palace")].after_income
+    assert steal is not None
+    game = expert(Phase.BUY, coins=(5, 0, 0), cities=("palace", "", ""))
+    assert [coins for _, coins in steal(game.cities, 0, 3) if coins] == []
+
+
 def test_art_6_2_concert_arena_pays_for_the_whole_income(monkeypatch: pytest.MonkeyPatch) -> None:
     """What effects add to the owner's income counts when the Arena asks for it."""
     arena = card("concert_arena")

@@ -193,20 +193,13 @@ async def test_a_child_has_its_environment_folder_and_session(tmp_path: Path) ->
     close(child)
 
 
-SECRETS = (
-    "HAPPYCITY_TOKEN",
-    "HAPPYCITY_KEY",
-    "HAPPYCITY_CERT",
-    "HAPPYCITY_CA",
-    "HAPPYCITY_SERVE_STORE",
-    "HAPPYCITY_SERVE_TOKENS",
-    "PGPASSWORD",
-    "PGPASSFILE",
-    "PGSERVICEFILE",
-    "PGSSLKEY",
-    "HAPPYCITY_LLM_KEY",
-    "OPENAI_API_KEY",
-)
+SECRETS = {
+    *(
+        f"HAPPYCITY_{name}"
+        for name in ("TOKEN", "KEY", "CERT", "CA", "SERVE_STORE", "SERVE_TOKENS", "LLM_KEY")
+    ),
+    *("PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE", "PGSSLKEY", "OPENAI_API_KEY"),
+}
 
 
 def test_a_childs_environment_has_no_secrets_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +207,7 @@ def test_a_childs_environment_has_no_secrets_of_this_process(monkeypatch: pytest
     for name in (*SECRETS, "HAPPYCITY_NAME", "HAPPYCITY_SERVER", "PGHOST", "MY_HAPPYCITY_TOKEN"):
         monkeypatch.setenv(name, "mine")
     environment = child_environment()
-    assert not {*SECRETS} & environment.keys()
+    assert not SECRETS & environment.keys()
     assert environment == {name: value for name, value in os.environ.items() if name not in SECRETS}
 
     # A token of its own, for example, in the place of this process's.
