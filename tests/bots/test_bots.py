@@ -55,7 +55,6 @@ def test_every_bot_plays_legal_moves_to_the_end(name: str, config: Config) -> No
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("name", BOTS)
 def test_a_repeated_match_repeats_every_move(name: str, mode: Mode) -> None:
-    """The same deal and the same seeds lead to the same game, with new bots and a new game object."""
     bots = [BOTS[name], PlannerBot, GreedyBot, RandomBot]
     first, second = ([move for _, move in play(Game.deal(Config(mode=mode), seed=5), bots)] for _ in range(2))
     assert first == second
@@ -107,7 +106,6 @@ def test_the_ladder_holds(config: Config) -> None:
 
 @pytest.mark.parametrize("mode", Mode)
 def test_rollout_holds_its_own_against_the_planner(mode: Mode) -> None:
-    """Trying things out is no worse than the plan alone."""
     assert mean_place_difference(RolloutBot, PlannerBot, deals=6, config=Config(mode=mode)) > -0.2
 
 

@@ -46,7 +46,6 @@ def test_a_heart_for_each_green_card_makes_green_cards_worth_more() -> None:
 
 
 def test_prices_are_those_of_the_engine() -> None:
-    """The planner expects to pay what the engine asks, with a discount and after it is used up."""
     for special in PRICED:
         for uses in ([EFFECTS[CARDS_BY_ID[special]].uses, 0], [0, 0]):
             game = expert(Phase.BUY, cities=[f"bank {special}"], coins=[9], uses=uses)

@@ -15,7 +15,6 @@ from happycity_bots.quick import quick_move
 
 
 def test_policies_play_legally_to_the_end() -> None:
-    """Games of all kinds come to their end, and the same randomness plays the same game."""
     for policy in POLICIES.values():
         for mode in Mode:
             for scoring in Scoring:
@@ -28,7 +27,6 @@ def test_policies_play_legally_to_the_end() -> None:
 
 
 def test_quick_looks_at_nothing_hidden() -> None:
-    """Worlds that look alike get the same move, whatever their decks and their box are."""
     rng = random.Random(5)
     for seed in range(20):
         game = Game.deal(Config(players=3, mode=Mode.EXPERT), seed=seed)
@@ -39,7 +37,6 @@ def test_quick_looks_at_nothing_hidden() -> None:
 
 
 def test_random_plays_every_move() -> None:
-    """Each legal move comes up about as often as the others."""
     game = position(Phase.DRAW)
     counts = [0, 0, 0]
     rng = random.Random(1)
@@ -73,7 +70,6 @@ def test_quick_is_better_than_random() -> None:
 
 @pytest.mark.parametrize("scoring", Scoring)
 def test_purchases_are_valued_like_cities_that_have_the_card(scoring: Scoring) -> None:
-    """The points after a purchase are those of the totals with the card, to the last bit."""
     on_sale = [card for card in CARDS if card.cost]
     for totals in ((12.0, 5, 3, 1), (7.0, 2, -3, 0), (8.5, 9.25, 0, 14), (6.0, 1, 9, 8)):
         coins, income, inhabitants, hearts = totals

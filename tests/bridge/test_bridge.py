@@ -94,7 +94,6 @@ def test_an_example_bot_plays_whole_games(example: str, shared: str, mode: str, 
 
 @pytest.mark.thorough
 def test_an_example_bot_passes_every_step(example: str, tmp_path: Path) -> None:
-    """No step of the conformance kit fails or is skipped."""
     bot = f"{BRIDGE} -- {example}"
     done = run("check", "--bot", bot, "--token", "secret", "--timeout", "60", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
@@ -102,7 +101,6 @@ def test_an_example_bot_passes_every_step(example: str, tmp_path: Path) -> None:
 
 
 def test_the_bash_bot_says_that_it_needs_jq(tmp_path: Path) -> None:
-    """Without jq it ends with one line that says where to get it."""
     done = subprocess.run(
         [shutil.which("bash") or "bash", f"{ROOT}/clients/examples/bash/greedy-ish.sh"],
         env={"PATH": str(tmp_path)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,

@@ -52,7 +52,6 @@ def test_an_answer_is_a_move_or_a_position_bare_or_as_json() -> None:
 
 
 def test_the_documented_answers_mean_the_same() -> None:
-    """Each line of the page's table is the second of the moves that it shows."""
     section = (
         BRIDGE_MD.read_text(encoding="utf-8")
         .partition("## What the program writes\n")[2]

@@ -49,7 +49,6 @@ def listening() -> Iterator[tuple[subprocess.Popen[str], str]]:
     "bot", ["greedy", *(pytest.param(name, marks=pytest.mark.thorough) for name in BOTS if name != "greedy")]
 )
 async def test_the_reference_bots_pass_every_step(bot: str) -> None:
-    """A reference bot, as a process, does all that the protocol demands, and can be repeated."""
     options = Options(command=f"{' '.join(HAPPYCITY)} bot check={bot}", token="abc", timeout=DEADLINE)
     findings, facts = await check(options, QUICK)
     bad = [finding.step.name for finding in findings if finding.status is not Status.OK]
@@ -99,7 +98,6 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
 
 
 def test_bad_input_costs_one_line_and_status_2() -> None:
-    """What can't be done is said at once."""
     for arguments, expected in [
         ([], "give either --bot COMMAND or --listen HOST:PORT"),
         (["--bot", "x", "--listen", "127.0.0.1:0"], "give either --bot COMMAND or --listen HOST:PORT"),
@@ -144,7 +142,6 @@ def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
     ids=["reference bot", "bridge", "bridge that says nothing"],
 )
 def test_bots_say_who_they_are(program: list[str], expected: str) -> None:
-    """A reference bot and the bridge's options come with the hello; the bridge guesses no language."""
     bot = shlex.join([*HAPPYCITY, *program])
     done = happycity("check", "--bot", bot, "--only", "name", "--timeout", DEADLINE)
     assert re.search(expected, done.output, flags=re.MULTILINE), done.output

@@ -114,7 +114,6 @@ def commands() -> dict[str, set[str]]:
 
 
 def test_the_page_of_commands_has_every_command(commands: dict[str, set[str]]) -> None:
-    """The site's page has a section for each command and a row for each of its options."""
     parts = re.split(r"^##+ `(.+)`$", commands_page(), flags=re.MULTILINE)
     shown = dict(zip(parts[1::2], parts[2::2], strict=True))
     rows = {name: re.findall(r"^\| (`--\w.*?) \|", text, re.M) for name, text in shown.items()}
@@ -123,7 +122,6 @@ def test_the_page_of_commands_has_every_command(commands: dict[str, set[str]]) -
 
 
 def test_commands_that_are_shown_exist(commands: dict[str, set[str]]) -> None:
-    """Every command line in a document calls a command that exists, with options that it has."""
     shown = 0
     for place, block in found(r"^```sh\n(.*?)^```$"):
         for line in block.replace("\\\n", " ").splitlines():
@@ -190,7 +188,6 @@ def names_of(enum: EnumDescriptor) -> list[str]:
 
 
 def test_the_environment_of_a_bot_is_complete() -> None:
-    """The protocol's table has the variables that the Python SDK reads, and no others."""
     section = sections(text_of("docs/protocol.md"))["From any language"]
     rows = [line for line in section.splitlines() if line.startswith("| `HAPPYCITY_")]
     documented = {name for row in rows for name in re.findall(r"HAPPYCITY_[A-Z]+", row.partition(" | ")[0])}
@@ -257,7 +254,6 @@ def test_the_page_of_cards_is_current() -> None:
 
 
 def test_every_article_that_the_code_cites_is_in_the_rules() -> None:
-    """An article that a docstring or comment of the engine cites has its paragraph."""
     articles = set(re.findall(r"^- \*\*(\d\.\d+)\*\*", text_of("docs/rules.md"), flags=re.MULTILINE))
     for path in (ROOT / "game" / "happycity").rglob("*.py"):
         for cited in re.findall(r"articles? (\d\.\d+)(?:(?:, | and |-)(\d\.\d+))*", path.read_text("utf-8")):

@@ -53,13 +53,11 @@ def test_links_lead_to_the_places_on_the_site(link: str, source: str, place: str
 
 
 def test_languages_become_tabs() -> None:
-    """Parts that open become tabs with their code inside."""
     text = "<details open>\n<summary>Go</summary>\n\nText:\n\n```go\nx\n```\n\n</details>\n\nAfter\n"
     assert with_tabs(text) == '=== "Go"\n\n    Text:\n\n    ```go\n    x\n    ```\n\n\nAfter\n'
 
 
 def test_the_contract_has_every_message() -> None:
-    """Each service, message and enum is on the page, with its fields."""
     page = contract_page(ROOT)
     for module in (game_pb2, match_pb2, play_service_pb2, tournament_service_pb2):
         file = module.DESCRIPTOR
@@ -143,7 +141,6 @@ def test_pages_ask_only_their_server_and_fit(site: tuple[Path, str], browser_pag
 
 @pytest.mark.thorough
 def test_search_finds_pages(site: tuple[Path, str], browser_page: Page) -> None:
-    """What is typed into the search leads to the pages that say it."""
     _, address = site
     browser_page.set_viewport_size({"width": 1280, "height": 800})
     browser_page.goto(address)

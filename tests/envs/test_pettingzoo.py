@@ -65,7 +65,6 @@ def test_masks_are_the_legal_moves(config: Config) -> None:
 
 
 def test_an_illegal_action_costs_1_and_ends_the_game() -> None:
-    """The usual wrapper stands between the learner and the engine's error."""
     game = env(players=2)
     game.reset(seed=1)
     with warnings.catch_warnings():
@@ -76,7 +75,6 @@ def test_an_illegal_action_costs_1_and_ends_the_game() -> None:
 
 
 def test_the_environment_is_registered() -> None:
-    """`pettingzoo.make` knows it by name once the module is imported."""
     game: Any = pettingzoo.make("aec", "happycity/happy_city_v0", players=3)
     game.reset(seed=1)
     assert game.possible_agents == ["player_0", "player_1", "player_2"]

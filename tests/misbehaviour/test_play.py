@@ -71,14 +71,6 @@ async def test_first_answer_to_a_decision_counts(arena: Arena) -> None:
         assert all(move == legal[-1] for move, legal in made)
 
 
-async def test_answers_for_others_change_nothing(arena: Arena) -> None:
-    bot = await arena.connect("stranger")
-    async with playing(bot, bots.stranger):
-        trouble = await arena.trouble("stranger")
-    trouble.check_finished()
-    assert set(bot.notices) - {play.NOTICE_KIND_SERVER_LATE} == {play.NOTICE_KIND_UNKNOWN_MATCH}
-
-
 async def test_bot_that_returns_plays_on(arena: Arena) -> None:
     """A bot that is away in the middle of each game's first decision finds its games as they were."""
 

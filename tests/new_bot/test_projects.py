@@ -55,7 +55,6 @@ def test_a_project_is_complete(language: str, checkout: Path | None, tmp_path: P
 
 
 def test_manifests_name_the_sdk(checkout: Path | None, tmp_path: Path) -> None:
-    """By the package's name and version, or by its place in the checkout."""
     text = {}
     for language in LANGUAGES:
         for path in write_project(tmp_path / language, language, name="ann", checkout=checkout):

@@ -28,6 +28,7 @@ async def test_a_bot_that_thinks_answers_on_the_connection_that_asked_last() -> 
         async def choose(self, decision: Decision) -> Move | int:
             asked.append(decision.decision_id)
             await may_answer.wait()
+            decision.note(depth=2)
             return decision.moves[-1]
 
     player = player_of(Thinking)
@@ -40,7 +41,7 @@ async def test_a_bot_that_thinks_answers_on_the_connection_that_asked_last() -> 
     assert player.outbox.take() == play.PlayRequest()
     ask(player)
     (answer,) = player.outbox.take().answers
-    assert (answer.decision_id, answer.move, asked) == (1, 2, [1])
+    assert (answer.decision_id, answer.move, asked, dict(answer.metrics)) == (1, 2, [1], {"depth": 2})
 
 
 async def test_what_a_bot_says_of_a_settled_decision_counts_for_nothing() -> None:

@@ -182,7 +182,6 @@ def test_what_a_bot_does_is_marked(
 )
 @pytest.mark.usefixtures("ask")
 def test_wrong_arguments_cost_one_line(arguments: tuple[str, ...], expected: str) -> None:
-    """They are refused before a process is started."""
     assert expected in happycity("ask", *arguments).error
 
 

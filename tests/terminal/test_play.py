@@ -135,7 +135,6 @@ class Lines:
 
 
 async def test_an_ambiguous_answer_is_asked_again() -> None:
-    """The moves that it can mean are named."""
     printed: list[Line] = []
     dialogue = Dialogue(Lines("draw", "", "draw 2"), printed.extend)
     game = Game.deal(Config(players=2), seed=1)

@@ -163,7 +163,6 @@ async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -
 
 
 async def test_the_quota_is_waited_for(tmp_path: Path) -> None:
-    """More games than may be open are played one after the other."""
     async with server_with_anna(tmp_path, practice_matches=1) as address:
         assert len(await played(matches(address, ["anna"]), 3)) == 3
 

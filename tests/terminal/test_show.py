@@ -147,7 +147,6 @@ def test_who_chose_is_said() -> None:
 
 
 def test_decisions_are_selected_by_number_and_seat(tmp_path: Path) -> None:
-    """The end is always shown; seats have names, and numbers from 1."""
     name = record_file(RECORD)
     seats = [line["seat"] for line in RECORD["moves"]]
     assert shown(name, "--from", 41).count("--- Game 1, decision ") == len(seats) - 40
@@ -158,7 +157,6 @@ def test_decisions_are_selected_by_number_and_seat(tmp_path: Path) -> None:
 
 
 def test_a_game_as_json(tmp_path: Path) -> None:
-    """A line for each decision, and one for the end; seats count from 0."""
     *steps, last, end = map(json.loads, shown(record_file(RECORD), "--json").splitlines())
     assert [step["move"] for step in steps] == [line["move"] for line in RECORD["moves"]]
     assert [step["seat"] for step in steps] == [line["seat"] for line in RECORD["moves"]]

@@ -90,7 +90,6 @@ def test_a_servers_record(plain: Json) -> None:
 
 
 def test_parts_can_be_read_back(plain: Json) -> None:
-    """Configuration, deal and results of a record are those of the game."""
     outcome = replay(plain).outcome
     assert outcome is not None
     assert config_of(plain) == DEAL.config
@@ -107,7 +106,6 @@ def test_a_trace_changes_nothing_else(plain: Json, traced: Json) -> None:
 
 @pytest.mark.parametrize("record", [PLAIN, TRACED, SERVED], ids=["plain", "traced", "served"])
 def test_replay_returns_the_finished_game(record: Json) -> None:
-    """An untouched record replays to its outcome, reshuffle included."""
     game = replay(record)
     assert game.outcome is not None
     assert list(game.outcome.ranks) == record["outcome"]["ranks"]
@@ -123,7 +121,6 @@ def test_damages_are_named_as_they_are_written() -> None:
 
 
 def test_a_line_that_is_no_record_is_a_record_error() -> None:
-    """A line that isn't JSON, isn't an object or has another format is refused when read."""
     for line in [
         "",
         "nonsense",
@@ -191,7 +188,6 @@ def refusal(line: str) -> str:
 
 @given(damaged())
 def test_damage_is_reported_or_harmless(record: Json) -> None:
-    """Whatever part of a record is damaged, reading it fails only by the errors of records."""
     assert len(refusal(json.dumps(record)).splitlines()) <= 1
 
 

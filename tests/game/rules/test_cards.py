@@ -82,7 +82,6 @@ def test_cards_have_numbers_and_ids() -> None:
 
 
 def test_cards_stay_interned() -> None:
-    """A copied or unpickled card is the card itself."""
     museum = card("museum")
     assert copy.copy(museum) is museum
     assert copy.deepcopy(museum) is museum

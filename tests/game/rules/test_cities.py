@@ -38,7 +38,6 @@ def facts(cities: Cities) -> list[object]:
 @given(positions())
 @settings(max_examples=50)
 def test_cities_of_a_view_are_those_of_the_game(game: Game) -> None:
-    """A view has all that effects and prices depend on."""
     assert facts(Cities.of_view(game.view())) == facts(game.cities)
 
 

@@ -81,7 +81,6 @@ def test_a_golden_record_replays(golden: Golden) -> None:
 
 @ALL
 def test_a_golden_record_is_made_again(golden: Golden, tmp_path: Path) -> None:
-    """The same command makes the kept record again, byte for byte."""
     again = tmp_path / "again.jsonl"
     app([*golden.command, "--out", str(again)], standalone_mode=False)
     assert again.read_text(encoding="utf-8") == golden.line

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.game.rules.positions import NINE, card, cards, options, play, position, stacked_deal, view_with
 
-from happycity import Config, DealError, EventKind, Game, Mode, Phase, Scoring, View
+from happycity import Config, DealError, Game, Mode, Phase, Scoring, View
 from happycity.rules.cards import HAPPY_MARKET
 
 
@@ -56,20 +56,6 @@ def test_art_7_1_what_is_public() -> None:
     # The dwellings left can be read by id too, empty stacks with 0.
     view = position(Phase.BUY, cities=("house",), centre="spa zoo bank").view()
     assert view.dwellings_left() == {"house": 0, "apartment_building": 1, "luxury_residence": 1}
-
-
-def test_art_7_1_every_card_that_turns_up_is_in_an_event() -> None:
-    """What happens face up is an event with its card, so the events determine the discard piles."""
-    game = Game(stacked_deal(decks=("bank", "museum", "spa zoo")))
-    moves = ("draw 1", "draw 2", "draw 3", "build bank", "discard spa", "draw 3")
-    assert [play(game, move).events[0][:3] for move in moves] == [
-        (EventKind.DRAW, 0, card("bank")),
-        (EventKind.DRAW, 0, card("museum")),
-        (EventKind.DRAW, 0, card("spa")),
-        (EventKind.BUILD, 0, card("bank")),
-        (EventKind.DISCARD, 1, card("spa")),
-        (EventKind.DRAW, 1, card("zoo")),
-    ]
 
 
 def test_art_7_2_an_imagined_game_has_hidden_orders_of_its_own() -> None:

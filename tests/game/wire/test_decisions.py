@@ -104,12 +104,6 @@ def test_parts_add_up_to_a_response() -> None:
     assert response.ping.nonce == 2**64 - 1
 
 
-@given(st.integers(0, 2**64 - 1) | st.integers(0, 2**15))
-def test_varints_are_protobufs(number: int) -> None:
-    expected = protobuf_encoder._VarintBytes(number)  # type: ignore[attr-defined]  # the reference, not public
-    assert varint(number) == expected
-
-
 def test_numbers_are_encoded_as_protobuf_does() -> None:
     # Each additional bit is encoded as protobuf encodes it.
     for bits in range(65):
