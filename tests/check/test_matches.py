@@ -1,9 +1,11 @@
-"""Matches that bots are checked with, by a script or from a record: their messages are those of a server."""
+"""Matches that bots are checked with, by a script or from a record, and the server that sends them."""
 
 from __future__ import annotations
 
+import asyncio
 import random
 
+import grpc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.game.rules.ledger import Ledger
@@ -12,11 +14,13 @@ from happycity import Config, Deal, Ending, Mode, VoidReason
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
+from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.decisions import DecisionEncoder
 from happycity.wire.match import result_of, void_reason_of
 from happycity.wire.messages import event_of, view_of
 from happycity_check.recorded_match import RecordedMatch
 from happycity_check.scripted_match import ScriptedMatch
+from happycity_check.scripted_server import ScriptedServer
 
 CONFIGS = st.builds(Config, players=st.integers(3, 5), mode=st.sampled_from(Mode))
 SEATS = st.sampled_from([(0,), (2,), (0, 2), (1, 2), (0, 1, 2)])
@@ -121,3 +125,18 @@ def test_start_and_end_are_those_of_the_record() -> None:
     record["reasons"] = ["", "IndexError"]
     results = result_of(RecordedMatch(7, record, bots=["ann", "bob"], seat=1).over().result)
     assert [(seat.ending, seat.reason) for seat in results] == [(Ending.TIMEOUT, ""), (Ending.FINISHED, "")]
+
+
+async def test_messages_that_are_sent_at_the_same_time_all_arrive() -> None:
+    """A ping that is due while a batch is being written takes nothing away from it."""
+    nonces = [*range(1, 101)]
+    async with (
+        ScriptedServer.listening() as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        call = PlayServiceStub(channel).Play()
+        stream = await server.accept(60.0)
+        pings = [play.PlayResponse(ping=play.Ping(nonce=nonce)) for nonce in nonces]
+        await asyncio.gather(*map(stream.send, pings))
+        stream.end()
+        assert [response.ping.nonce async for response in call] == nonces

@@ -109,14 +109,12 @@ def test_simulate_ends_quietly_when_nobody_reads() -> None:
 
 
 def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> None:
-    """Files of records replay without difference, all in one call."""
     result = happycity("simulate", *(text for path in simulations.values() for text in ("--check", path)))
     assert (result.status, result.errors) == (0, "")
     assert result.output == f"{4 * GAMES} records replayed, no difference\n"
 
 
 def test_replay_reads_the_standard_input(record: Json) -> None:
-    """The file `-` is the standard input, in which blank lines don't matter."""
     result = run("simulate", "--check", "-", input=f"\n{json.dumps(record)}\n\n")
     assert (result.returncode, result.stdout) == (0, "1 record replayed, no difference\n")
 

@@ -111,7 +111,6 @@ async def test_what_an_endpoint_refuses_is_left_out() -> None:
 
 
 async def test_a_busy_endpoint_is_asked_again() -> None:
-    """It waits as long as the endpoint says."""
     count = 0
 
     def answer(handler: Handler, body: dict[str, Any]) -> None:

@@ -117,13 +117,6 @@ def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
     assert any(line.split()[:2] == ["greedy", "house"] for line in lines)
 
 
-@pytest.mark.thorough
-def test_server_of_the_environment_is_asked(tmp_path: Path) -> None:
-    """Without an address it is that of HAPPYCITY_SERVER, and one line says that it doesn't answer."""
-    ran = run("status", env={"HAPPYCITY_SERVER": f"unix:{tmp_path}/none"})
-    assert (ran.returncode, ran.stderr) == (1, f"unix:{tmp_path}/none: no answer\n")
-
-
 def matches(
     server: str, against: Sequence[str], *, remark: Callable[[str], object] = print
 ) -> PracticeMatches:

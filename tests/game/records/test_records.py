@@ -112,14 +112,6 @@ def test_replay_returns_the_finished_game(record: Json) -> None:
     assert len(game.reshuffles) == 1
 
 
-def test_damages_are_named_as_they_are_written() -> None:
-    from tests.game.records.damages import TABLE, made_again  # noqa: PLC0415 - it damages the record made here
-
-    text = TABLE.read_text("utf-8")
-    assert text.count("\n    replay: ") > 80
-    assert made_again(text) == text
-
-
 def test_a_line_that_is_no_record_is_a_record_error() -> None:
     for line in [
         "",
@@ -205,7 +197,6 @@ def test_parts_of_a_damaged_record_are_read_or_refused(read: Callable[[Json], ob
 @given(st.integers(0), st.text(max_size=3))
 @settings(max_examples=50)
 def test_damaged_text_is_reported_or_harmless(place: int, insert: str) -> None:
-    """Text cut out of or put into a record's line raises nothing but the errors of records."""
     line = dumps(PLAIN)
     cut = place % len(line)
     assert len(refusal(line[:cut] + insert + line[cut + 1 :]).splitlines()) <= 1

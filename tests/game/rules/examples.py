@@ -1,6 +1,6 @@
 """Examples of the articles of RULES.md as text: a position or a deal, moves, and what comes of them.
 
-The files in `examples/` are written by hand but for the indented lines, which are made from the rules by
+The files in `articles/` are written by hand but for the indented lines, which are made from the rules by
 `python -m tests.game.rules.examples`. A change of them is to be read like a change of the rules.
 
     position buy; coins 9 4; cities school | house zoo; centre museum spa bank
@@ -22,7 +22,7 @@ from tests.game.rules.positions import position, stacked_deal
 
 from happycity import CARDS, Event, EventKind, Game, Mode, Move, Phase, Scoring
 
-FILES = sorted((Path(__file__).parent / "examples").glob("*.txt"))
+FILES = sorted((Path(__file__).parent / "articles").glob("*.txt"))
 _OFTEN = (EventKind.KEEP, EventKind.DISCARD, EventKind.DRAW, EventKind.COIN, EventKind.DECLINE)
 """What is left out of the events of neutral moves."""
 _GIVEN = ("dwellings", *(f"city {seat}" for seat in range(5)))

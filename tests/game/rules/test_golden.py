@@ -75,7 +75,6 @@ def events_of(record: Json) -> set[EventKind]:
 
 @ALL
 def test_a_golden_record_replays(golden: Golden) -> None:
-    """The kept record, move by move with legal moves and states, is what the rules play."""
     assert replay(golden.record).outcome is not None
 
 

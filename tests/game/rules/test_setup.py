@@ -108,7 +108,6 @@ DEAL = stacked_deal()
 
 
 def test_incomplete_deals_are_refused() -> None:
-    """A deal that lacks a card, has one too many or a seed out of range says which part is wrong."""
     for change, message in [
         ({"seed": -1}, "seed -1"),
         ({"seed": MAX_SEED + 1}, "seed 18446744073709551616"),

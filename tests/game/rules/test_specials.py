@@ -179,7 +179,6 @@ def test_art_6_palace_takes_nothing_where_there_is_nothing() -> None:
 
 
 def test_art_6_2_concert_arena_pays_for_the_whole_income(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What effects add to the owner's income counts when the Arena asks for it."""
     arena = card("concert_arena")
     monkeypatch.setitem(EFFECTS, arena, replace(EFFECTS[arena], income=lambda cities, seat, position: 5))
     game = expert(Phase.SPECIAL, cities=("school igloo",), markets=("yellow",), specials="concert_arena")

@@ -128,7 +128,6 @@ async def test_a_program_is_asked_first_and_then_killed() -> None:
 
 @pytest.mark.parametrize(("code", "grace"), [(MEEK, LONG), (STUBBORN, 0.5)], ids=["meek", "stubborn"])
 async def test_stopping_ends_the_whole_group(code: str, grace: float) -> None:
-    """What the program has started ends with it, whether it listens or not."""
     child = start(python(PARENT, code), piped=True)
     grandchild = Watched(int(await line_of(child)))
     assert grandchild.runs

@@ -76,7 +76,6 @@ def test_secret_is_stored_nowhere(path: Path) -> None:
 
 
 def test_token_expires(path: Path) -> None:
-    """A token is valid until the moment of its expiry."""
     clear, kept = create_token(path, Role.BOT, "alice", expires=NOW + timedelta(days=1))
     file = TokenFile(path)
     assert file.find(clear, NOW + timedelta(hours=23)) == kept
@@ -134,14 +133,12 @@ def test_wrong_entry_is_named(path: Path, change: dict[str, str], problem: str) 
 
 
 def test_concurrent_changes_are_all_kept(path: Path) -> None:
-    """Commands that change the file at once do not lose each other's changes."""
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda n: create_token(path, Role.BOT, f"bot{n}")[1], range(24)))
     assert sorted(token.id for token in read_tokens(path)) == sorted(token.id for token in made)
 
 
 def test_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
-    """Where the file is elsewhere, it is changed there."""
     link = tmp_path / "link.json"
     link.symlink_to(path)
     _, kept = create_token(link, Role.BOT, "alice")
@@ -150,7 +147,6 @@ def test_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
 
 
 def test_names_are_those_of_bots(path: Path) -> None:
-    """A name that no bot can have is refused, and nothing is written."""
     with pytest.raises(ConfigError, match="'not a name'"):
         create_token(path, Role.BOT, "not a name")
     assert not path.exists()

@@ -48,7 +48,6 @@ def options_of(game: Game) -> list[tuple[Move, int]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_golden_boards_do_not_change(name: str) -> None:
-    """Positions of every table size, mode and phase look as they did."""
     assert boards(name) == (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
 
 

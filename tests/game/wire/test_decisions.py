@@ -88,7 +88,6 @@ def test_absent_times_are_absent() -> None:
 
 
 def test_parts_add_up_to_a_response() -> None:
-    """Fragments of all kinds, one after the other, are one response."""
     game = Game.deal(Config(), seed=1)
     encoder = DecisionEncoder(7, game.config)
     over = play.GameOver(match_id=9)
