@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 from docs.site.commands import all_commands, commands_page, options
-from google.protobuf.descriptor import EnumDescriptor
 
 import happycity_client
 from happycity import Config, Deal, Game
@@ -183,10 +182,6 @@ def test_what_documents_name_is_there(pattern: str, least: int, holds: Callable[
     assert [(document, what) for document, what in named if not holds(document, what)] == []
 
 
-def names_of(enum: EnumDescriptor) -> list[str]:
-    return [value.name for value in enum.values if not value.name.endswith("_UNSPECIFIED")]
-
-
 def test_the_environment_of_a_bot_is_complete() -> None:
     section = sections(text_of("docs/protocol.md"))["From any language"]
     rows = [line for line in section.splitlines() if line.startswith("| `HAPPYCITY_")]
@@ -194,19 +189,17 @@ def test_the_environment_of_a_bot_is_complete() -> None:
     assert documented == set(re.findall(r"HAPPYCITY_[A-Z]+", inspect.getsource(happycity_client.Settings)))
 
 
-def retry_text(reason: Reason) -> str:
-    """Return what the contract says of a reason's RetryInfo."""
-    return "" if ApiError(reason, "").details.retry_seconds is None else ", with a RetryInfo"
-
-
 def test_every_reason_is_explained_with_its_status() -> None:
     """The contract says with which status each reason comes, and whether it has a RetryInfo."""
     lines = text_of("proto/happycity/v1/errors.proto").split("enum ErrorReason {")[1].replace("\n  //", "")
     explained = re.findall(r"Status: ([A-Z_]+)(, with a RetryInfo)?\.\s+ERROR_REASON_(\w+) =", lines)
-    assert explained == [(reason.status.name, retry_text(reason), reason.name) for reason in Reason]
-    assert [f"ERROR_REASON_{name}" for _, _, name in explained] == names_of(
-        errors_pb2.DESCRIPTOR.enum_types_by_name["ErrorReason"]
-    )
+    retried = {True: "", False: ", with a RetryInfo"}
+    assert explained == [
+        (reason.status.name, retried[ApiError(reason, "").details.retry_seconds is None], reason.name)
+        for reason in Reason
+    ]
+    listed = errors_pb2.DESCRIPTOR.enum_types_by_name["ErrorReason"].values[1:]
+    assert [f"ERROR_REASON_{name}" for *_, name in explained] == [value.name for value in listed]
 
 
 ELLIPSIS = "..."

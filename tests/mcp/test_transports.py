@@ -27,7 +27,6 @@ from happycity_mcp import server as server_module
 from happycity_mcp.cli import mcp
 from happycity_mcp.server import HttpSettings, serving_http
 
-MODES = ("family", "expert")
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
 """The first request of a client of an older version of MCP."""
