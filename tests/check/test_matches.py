@@ -74,12 +74,7 @@ def test_how_a_match_ends() -> None:
     # They share the last place, and the reason says why.
     match = ScriptedMatch(7, Config(), seed=1, seats=(1, 3))
     results = result_of(match.over().result)
-    assert [result.ending for result in results] == [
-        Ending.FINISHED,
-        Ending.TIMEOUT,
-        Ending.FINISHED,
-        Ending.TIMEOUT,
-    ]
+    assert [result.ending for result in results] == [Ending.FINISHED, Ending.TIMEOUT] * 2
     assert [result.place for result in results if result.forfeited] == [3, 3]
     assert [bool(result.reason) for result in results] == [result.forfeited for result in results]
 
@@ -130,10 +125,7 @@ def test_start_and_end_are_those_of_the_record() -> None:
 async def test_messages_that_are_sent_at_the_same_time_all_arrive() -> None:
     """A ping that is due while a batch is being written takes nothing away from it."""
     nonces = [*range(1, 101)]
-    async with (
-        ScriptedServer.listening() as server,
-        grpc.aio.insecure_channel(server.address) as channel,
-    ):
+    async with ScriptedServer.listening() as server, grpc.aio.insecure_channel(server.address) as channel:
         call = PlayServiceStub(channel).Play()
         stream = await server.accept(60.0)
         pings = [play.PlayResponse(ping=play.Ping(nonce=nonce)) for nonce in nonces]

@@ -107,8 +107,7 @@ def doomed(arena: Arena, kind: str) -> Iterator[None]:
     [
         ("dies", {"grace_seconds": 0.2}, match_pb2.ENDING_DISCONNECTED),
         pytest.param(
-            *("dies-later", {"grace_seconds": 0.2}, match_pb2.ENDING_DISCONNECTED),
-            marks=pytest.mark.thorough,
+            *("dies-later", {"grace_seconds": 0.2}, match_pb2.ENDING_DISCONNECTED), marks=pytest.mark.thorough
         ),
         pytest.param(
             *("freezes", {"decision_seconds": SHORT, "max_strikes": 1}, match_pb2.ENDING_TIMEOUT),

@@ -29,9 +29,8 @@ def test_the_bot_is_the_sdks_own_example(tmp_path: Path) -> None:
     for language in LANGUAGES:
         write_project(tmp_path / language, language, name="ann", checkout=None)
         source = tmp_path / language / LANGUAGES[language].source
-        assert source.read_text("utf-8") == (ROOT / "clients" / LANGUAGES[language].example).read_text(
-            "utf-8"
-        )
+        example = ROOT / "clients" / LANGUAGES[language].example
+        assert source.read_bytes() == example.read_bytes()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -61,10 +60,8 @@ def test_manifests_name_the_sdk(checkout: Path | None, tmp_path: Path) -> None:
     cargo = tomllib.loads(text["rust/Cargo.toml"])["dependencies"]["happycity"]
     maven = ElementTree.fromstring(text["java/pom.xml"])
     (artifact,) = maven.findall("{*}dependencies/{*}dependency")
-    assert [artifact.findtext(f"{{*}}{part}") for part in ("groupId", "artifactId")] == [
-        "io.github.happycity-arena",
-        "happycity",
-    ]
+    of_maven = [artifact.findtext(f"{{*}}{part}") for part in ("groupId", "artifactId")]
+    assert of_maven == ["io.github.happycity-arena", "happycity"]
     if checkout is None:
         assert (npm, cargo) == ("^0.1.0", "0.1.0")
         assert text["python/requirements.txt"] == "happycity\n"

@@ -96,9 +96,6 @@ def drop(batch: pb.PlayResponse, decisions: list[pb.Decision]) -> None:
         batch.decisions.remove(decision)
 
 
-# The faults ----------------------------------------------------------------------------------------------
-
-
 class Hello(RawBot):  # says more than hello
     def greet(self, request: pb.PlayRequest) -> None:
         request.pong.nonce = 1

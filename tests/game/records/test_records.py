@@ -10,29 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.game.rules.positions import stacked_deal
 
-from happycity import (
-    Config,
-    Deal,
-    Ending,
-    Game,
-    Mode,
-    Outcome,
-    RecordError,
-    ReplayError,
-    Scoring,
-)
+from happycity import Config, Deal, Ending, Game, Mode, Outcome, RecordError, ReplayError, Scoring
 from happycity.match import MAX_REASON, seat_results
 from happycity.records.random_games import movers_rng, record_random_game
-from happycity.records.record import (
-    Json,
-    Recorder,
-    clock_json,
-    dumps,
-    loads,
-    metrics_json,
-    state_json,
-    trace,
-)
+from happycity.records.record import Json, Recorder, clock_json, dumps, loads, metrics_json, state_json, trace
 from happycity.records.replay import config_of, deal_of, endings_of, metrics_of, replay, results_of
 
 # A three-player game in which deck 3 is rebuilt.

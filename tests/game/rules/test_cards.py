@@ -39,11 +39,8 @@ def test_art_1_1_three_decks_of_buildings() -> None:
 
 def test_art_1_2_to_1_5_other_cards() -> None:
     # There are three dwellings, four cards of each, all green and in no deck.
-    assert [(card.id, card.copies) for card in DWELLINGS] == [
-        ("house", 4),
-        ("apartment_building", 4),
-        ("luxury_residence", 4),
-    ]
+    dwellings = ["house", "apartment_building", "luxury_residence"]
+    assert [(card.id, card.copies) for card in DWELLINGS] == [(name, 4) for name in dwellings]
     assert {card.colour for card in DWELLINGS} == {Colour.GREEN}
     assert {card.deck for card in DWELLINGS} == {0}
 

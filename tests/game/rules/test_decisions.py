@@ -6,25 +6,9 @@ from operator import attrgetter
 from typing import Any
 
 import pytest
-from tests.game.rules.positions import (
-    DECK_3,
-    card,
-    options,
-    play,
-    position,
-    stacked_deal,
-)
+from tests.game.rules.positions import DECK_3, card, options, play, position, stacked_deal
 
-from happycity import (
-    CARDS,
-    CardKind,
-    Game,
-    IllegalMoveError,
-    InvalidMoveError,
-    Move,
-    MoveKind,
-    Phase,
-)
+from happycity import CARDS, CardKind, Game, IllegalMoveError, InvalidMoveError, Move, MoveKind, Phase
 from happycity.rules.scoring import rank
 from happycity.rules.shuffling import reshuffle_rng, shuffled
 

@@ -37,11 +37,7 @@ def test_art_7_1_what_is_public() -> None:
         phase=Phase.BUY,
         coins=(5, 6, 7),
         incomes=(1, 4, 1),
-        cities=(
-            cards("happy_market museum house"),
-            cards("happy_market spa cat_cafe"),
-            (HAPPY_MARKET,),
-        ),
+        cities=(cards("happy_market museum house"), cards("happy_market spa cat_cafe"), (HAPPY_MARKET,)),
         centre=cards("bank museum zoo"),
         specials=cards("toy_store pirate_ship"),
         dwellings=(1, 2, 2),

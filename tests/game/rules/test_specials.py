@@ -114,10 +114,7 @@ def test_art_6_a_special_has_no_colour() -> None:
 
     # Who has a special is not asked again, whatever is met.
     game = expert(
-        Phase.SPECIAL,
-        cities=("igloo house castle", ""),
-        specials="joke_shop",
-        centre="bank hospital stadium",
+        Phase.SPECIAL, cities=("igloo house castle", ""), specials="joke_shop", centre="bank hospital stadium"
     )
     assert game.seat == 1
 

@@ -18,10 +18,7 @@ from happycity.wire.decisions import _varint as varint
 from happycity.wire.messages import decision_message, move_of
 
 CONFIGS = st.builds(
-    Config,
-    players=st.integers(2, 5),
-    mode=st.sampled_from(Mode),
-    scoring=st.sampled_from(Scoring),
+    Config, players=st.integers(2, 5), mode=st.sampled_from(Mode), scoring=st.sampled_from(Scoring)
 )
 CLOCK_FIELDS = ("time_left_us", "bank_left_us", "last_think_us", "round_trip_us")
 CLOCKS = st.fixed_dictionaries({field: st.none() | st.integers(0, 2**50) for field in CLOCK_FIELDS})
