@@ -68,28 +68,28 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked thorough out of an ordinary run, and out of one of all tests PostgreSQL too.
-
-    A PostgreSQL server for each process of the tests takes a tenth of the time of all.
-    """
+    """Leave the tests marked thorough out of an ordinary run, and large programs out of one of all tests."""
     if config.getoption("thorough"):
         return
     all_tests = FOLDER in named(config)
     left_out = [
         item
         for item in items
-        if item.get_closest_marker("thorough") or (all_tests and needs_postgresql(item))
+        if item.get_closest_marker("thorough") or (all_tests and needs_large_program(item))
     ]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in set(left_out)]
 
 
-def needs_postgresql(item: pytest.Item) -> bool:
-    """Return whether a test keeps a store in PostgreSQL."""
+def needs_large_program(item: pytest.Item) -> bool:
+    """Return whether a test needs PostgreSQL or a browser.
+
+    Each process of the tests would start its own, which takes a quarter of the CPU of all tests.
+    """
     if not isinstance(item, pytest.Function):
         return False
     params = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return "cluster" in item.fixturenames or any(str(value) == "postgresql" for value in params)
+    return bool({"cluster", "browser"} & {*item.fixturenames}) or any(str(p) == "postgresql" for p in params)
 
 
 def pytest_collection_finish() -> None:

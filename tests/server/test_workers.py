@@ -280,9 +280,8 @@ async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None
         )
         _, errors = await program.communicate()
     assert program.returncode == 2
-    assert errors.decode() == (
-        f"error: grpc://{server.address}: the token's role is bot; this call needs worker\n"
-    )
+    *_, last = errors.decode().splitlines()  # a busy server may have been lost before
+    assert last == f"error: grpc://{server.address}: the token's role is bot; this call needs worker"
 
 
 @pytest.mark.thorough
