@@ -25,7 +25,9 @@ settings.register_profile("new-examples", _COMMON, max_examples=1000, print_blob
 KINDS = ("sqlite", "postgresql")
 """The databases that a store may be in."""
 FOLDER = Path(__file__).parent
-THOROUGH = [FOLDER / name for name in ("docs/test_site.py", "envs", "llm", "mcp", "release", "training")]
+THOROUGH = [
+    FOLDER / name for name in ("clients", "docs/test_site.py", "envs", "llm", "mcp", "release", "training")
+]
 """What `make test` leaves out as a whole, so that it needs neither their packages nor their time."""
 
 
@@ -51,8 +53,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave the folders of `make test-all` out of an ordinary run, unless one is named in the command."""
     if collection_path not in THOROUGH or config.getoption("thorough"):
         return None
-    named = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    return None if any(path.is_relative_to(collection_path) for path in named) else True
+    return None if any(path.is_relative_to(collection_path) for path in named(config)) else True
+
+
+def named(config: pytest.Config) -> list[Path]:
+    """Return the files and folders that the command names, or the folder of all tests."""
+    return [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -62,12 +68,28 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked thorough out of an ordinary run."""
+    """Leave the tests marked thorough out of an ordinary run, and large programs out of one of all tests."""
     if config.getoption("thorough"):
         return
-    left_out = [item for item in items if item.get_closest_marker("thorough")]
+    all_tests = FOLDER in named(config)
+    left_out = [
+        item
+        for item in items
+        if item.get_closest_marker("thorough") or (all_tests and needs_large_program(item))
+    ]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    items[:] = [item for item in items if item not in set(left_out)]
+
+
+def needs_large_program(item: pytest.Item) -> bool:
+    """Return whether a test needs PostgreSQL or a browser.
+
+    Each process of the tests would start its own, which takes a quarter of the CPU of all tests.
+    """
+    if not isinstance(item, pytest.Function):
+        return False
+    params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return bool({"cluster", "browser"} & {*item.fixturenames}) or any(str(p) == "postgresql" for p in params)
 
 
 def pytest_collection_finish() -> None:

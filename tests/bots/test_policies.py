@@ -5,21 +5,16 @@ from __future__ import annotations
 import random
 
 import pytest
-from tests.game.rules.positions import position, view_with
+from tests.game.rules.positions import position
 
-from happycity import CARDS, Config, Game, Mode, Move, Phase, Scoring
+from happycity import CARDS, Config, Game, Mode, Phase, Scoring
 from happycity.records.random_games import random_move
 from happycity_bots.outlook import Outlook
 from happycity_bots.policies import POLICIES, play_to_end
 from happycity_bots.quick import quick_move
 
 
-def chosen(game: Game) -> str:
-    return str(quick_move(game))
-
-
 def test_policies_play_legally_to_the_end() -> None:
-    """Games of all kinds come to their end, and the same randomness plays the same game."""
     for policy in POLICIES.values():
         for mode in Mode:
             for scoring in Scoring:
@@ -32,7 +27,6 @@ def test_policies_play_legally_to_the_end() -> None:
 
 
 def test_quick_looks_at_nothing_hidden() -> None:
-    """Worlds that look alike get the same move, whatever their decks and their box are."""
     rng = random.Random(5)
     for seed in range(20):
         game = Game.deal(Config(players=3, mode=Mode.EXPERT), seed=seed)
@@ -43,7 +37,6 @@ def test_quick_looks_at_nothing_hidden() -> None:
 
 
 def test_random_plays_every_move() -> None:
-    """Each legal move comes up about as often as the others."""
     game = position(Phase.DRAW)
     counts = [0, 0, 0]
     rng = random.Random(1)
@@ -52,25 +45,7 @@ def test_random_plays_every_move() -> None:
     assert min(counts) > 70
 
 
-def test_what_quick_plays() -> None:
-    # The first card of the centre makes way for another one.
-    assert chosen(position(Phase.DISCARD, centre="school museum spa")) == "discard school"
-    # The richest deck within the purse's means is drawn.
-    for coins, deck in [(0, 1), (3, 1), (4, 2), (6, 2), (7, 3)]:
-        assert chosen(position(Phase.DRAW, coins=[coins])) == f"draw {deck}"
-
-    # With many turns to come a coin a round beats a heart, in the last turn the most hearts do.
-    early = position(Phase.BUY, coins=[2], centre="grocery library")
-    late = position(
-        Phase.BUY,
-        coins=[9],
-        centre="spa zoo",
-        cities=["grocery florist police_station igloo house apartment_building museum hospital"],
-    )
-    assert chosen(early) == "build grocery"
-    assert chosen(late) == "build zoo"
-
-    # The market is taken whose colour the most specials on the table need.
+def test_quick_takes_the_market_whose_colour_the_most_specials_need() -> None:
     for seed in range(10):
         game = Game.deal(Config(players=2, mode=Mode.EXPERT), seed=seed)
         wanted = [
@@ -79,25 +54,6 @@ def test_what_quick_plays() -> None:
             if move.card is not None
         ]
         assert game.legal_moves.index(quick_move(game)) == wanted.index(max(wanted))
-
-    # The Sphinx takes the opponent's special that makes the most points, and never gambles on the box.
-    game = Game.from_view(
-        view_with(
-            Phase.SPHINX,
-            mode=Mode.EXPERT,
-            round=30,
-            cities=["museum sphinx", "school taj_mahal", "library pyramid"],
-        ),
-        random.Random(1),
-    )
-    points = {}
-    for move in game.legal_moves[1:]:
-        ending = game.copy()
-        ending.apply(move)
-        assert ending.outcome is not None
-        points[move] = ending.outcome.points[0]
-    best: Move = max(points, key=points.__getitem__)
-    assert quick_move(game) is best
 
 
 def test_quick_is_better_than_random() -> None:
@@ -114,7 +70,6 @@ def test_quick_is_better_than_random() -> None:
 
 @pytest.mark.parametrize("scoring", Scoring)
 def test_purchases_are_valued_like_cities_that_have_the_card(scoring: Scoring) -> None:
-    """The points after a purchase are those of the totals with the card, to the last bit."""
     on_sale = [card for card in CARDS if card.cost]
     for totals in ((12.0, 5, 3, 1), (7.0, 2, -3, 0), (8.5, 9.25, 0, 14), (6.0, 1, 9, 8)):
         coins, income, inhabitants, hearts = totals

@@ -57,7 +57,6 @@ def choose(view: View, options: Sequence[Candidate], trials: Trials, **changes: 
 
 
 def test_halving_keeps_the_better_half_in_the_same_worlds() -> None:
-    """All candidates left share each world, and half of them is left after a stage."""
     game = at_purchase()
     trials = Trials(0.1, 0.3, 0.2, -0.5)
     options = candidates(game, 0, 0, 0, 0)
@@ -137,7 +136,6 @@ def limited(bot: type[Bot]) -> type[Bot]:
 
 @pytest.mark.parametrize("name", ["search", "champion"])
 def test_a_budget_reaches_the_bot(name: str) -> None:
-    """The catalogue passes it on to each game's bot."""
     start = GameStarted(match_id=0, config=Config(), seat=0, bots=("",) * 4, seed=0)
     bot = factory_of(name, SMALL)(start)
     assert isinstance(bot, SearchBot | ChampionBot)
@@ -153,7 +151,6 @@ def test_the_weights_come_with_the_package() -> None:
 
 
 def test_the_network_is_computed_exactly() -> None:
-    """It gives what whole numbers and fractions give, which no machine rounds."""
     with np.load(files("happycity_bots") / WEIGHTS) as arrays:  # type: ignore[arg-type]
         first, b1, second, b2, last, b3 = [arrays[name].tolist() for name in arrays.files]
     game = at_purchase(seed=8)

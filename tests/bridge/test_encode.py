@@ -104,21 +104,16 @@ def test_starts_ends_and_errors_are_protobufs_mapping() -> None:
 
     # It is a game_over too, and says why.
     for reason in list(VoidReason):
-        assert encode.game_voided(5, reason) == {
-            "type": "game_over",
-            "match_id": "5",
-            "void_reason": f"VOID_REASON_{reason.name}",
-        }
+        said = {"match_id": "5", "void_reason": f"VOID_REASON_{reason.name}"}
+        assert encode.game_voided(5, reason) == {"type": "game_over", **said}
 
     # A shared program may play several seats of one match.
     start = GameStarted(match_id=5, config=Config(), seat=2, bots=("a", "b", "c", "d"), seed=1)
-    assert encode.error(start, "no such move", [Move.parse("keep"), Move.parse("draw 2")]) == {
-        "type": "error",
-        "match_id": "5",
-        "seat": 2,
-        "message": "no such move",
-        "legal": ["keep", "draw 2"],
-    }
+    legal = [Move.parse("keep"), Move.parse("draw 2")]
+    line = encode.error(start, "no such move", legal)
+    assert (line["type"], line["match_id"], line["seat"]) == ("error", "5", 2)
+    assert content(line) == {"match_id": "5", "seat": 2, "message": "no such move"}
+    assert line["legal"] == ["keep", "draw 2"]
 
 
 def over(*endings: Ending) -> GameOver:

@@ -78,6 +78,21 @@ async def test_a_program_plays_a_game_and_reads_all_of_it(open_pool: Open, tmp_p
     assert end == "the end"
 
 
+async def test_numbers_of_a_program_go_with_their_choice(open_pool: Open) -> None:
+    """JSON may escape halves of characters, which no message can hold; `self` is a name like any other."""
+    cases: dict[str, list[dict[str, float]]] = {
+        "noting": [{"asked": 1.0, "value": -0.5}, {"asked": 2.0, "value": -0.5}],
+        "odd": [{"self": 1.0, "": 2.0, "?": 3.0}],
+        "quiet": [{}],
+    }
+    for mode, numbers in cases.items():
+        bot = join(open_pool(mode))
+        for expected in numbers:
+            decision = decision_in(Game.deal(CONFIG, seed=1))
+            await bot.choose(decision)
+            assert decision.notes == expected
+
+
 @pytest.mark.usefixtures("unhurried")
 async def test_a_voided_game_ends_its_program_too(open_pool: Open, tmp_path: Path) -> None:
     mine = open_pool("diary", str(tmp_path / "diary"))

@@ -15,12 +15,14 @@ import sys
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from string import Template
 
 from tools import ROOT
 from tools.release.packages import GO_MODULE
 from tools.release.version import version
 
 CLIENTS = ROOT / "clients"
+POM = Path(__file__).with_name("consumer_pom.xml")
 UV = Path(sys.executable).with_name("uv")
 
 
@@ -79,33 +81,7 @@ def java(project: Path, packed: Path) -> str:
     sources.mkdir(parents=True)
     shutil.copy(CLIENTS / "java/examples/src/main/java/First.java", sources)
     (project / "pom.xml").write_text(
-        f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
-          <modelVersion>4.0.0</modelVersion>
-          <groupId>consumer</groupId><artifactId>consumer</artifactId><version>1</version>
-          <properties>
-            <maven.compiler.release>17</maven.compiler.release>
-            <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
-          </properties>
-          <repositories>
-            <repository><id>packed</id><url>file://{packed}/maven</url></repository>
-            <repository><id>cached</id><url>file://{Path.home()}/.m2/repository</url></repository>
-          </repositories>
-          <pluginRepositories>
-            <pluginRepository><id>cached</id><url>file://{Path.home()}/.m2/repository</url></pluginRepository>
-          </pluginRepositories>
-          <build>
-            <plugins>
-              <plugin><artifactId>maven-compiler-plugin</artifactId><version>3.15.0</version></plugin>
-            </plugins>
-          </build>
-          <dependencies>
-            <dependency>
-              <groupId>io.github.happycity-arena</groupId>
-              <artifactId>happycity</artifactId>
-              <version>{version()}</version>
-            </dependency>
-          </dependencies>
-        </project>"""
+        Template(POM.read_text()).substitute(packed=packed, home=Path.home(), version=version())
     )
     maven = ("mvn", "-q", "-B", "-ntp", f"-Dmaven.repo.local={project}/repository")
     plugin = "org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy-dependencies"

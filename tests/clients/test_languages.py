@@ -17,13 +17,11 @@ from happycity import Mode
 
 @pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: mode.value)
 def test_greedy_plays_as_python_does(greedy: str, mode: Mode, in_python: Reference, tmp_path: Path) -> None:
-    """In the same seats and with the same seed, the records are those of the Python bot."""
     records = played(("--bots", "random", "--bot", f"greedy={greedy}"), mode=mode, folder=tmp_path)
     assert records == in_python("greedy", mode)
 
 
 def test_the_first_bot_plays_as_in_python(first: str, in_python: Reference, tmp_path: Path) -> None:
-    """What the documentation shows of each language is the same bot."""
     records = played(("--bots", "random", "--bot", f"first={first}"), mode=Mode.FAMILY, folder=tmp_path)
     assert records == in_python("first", Mode.FAMILY)
 

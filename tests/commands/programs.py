@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pytest
+import structlog
 
 from happycity import cli
 from happycity.records.record import Json
@@ -70,8 +71,10 @@ def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
         # `happycity` adds commands of other packages at each call, as a process makes one.
         for added in ("registered_commands", "registered_groups"):
             patch.setattr(cli.app, added, [*getattr(cli.app, added)])
+        logging = structlog.get_config()
         with pytest.raises(SystemExit) as ended:
             main()
+        structlog.configure(**logging)  # `happycity serve` sets its own, as for a process
     assert "Traceback" not in errors.getvalue(), errors.getvalue()
     return Done(int(ended.value.code or 0), output.getvalue(), errors.getvalue())
 

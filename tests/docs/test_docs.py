@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from google.protobuf.descriptor import EnumDescriptor
 from tools.__main__ import programs
 from tools.docs.commands import all_commands, commands_page, options
 
@@ -42,6 +41,9 @@ DOCS = (
 )
 PROGRAMS = ("happycity", "tournament")
 DEADLINE = 120.0
+
+
+FOLDERS = "proto|game|server|tournament|ladder|viewer|web|clients|tests|tools|deploy|docs"
 
 
 def found(pattern: str, *, text_of_document: Callable[[str], str] = str) -> list[tuple[str, Any]]:
@@ -73,9 +75,6 @@ def sections(text: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-# The example bot -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Play a tournament with the README's bot, as a process like anybody's; return its folder."""
@@ -95,23 +94,15 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_readme_bot_is_short() -> None:
-    """The first bot fits into fifteen lines."""
+def test_the_readme_bot_plays(played: Path) -> None:
+    """In fifteen lines; it finishes every game of a tournament in which it is a process of its own."""
     (example,) = blocks(text_of("README.md"), "python")
     assert len(example.splitlines()) <= 15
-
-
-def test_the_readme_bot_plays(played: Path) -> None:
-    """The README's bot finishes every game of a tournament in which it is a process of its own."""
-    result = json.loads((played / "result.json").read_text(encoding="utf-8"))
-    assert result["games"] == 4
-    assert {line["bot"]: (line["games"], line["forfeits"]) for line in result["standings"]} == {
-        "mine": (4, 0),
-        "random": (4, 0),
+    standings = json.loads((played / "result.json").read_text(encoding="utf-8"))["standings"]
+    assert {(line["bot"], line["games"], line["forfeits"]) for line in standings} == {
+        ("mine", 4, 0),
+        ("random", 4, 0),
     }
-
-
-# Commands ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -123,29 +114,15 @@ def commands() -> dict[str, set[str]]:
     }
 
 
-def test_every_command_is_known_to_this_test(commands: dict[str, set[str]]) -> None:
-    """The commands that must exist are found, with an option each."""
-    assert {"happycity simulate", "happycity serve", "tournament run"} <= set(commands)
-    assert "--seed" in commands["tournament run"]
-    assert "--no-records" in commands["happycity simulate"]
-
-
 def test_the_page_of_commands_has_every_command(commands: dict[str, set[str]]) -> None:
-    """The site's page has a section for each command and a row for each of its options."""
     parts = re.split(r"^##+ `(.+)`$", commands_page(), flags=re.MULTILINE)
     shown = dict(zip(parts[1::2], parts[2::2], strict=True))
-    assert {
-        name: {
-            flag
-            for row in re.findall(r"^\| (`--\w.*?) \|", text, re.M)
-            for flag in re.findall("--[^`]+", row)
-        }
-        for name, text in shown.items()
-    } == commands
+    rows = {name: re.findall(r"^\| (`--\w.*?) \|", text, re.M) for name, text in shown.items()}
+    assert {name: {*re.findall("--[^`]+", " ".join(found))} for name, found in rows.items()} == commands
+    assert {"happycity simulate", "happycity serve", "tournament run"} <= set(commands)
 
 
 def test_commands_that_are_shown_exist(commands: dict[str, set[str]]) -> None:
-    """Every command line in a document calls a command that exists, with options that it has."""
     shown = 0
     for place, block in found(r"^```sh\n(.*?)^```$"):
         for line in block.replace("\\\n", " ").splitlines():
@@ -166,41 +143,39 @@ def test_every_setting_of_a_server_is_documented(commands: dict[str, set[str]]) 
     assert flags <= commands["happycity serve"]
 
 
-# Links and constants -------------------------------------------------------------------------------------
-
-
 def anchor(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def test_relative_links_resolve() -> None:
-    """A link to a file finds it, and a link to a heading finds that."""
-    links = [each for each in found(r"\]\(([^)\s]+)\)", text_of_document=prose) if "://" not in each[1]]
-    assert len(links) >= 100
-    for document, link in links:
-        name, _, fragment = link.partition("#")
-        target = (ROOT / document).parent / name if name else ROOT / document
-        assert target.exists(), f"{document}: {link}"
-        if fragment:
-            headings = re.findall(r"^#+ (.+)$", prose(target.read_text(encoding="utf-8")), flags=re.MULTILINE)
-            assert fragment in map(anchor, headings), f"{document}: {link}"
+def resolves(document: str, link: str) -> bool:
+    """Return whether a link to a file finds it, and a link to a heading finds that."""
+    name, _, fragment = link.partition("#")
+    target = (ROOT / document).parent / name if name else ROOT / document
+    if not fragment or not target.exists():
+        return target.exists()
+    headings = re.findall(r"^#+ (.+)$", prose(target.read_text(encoding="utf-8")), flags=re.MULTILINE)
+    return fragment in map(anchor, headings)
 
 
-def test_constants_have_the_documented_values() -> None:
-    """Where a document has `module.NAME = value`, that is the constant's value."""
-    constants = found(r"`(happycity[\w.]*)\.([A-Z_]+) = ([^`]+)`")
-    assert len(constants) >= 10
-    for place, (module, name, value) in constants:
-        assert str(getattr(importlib.import_module(module), name)) == value, f"{place}: {module}.{name}"
+def is_value(_: str, constant: tuple[str, str, str]) -> bool:
+    module, name, value = constant
+    return str(getattr(importlib.import_module(module), name)) == value
 
 
-def test_files_that_are_named_exist() -> None:
-    """A path of the repository in code type is a file or a folder of it."""
-    tops = "proto|game|server|tournament|ladder|viewer|web|clients|tests|tools|deploy|docs"
-    named = found(rf"`((?:{tops})/[\w./-]*)`", text_of_document=prose)
-    assert len(named) >= 20
-    for place, name in named:
-        assert (ROOT / name).exists(), f"{place}: {name}"
+@pytest.mark.parametrize(
+    ("pattern", "least", "holds"),
+    [
+        (r"\]\((?!\w+://)([^)\s]+)\)", 100, resolves),
+        (r"`(happycity[\w.]*)\.([A-Z_]+) = ([^`]+)`", 10, is_value),
+        (rf"`((?:{FOLDERS})/[\w./-]*)`", 20, lambda _, name: (ROOT / name).exists()),
+    ],
+    ids=["links", "constants", "files"],
+)
+def test_what_documents_name_is_there(pattern: str, least: int, holds: Callable[[str, Any], bool]) -> None:
+    """Links lead somewhere, constants `module.NAME = value` have the value, files in code type exist."""
+    named = found(pattern, text_of_document=prose)
+    assert len(named) >= least
+    assert [(document, what) for document, what in named if not holds(document, what)] == []
 
 
 def test_commands_of_the_checkout_exist() -> None:
@@ -214,57 +189,25 @@ def test_commands_of_the_checkout_exist() -> None:
     assert [each for each in run if each[1] not in programs()] == []
 
 
-# The protocol --------------------------------------------------------------------------------------------
-
-
-def names_of(enum: EnumDescriptor) -> list[str]:
-    return [value.name for value in enum.values if not value.name.endswith("_UNSPECIFIED")]
-
-
-@pytest.mark.thorough
-def test_the_whole_bot_of_the_protocol_plays(tmp_path: Path) -> None:
-    """The bot that uses nothing but the stubs finishes its games on a server; the suite tries the rest."""
-    section = sections(text_of("docs/protocol.md"))["From any language"]
-    (program,) = blocks(section, "python")
-    (tmp_path / "raw.py").write_text(program, encoding="utf-8")
-    bot = f"{sys.executable} {tmp_path / 'raw.py'}"
-    tournament = ["happycity_tournament", "run", "--rounds", "1", "--bots", "random", "--bot", f"raw={bot}"]
-    done = subprocess.run(
-        [sys.executable, "-m", *tournament, "--json"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=DEADLINE, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    result = json.loads(done.stdout)
-    assert {line["bot"]: (line["games"], line["forfeits"]) for line in result["standings"]} == {
-        "raw": (2, 0),
-        "random": (2, 0),
-    }
-
-
 def test_the_environment_of_a_bot_is_complete() -> None:
-    """The protocol's table has the variables that the Python SDK reads, and no others."""
     section = sections(text_of("docs/protocol.md"))["From any language"]
     rows = [line for line in section.splitlines() if line.startswith("| `HAPPYCITY_")]
     documented = {name for row in rows for name in re.findall(r"HAPPYCITY_[A-Z]+", row.partition(" | ")[0])}
     assert documented == set(re.findall(r"HAPPYCITY_[A-Z]+", inspect.getsource(happycity_client.Settings)))
 
 
-def retry_text(reason: Reason) -> str:
-    """Return what the contract says of a reason's RetryInfo."""
-    return "" if ApiError(reason, "").details.retry_seconds is None else ", with a RetryInfo"
-
-
 def test_every_reason_is_explained_with_its_status() -> None:
     """The contract says with which status each reason comes, and whether it has a RetryInfo."""
     lines = text_of("proto/happycity/v1/errors.proto").split("enum ErrorReason {")[1].replace("\n  //", "")
     explained = re.findall(r"Status: ([A-Z_]+)(, with a RetryInfo)?\.\s+ERROR_REASON_(\w+) =", lines)
-    assert explained == [(reason.status.name, retry_text(reason), reason.name) for reason in Reason]
-    assert [f"ERROR_REASON_{name}" for _, _, name in explained] == names_of(
-        errors_pb2.DESCRIPTOR.enum_types_by_name["ErrorReason"]
-    )
+    retried = {True: "", False: ", with a RetryInfo"}
+    assert explained == [
+        (reason.status.name, retried[ApiError(reason, "").details.retry_seconds is None], reason.name)
+        for reason in Reason
+    ]
+    listed = errors_pb2.DESCRIPTOR.enum_types_by_name["ErrorReason"].values[1:]
+    assert [f"ERROR_REASON_{name}" for *_, name in explained] == [value.name for value in listed]
 
-
-# Records -------------------------------------------------------------------------------------------------
 
 ELLIPSIS = "..."
 
@@ -305,18 +248,12 @@ def test_the_record_shown_is_real() -> None:
     assert agrees(shown_move, traced["moves"][0])
 
 
-# The rules -----------------------------------------------------------------------------------------------
-
-
 def test_every_article_that_the_code_cites_is_in_the_rules() -> None:
-    """An article that a docstring or comment of the engine cites has its paragraph."""
     articles = set(re.findall(r"^- \*\*(\d\.\d+)\*\*", text_of("docs/rules.md"), flags=re.MULTILINE))
     for path in (ROOT / "game" / "happycity").rglob("*.py"):
         for cited in re.findall(r"articles? (\d\.\d+)(?:(?:, | and |-)(\d\.\d+))*", path.read_text("utf-8")):
             assert {article for article in cited if article} <= articles, path.name
 
-
-# Writing a bot -------------------------------------------------------------------------------------------
 
 NO_PROGRAMS = {"", "sh", "text", "json", "toml", "cmake", "xml", "diff"}
 """Fences of what is shown but isn't a bot's program."""
@@ -404,11 +341,6 @@ def test_the_code_of_writing_a_bot_runs(
     for claim in re.findall(r"it prints `([^`]+)`", text_of("docs/writing-a-bot.md")):
         assert claim in printed.splitlines()
     replay(loads((played / "game.jsonl").read_text(encoding="utf-8")))
-
-
-def test_the_store_holds_what_writing_a_bot_reads(played: Path) -> None:
-    """Each game of a run is found in its store with its record."""
     (path,) = played.glob("runs/*/games.sqlite")
     with Store.existing(f"sqlite:///{path}") as store:
-        for game in store.games(100):
-            assert store.record(game.match_id) is not None
+        assert all(store.record(game.match_id) is not None for game in store.games(100))

@@ -11,7 +11,6 @@ from tools.docs.transcripts import transcript
 
 
 def test_every_section_is_tested() -> None:
-    """No section with commands is left out."""
     assert set(SECTIONS) == {"In Python", "In Go", "By the bridge"}
 
 
@@ -30,7 +29,6 @@ def test_a_bot_behind_the_bridge_answers_illegally_and_is_fixed(tmp_path: Path) 
 
 
 def test_a_command_that_fails_is_no_transcript(tmp_path: Path) -> None:
-    """What it says is in the error."""
     with pytest.raises(RuntimeError, match=r"error: there is no run in runs/"):
         transcript("```text\n$ tournament games\n```\n", tmp_path)
 

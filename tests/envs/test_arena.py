@@ -125,7 +125,6 @@ def test_openspiels_search_finishes_a_rated_tournament(mode: str) -> None:
 
 @pytest.mark.usefixtures("openspiel")
 def test_a_policy_of_openspiel_plays_a_tournament() -> None:
-    """A function of a module makes the bot or policy."""
     Path("spiel.py").write_text(SPIEL, encoding="utf-8")
     command = f"{sys.executable} -m happycity_envs spiel:uniform"
     played("--rounds", "2", "--bots", "random", "--bot", f"mine={command}")

@@ -33,7 +33,6 @@ def game_of(env: Any) -> HappyCityEnv:
 @pytest.mark.filterwarnings("ignore:.*not within the observation space.*:UserWarning")
 @each_table
 def test_the_environment_passes_the_check(config: Config) -> None:
-    """Spaces, seeds, steps and rendering are as Gymnasium wants them."""
     env = gymnasium.make(NAME, opponents=("random",) * (config.players - 1), mode=config.mode.value)
     # The check plays sampled actions, most of which are not legal: that is allowed, and ends the episode.
     check_env(env.unwrapped)
@@ -68,7 +67,6 @@ def test_every_position_is_an_own_decision(config: Config) -> None:
 
 
 def test_a_seed_fixes_the_whole_game() -> None:
-    """Deal, seat and the others' random choices are the same again."""
     env = gymnasium.make(NAME, opponents=("random", "random"))
     endings = []
     for seed in (4, 4, 5):

@@ -29,7 +29,6 @@ def test_modules_that_were_compiled_from_their_sources_are_used(package: Path) -
 
 
 def test_old_compiled_modules_are_refused(package: Path) -> None:
-    """A source that has changed since, or is gone, is named, with what to do."""
     source = package / "rules.py"
     source.write_text("NUMBER = 2\n")
     with pytest.raises(ImportError, match=r"rules\.py has changed since .* make compiled or make pure"):

@@ -122,6 +122,7 @@ def test_the_dispersion_of_deals_is_learnt() -> None:
     assert copied.dispersion > 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("true_drift", "least", "most"), [(0.0, 1.0, 15.0), (60.0, 30.0, 120.0)])
 def test_the_drift_is_learnt(true_drift: float, least: float, most: float) -> None:
     """From ten weeks of deals at two seats, whatever the file says at first."""

@@ -99,7 +99,6 @@ async def test_a_wait_without_news_ends_in_time(address: str) -> None:
 
 
 async def test_practice_that_is_refused_says_why(address: str) -> None:
-    """The reason of the arena reaches the agent, who may try again."""
     async with playing(address) as ann:
         for _ in range(2):
             refusal = await ann.refusal("practice", against=["ben"])
@@ -127,7 +126,6 @@ async def test_the_lobby_lists_names_only(address: str) -> None:
 
 
 async def test_an_agent_that_leaves_is_gone(address: str) -> None:
-    """The arena loses the bot, the key is worth nothing, and the name is free."""
     async with playing(address) as ann:
         ben = await joined(ann.client, "ben")
         await ann.call("leave")
@@ -146,8 +144,8 @@ async def test_agents_are_bounded(address: str, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("limit", ["MAX_AGENTS", "MAX_AGENTS_OF_A_CALLER"])
-async def test_an_idle_agent_makes_room(address: str, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
-    """The one that has been idle the longest leaves when another one needs its place, not before."""
+async def test_an_idle_agent_leaves(address: str, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    """After long, or when another one needs its place: the idlest first. One that waits is not idle."""
     monkeypatch.setattr(agents_module, limit, 2)
     now = 0.0
     agents = agents_of(address, clock=lambda: now)
@@ -161,31 +159,23 @@ async def test_an_idle_agent_makes_room(address: str, monkeypatch: pytest.Monkey
         now += 2.0
         await agents.join("carl", "home")
         assert (ann.has_ended, ben.has_ended) == (True, False)
+        with agents.using(ben.key):
+            now += IDLE_SECONDS + 1
+            await agents.end_idle()
+            assert not ben.has_ended
+        now += IDLE_SECONDS + 1
+        await agents.end_idle()
+        assert ben.has_ended
     finally:
         await agents.close()
 
 
 async def test_one_agent_needs_no_key(address: str) -> None:
-    """Over stdio there is nobody else, and joining twice is refused."""
     async with in_process(address, is_shared=False) as client:
         await joined(client, "ann")
         agent = Player(client, "ann")
         assert (await agent.call("wait_for_turn", timeout=0))["state"] == "waiting"
         assert "you play as ann already" in await agent.refusal("join", name="ben")
-
-
-async def test_an_idle_agent_leaves(address: str) -> None:
-    """Without a call for long the bot leaves the arena; one that waits is not idle."""
-    now = 0.0
-    agents = agents_of(address, clock=lambda: now)
-    try:
-        idle, waiting = await agents.join("ann"), await agents.join("ben")
-        with agents.using(waiting.key):
-            now = IDLE_SECONDS + 1
-            await agents.end_idle()
-        assert (idle.has_ended, waiting.has_ended) == (True, False)
-    finally:
-        await agents.close()
 
 
 async def test_a_decision_that_the_clock_has_settled_is_stale() -> None:

@@ -27,17 +27,8 @@ from happycity_mcp import server as server_module
 from happycity_mcp.cli import mcp
 from happycity_mcp.server import HttpSettings, serving_http
 
-MODES = ("family", "expert")
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
 """The first request of a client of an older version of MCP."""
 
 
@@ -66,10 +57,11 @@ async def connected(address: str, transport: str) -> AsyncIterator[Client]:
     ("transport", "mode"),
     [
         ("stdio", "expert"),
-        pytest.param("http", "family", marks=pytest.mark.thorough),
-        pytest.param("stdio", "family", marks=pytest.mark.thorough),
-        pytest.param("http", "expert", marks=pytest.mark.thorough),
         ("older http", "family"),
+        *(
+            pytest.param(*each, marks=pytest.mark.thorough)
+            for each in (("http", "expert"), ("stdio", "family"))
+        ),
     ],
 )
 async def test_a_client_plays_a_whole_game(address: str, transport: str, mode: str) -> None:
@@ -86,7 +78,6 @@ async def test_a_client_plays_a_whole_game(address: str, transport: str, mode: s
 
 @pytest.mark.thorough
 async def test_two_agents_play_at_one_table(address: str) -> None:
-    """Each sees its own decisions only, and both get the result."""
     async with (
         serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
         Client(url) as first,
@@ -134,9 +125,8 @@ async def test_an_agents_program_that_ends_takes_its_bot_along(address: str) -> 
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("stop", [pytest.param(signal.SIGINT, marks=pytest.mark.thorough), signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
-    """Although its standard input stays open, on which it reads."""
     command = [sys.executable, "-m", "happycity", "mcp"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -161,7 +151,6 @@ def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
         ({"Authorization": "Bearer guessed"}, "secret", 401),
         ({"Authorization": "Bearer secret"}, "secret", 400),
     ],
-    ids=["another host", "another origin", "own origin", "allowed host", "no token", "wrong", "token"],
 )
 async def test_only_those_who_may_are_served(headers: dict[str, str], token: str, status: int) -> None:
     """Pages of other sites and callers without the token get nothing; 400 is a request without content."""

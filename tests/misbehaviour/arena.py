@@ -65,12 +65,7 @@ class Arena:
         return await self.matches.connect(name)
 
     async def trouble(
-        self,
-        bad: str,
-        *,
-        decision_seconds: float = 30.0,
-        max_strikes: int = 3,
-        grace_seconds: float = 60.0,
+        self, bad: str, *, decision_seconds: float = 30.0, max_strikes: int = 3, grace_seconds: float = 60.0
     ) -> Trouble:
         """Play a tournament of the good bots and a bad one, and check what must always hold.
 

@@ -64,19 +64,3 @@ async def twice(bot: RemoteProgram) -> None:
             ]
             await bot.say(answers=answers)
             await bot.say(answers=answers[1:])
-
-
-async def stranger(bot: RemoteProgram) -> None:
-    own: set[int] = set()
-    async for batch in batches(bot):
-        own.update(started.match_id for started in batch.games_started)
-        for decision in batch.decisions:
-            others = [match_id for match_id in range(decision.match_id + 5) if match_id not in own]
-            answers = [
-                play.Answer(match_id=match_id, decision_id=decision.decision_id + ahead)
-                for match_id in others
-                for ahead in (0, 1, 2)
-            ]
-            resigns = [play.Resign(match_id=match_id, reason="not mine") for match_id in others]
-            await bot.say(answers=answers, resigns=resigns)
-            await bot.answer(decision)

@@ -71,6 +71,7 @@ async def test_huge_messages_are_refused_unread(arena: Arena) -> None:
             assert (await end_of(bot.call)).status is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
+@pytest.mark.thorough
 async def test_bot_that_never_reads_loses_its_stream(arena: Arena) -> None:
     """What it doesn't read is not piled up; its silence costs its games, and then its stream."""
     enough = threading.Event()

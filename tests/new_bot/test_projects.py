@@ -16,8 +16,6 @@ from happycity_new_bot.cli import Language, new_bot
 from happycity_new_bot.languages import LANGUAGES
 from happycity_new_bot.project import own_checkout, package_name, write_project
 
-TOOLS = {"go": "go", "typescript": "npm", "rust": "cargo", "java": "mvn", "cpp": "cmake", "line": "jq"}
-
 
 @pytest.fixture(params=[None, ROOT], ids=["published", "checkout"])
 def checkout(request: pytest.FixtureRequest) -> Path | None:
@@ -31,9 +29,8 @@ def test_the_bot_is_the_sdks_own_example(tmp_path: Path) -> None:
     for language in LANGUAGES:
         write_project(tmp_path / language, language, name="ann", checkout=None)
         source = tmp_path / language / LANGUAGES[language].source
-        assert source.read_text("utf-8") == (ROOT / "clients" / LANGUAGES[language].example).read_text(
-            "utf-8"
-        )
+        example = ROOT / "clients" / LANGUAGES[language].example
+        assert source.read_bytes() == example.read_bytes()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -55,7 +52,6 @@ def test_a_project_is_complete(language: str, checkout: Path | None, tmp_path: P
 
 
 def test_manifests_name_the_sdk(checkout: Path | None, tmp_path: Path) -> None:
-    """By the package's name and version, or by its place in the checkout."""
     text = {}
     for language in LANGUAGES:
         for path in write_project(tmp_path / language, language, name="ann", checkout=checkout):
@@ -64,10 +60,8 @@ def test_manifests_name_the_sdk(checkout: Path | None, tmp_path: Path) -> None:
     cargo = tomllib.loads(text["rust/Cargo.toml"])["dependencies"]["happycity"]
     maven = ElementTree.fromstring(text["java/pom.xml"])
     (artifact,) = maven.findall("{*}dependencies/{*}dependency")
-    assert [artifact.findtext(f"{{*}}{part}") for part in ("groupId", "artifactId")] == [
-        "io.github.happycity-arena",
-        "happycity",
-    ]
+    of_maven = [artifact.findtext(f"{{*}}{part}") for part in ("groupId", "artifactId")]
+    assert of_maven == ["io.github.happycity-arena", "happycity"]
     if checkout is None:
         assert (npm, cargo) == ("^0.1.0", "0.1.0")
         assert text["python/requirements.txt"] == "happycity\n"

@@ -24,23 +24,7 @@ _BUILDAH = (
     *("buildah", "--root", str(CACHE / "storage"), "--runroot", str(CACHE / "run")),
     *("--storage-driver", "overlay"),
 )
-# The root is the image, which nobody can write to, but for the folders that are mounted.
-_ENTER = r"""
-root=$1 user=$2 volumes=$3
-shift 3
-mount --bind "$root" "$root"
-mount -o remount,bind,ro "$root"
-mount -t proc proc "$root/proc"
-mount --rbind /dev "$root/dev"
-mount -t tmpfs tmpfs "$root/tmp"
-mount -t tmpfs tmpfs "$root/run"
-for volume in $volumes; do
-    mkdir -p "$root${volume#*:}"
-    mount --bind "${volume%:*}" "$root${volume#*:}"
-done
-exec chroot "$root" setpriv --reuid "${user%:*}" --regid "${user#*:}" --clear-groups \
-    --no-new-privs --inh-caps=-all --bounding-set=-all "$@"
-"""
+_ENTER = Path(__file__).with_name("enter.sh")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +103,7 @@ class Host:
         volumes = " ".join(f"{folder}:{place}" for place, folder in self.volumes.items())
         variables = [*config["Env"], *(f"{name}={value}" for name, value in self.environment.items())]
         return [
-            *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-ec", _ENTER, "sh"),
+            *("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-e", str(_ENTER)),
             *(str(self.image.root), config["User"], volumes),
             *("env", "--ignore-environment", f"--chdir={config['WorkingDir']}", *variables),
             *(config["Entrypoint"] if entry is None else entry),

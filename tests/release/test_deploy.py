@@ -41,16 +41,20 @@ def test_server_of_compose_is_reached_on_its_machine_only() -> None:
     )
 
 
+def kustomized(folder: str) -> dict[str, Any]:
+    """Return what `kubectl` makes of a folder, by kind."""
+    command = ["kubectl", "kustomize", str(ROOT / "deploy" / folder)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return {document["kind"]: document for document in YAML(typ="safe").load_all(done.stdout)}
+
+
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_kubernetes_gets_one_server_that_is_not_root() -> None:
-    """There is one server for its store, of this version; its settings are valid, and need tokens."""
-    done = subprocess.run(
-        ["kubectl", "kustomize", ROOT / "deploy/kubernetes"], check=True, stdout=subprocess.PIPE, text=True
-    )
-    (workload,) = (each for each in YAML(typ="safe").load_all(done.stdout) if each["kind"] == "StatefulSet")
-    spec = workload["spec"]["template"]["spec"]
+def test_kubernetes_gets_one_server_that_is_not_root_and_workers() -> None:
+    """All are of this version; the server's settings are valid, workers reach it with a token."""
+    documents = kustomized("kubernetes")
+    spec = documents["StatefulSet"]["spec"]["template"]["spec"]
     (container,) = spec["containers"]
-    assert workload["spec"]["replicas"] == 1
+    assert documents["StatefulSet"]["spec"]["replicas"] == 1
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert container["image"] == f"happycity:{version}"
     assert f"USER {spec['securityContext']['runAsUser']}:" in (ROOT / "Dockerfile").read_text()
@@ -58,24 +62,14 @@ def test_kubernetes_gets_one_server_that_is_not_root() -> None:
     assert {str(settings.tokens.parent)} < {mount["mountPath"] for mount in container["volumeMounts"]}
     assert settings.grace < spec["terminationGracePeriodSeconds"]
 
-
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_workers_in_kubernetes_join_the_server() -> None:
-    """They are of its version, and reach the service's port for gRPC with a token."""
-    server, workers = (
-        subprocess.run(["kubectl", "kustomize", ROOT / folder], check=True, stdout=subprocess.PIPE, text=True)
-        for folder in ("deploy/kubernetes", "deploy/kubernetes-workers")
-    )
-    documents = list(YAML(typ="safe").load_all(server.stdout))
-    (service,) = (each for each in documents if each["kind"] == "Service")
-    workload = YAML(typ="safe").load(workers.stdout)
-    (container,) = workload["spec"]["template"]["spec"]["containers"]
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    assert (container["image"], container["args"]) == (f"happycity:{version}", ["worker"])
-    own = {each["name"]: each["value"] for each in container["env"]}
+    (workload,) = kustomized("kubernetes-workers").values()
+    (worker,) = workload["spec"]["template"]["spec"]["containers"]
+    assert (worker["image"], worker["args"]) == (f"happycity:{version}", ["worker"])
+    own = {each["name"]: each["value"] for each in worker["env"]}
+    service = documents["Service"]
     port = next(each["port"] for each in service["spec"]["ports"] if each["name"] == "grpc")
     assert own["HAPPYCITY_SERVER"] == f"{service['metadata']['name']}:{port}"
-    assert own["HAPPYCITY_TOKEN_FILE"].startswith(container["volumeMounts"][1]["mountPath"])
+    assert own["HAPPYCITY_TOKEN_FILE"].startswith(worker["volumeMounts"][1]["mountPath"])
     # Else the service would send its callers to workers, too.
     labels = workload["spec"]["template"]["metadata"]["labels"]
     assert not service["spec"]["selector"].items() <= labels.items()

@@ -125,19 +125,8 @@ def test_tournament_on_the_image(image: Image, tmp_path: Path, cluster: Cluster)
     with host.serving() as container:
         address = f"grpcs://127.0.0.1:{container.addresses['listening'].rpartition(':')[2]}"
         assert host.healthy(address)
-        table = _tournament(
-            *(
-                "run",
-                "--server",
-                address,
-                "--seed",
-                "1",
-                "--rounds",
-                str(GAMES // 4),
-            ),
-            folder=tmp_path,
-            environment=variables,
-        )
+        arguments = ("run", "--server", address, "--seed", "1", "--rounds", str(GAMES // 4))
+        table = _tournament(*arguments, folder=tmp_path, environment=variables)
         sys.stdout.write(table)  # for `pytest -s`
         assert f"{GAMES} of {GAMES} games" in table
         with urllib.request.urlopen(f"http://{container.addresses['metrics']}/metrics") as response:

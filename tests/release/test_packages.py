@@ -37,7 +37,6 @@ def test_every_sdk_has_licence_changelog_and_readme() -> None:
 
 
 def test_dependencies_have_licences() -> None:
-    """A line for each package has its name, version and licence; what isn't installed is left out."""
     lines = licences(["rich", "grpcio", "colorama-of-another-system"]).splitlines()
     assert [line.split()[0] for line in lines] == ["grpcio", "rich"]
     assert "Apache" in lines[0]
@@ -146,7 +145,6 @@ def test_all_files_have_one_version() -> None:
 
 
 def test_version_is_set_everywhere(copy: Path) -> None:
-    """A new version is written into all files, and into nothing else in them."""
     old = version()
     set_version("12.3.45", copy)
     assert set(read_versions(copy).values()) == {"12.3.45"}

@@ -25,7 +25,6 @@ def test_a_local_decision_has_what_a_servers_has() -> None:
 
 
 def test_the_time_left_is_in_seconds() -> None:
-    """The clock's microseconds are read as seconds; the message has the whole clock."""
     clock = play.Clock(time_left_us=1_500_000, round_trip_us=0)
     game = Game.deal(Config(), seed=1)
     decision = Decision(decision_message(game, match_id=5, decision_id=3, clock=clock))
@@ -47,7 +46,6 @@ def test_what_only_a_newer_server_knows_is_left_out() -> None:
 
 @pytest.mark.parametrize("choice", [1, np.int64(1), "move"], ids=repr)
 def test_a_move_or_its_position_is_a_choice(choice: object) -> None:
-    """Numbers of numpy are positions too."""
     decision = Decision.of(Game.deal(Config(), seed=1))
     assert decision.position_of(decision.moves[1] if choice == "move" else choice) == 1
 
@@ -64,7 +62,6 @@ def test_a_move_or_its_position_is_a_choice(choice: object) -> None:
     ids=repr,
 )
 def test_any_other_choice_is_refused(choice: object, text: str) -> None:
-    """The bot's author reads what was chosen and what was legal."""
     decision = Decision.of(Game.deal(Config(), seed=1))
     with pytest.raises(IllegalChoiceError, match=text):
         decision.position_of(choice)

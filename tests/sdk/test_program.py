@@ -55,7 +55,6 @@ def bot(name: str, *bases: type, **methods: object) -> Any:
     ],
 )
 def test_what_is_not_a_bot_is_explained(wrong: Any, line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line and status 2, before anything is connected."""
     with pytest.raises(SystemExit) as caught:
         run(wrong, server="grpc://arena.invalid:1")
     assert (caught.value.code, capsys.readouterr().err) == (2, f"error: {line}\n")
@@ -92,5 +91,4 @@ def test_the_commands_say_how_to_install_them() -> None:
 
 @pytest.mark.thorough
 async def test_the_sdk_conforms() -> None:
-    """It passes every step of the conformance suite."""
     assert await failures(SCENARIO) == []

@@ -12,15 +12,21 @@ import sys
 import termios
 import time
 from collections.abc import Mapping
+from enum import StrEnum
 from types import TracebackType
 from typing import Self
 
 import pyte
 
 DEADLINE_SECONDS = 60.0
-RIGHT, LEFT, UP, DOWN = "\x1b[C", "\x1b[D", "\x1b[A", "\x1b[B"
-HOME, END, PAGE_UP, PAGE_DOWN = "\x1b[H", "\x1b[F", "\x1b[5~", "\x1b[6~"
-ENTER, CTRL_C = "\r", "\x03"
+
+
+class Key(StrEnum):
+    """What a terminal sends for a key."""
+
+    RIGHT, LEFT, UP, DOWN = "\x1b[C", "\x1b[D", "\x1b[A", "\x1b[B"
+    HOME, END, PAGE_UP, PAGE_DOWN = "\x1b[H", "\x1b[F", "\x1b[5~", "\x1b[6~"
+    ENTER, CTRL_C = "\r", "\x03"
 
 
 class Terminal:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.commands.programs import happycity
 from tests.programs import run
-from tests.terminal.terminal import CTRL_C, Terminal
+from tests.terminal.terminal import Key, Terminal
 from tests.tournament.servers import arena
 
 from happycity import Config
@@ -100,17 +100,6 @@ def written(path: Path, record: Json) -> Path:
     return path
 
 
-@pytest.mark.thorough
-def test_the_program_of_a_run_is_asked_its_first_decision(ask: Any, played_run: Path) -> None:
-    """A bot that decides as then says so, and the exit status is 0."""
-    asked = ask(1)
-    number = decisions_of(played_run, 1, "mine")[0]
-    assert (asked.status, asked.marks) == (0, "=")
-    assert f"= decision {number}, round 1: " in asked.output
-    assert asked.output.endswith("1 as in the record\n")
-    assert "choosing " in asked.output  # what the bot prints goes to the terminal
-
-
 @pytest.mark.parametrize(
     "bot", ["mine", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("greedy", "random"))]
 )
@@ -119,16 +108,6 @@ def test_a_whole_game_is_asked(ask: Any, played_run: Path, bot: str) -> None:
     asked = ask(played_run, 2, "--seat", bot, "--all")
     assert asked.status == 0, asked
     assert asked.marks == "=" * len(decisions_of(played_run, 2, bot))
-
-
-@pytest.mark.thorough
-def test_where_a_bot_differs_is_marked(ask: Any, played_run: Path) -> None:
-    """The exit status is 1; later positions are those of the record all the same."""
-    asked = ask(1, "--bot", f"mine={MINE}", "--all", FAULT="last")
-    assert (asked.status, asked.marks.count("!"), asked.marks[1]) == (1, 1, "!")
-    (line,) = [line for line in asked.output.splitlines() if line.startswith("! ")]
-    assert "; the record has " in line
-    assert len(asked.marks) == len(decisions_of(played_run, 1, "mine"))
 
 
 def test_a_decision_says_whose_it_is(ask: Any, played_run: Path) -> None:
@@ -162,29 +141,32 @@ def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Pa
     assert "; the record has no answer: played " in asked.output
 
 
-@pytest.mark.thorough
-def test_a_crash_is_shown_with_its_reason(ask: Any) -> None:
-    """The traceback is in the bot's own output; the game is not asked further."""
-    asked = ask(1, "--all", FAULT="crash")
-    assert (asked.status, asked.marks) == (1, "=!")
-    assert "crashed: IndexError: tuple index out of range (first_move.py:" in asked.output
-    assert "Traceback" in asked.errors
-    assert asked.output.endswith("1 as in the record, 1 failed\n")
-
-
-def test_a_program_that_ends_is_shown_with_its_status(ask: Any) -> None:
-    asked = ask(1, "--all", FAULT="exit")
-    assert (asked.status, asked.marks) == (1, "=!")
-    assert "its program ended with status 3" in asked.output
-
-
-@pytest.mark.thorough
-def test_a_program_that_never_connects_is_an_error(ask: Any) -> None:
-    """Its own last words are on the terminal."""
-    asked = ask(1, FAULT="refuse")
-    assert asked.status == 2
-    assert "no model file" in asked.errors
-    assert asked.errors.endswith("error: mine: its program ended with status 1\n")
+@pytest.mark.parametrize(
+    ("fault", "status", "marks", "output", "errors"),
+    [
+        pytest.param("", 0, "=", "1 as in the record\n", "", marks=pytest.mark.thorough),
+        pytest.param("last", 1, "=!", "; the record has ", "", marks=pytest.mark.thorough),
+        pytest.param(
+            *("crash", 1, "=!", "crashed: IndexError: tuple index out of range (first_move.py:", "Traceback"),
+            marks=pytest.mark.thorough,
+        ),
+        ("exit", 1, "=!", "its program ended with status 3", ""),
+        pytest.param(
+            *("refuse", 2, "", "", "no model file\nerror: mine: its program ended with status 1\n"),
+            marks=pytest.mark.thorough,
+        ),
+    ],
+)
+def test_what_a_bot_does_is_marked(
+    ask: Any, *, fault: str, status: int, marks: str, output: str, errors: str
+) -> None:
+    """Where it differs the status is 1; a game is not asked further when the bot fails."""
+    asked = ask(1, *(["--all"] if fault else []), FAULT=fault)
+    assert (asked.status, asked.marks[: len(marks)]) == (status, marks), asked
+    assert asked.marks.count("!") == marks.count("!")
+    assert output in asked.output
+    assert errors in asked.errors
+    assert "choosing " in asked.output or fault == "refuse"  # what the bot prints goes to the terminal
 
 
 @pytest.mark.parametrize(
@@ -200,25 +182,21 @@ def test_a_program_that_never_connects_is_an_error(ask: Any) -> None:
 )
 @pytest.mark.usefixtures("ask")
 def test_wrong_arguments_cost_one_line(arguments: tuple[str, ...], expected: str) -> None:
-    """They are refused before a process is started."""
     assert expected in happycity("ask", *arguments).error
 
 
 @pytest.mark.usefixtures("ask")
-def test_a_decision_of_another_seat_is_refused(played_run: Path) -> None:
-    """The nearest one of the bot is named."""
+def test_what_is_not_clear_is_asked_for(played_run: Path) -> None:
+    # Where a decision is another seat's, the nearest one of the bot is named.
     greedy, mine = (decisions_of(played_run, 1, bot) for bot in ("greedy", "mine"))
     near = min(mine, key=lambda number: abs(number - greedy[2]))
     refused = happycity("ask", f"1@{greedy[2]}", "--seat", "mine").error
     assert f"decision {greedy[2]} is one of greedy; the nearest of mine is {near}" in refused
 
-
-def test_without_a_run_the_bot_must_be_named(played_run: Path) -> None:
-    """A store doesn't say how its bots were started, nor which of them is meant."""
+    # A store doesn't say how its bots were started, nor which of them is meant.
     store = played_run / "games.sqlite"
-    assert (
-        "--seat: say which bot's decisions are asked, of " in happycity("ask", store, 1, "--bot", MINE).error
-    )
+    said = happycity("ask", store, 1, "--bot", MINE).error
+    assert "--seat: say which bot's decisions are asked, of " in said
     assert "--bot: give the command that starts mine" in happycity("ask", store, 1, "--seat", "mine").error
 
 
@@ -250,8 +228,7 @@ def test_the_first_ctrl_c_is_the_bots(ask: Any) -> None:
     """The command goes on after it; the second one stops both, also a bot that a debugger holds."""
     with Terminal("ask", "1", "--all", columns=120, env={"FAULT": "breakpoint"}) as terminal:
         terminal.wait_for("(Pdb)")
-        terminal.send(CTRL_C)
-        terminal.send("p self.decisions * 21\r")
+        terminal.send(Key.CTRL_C + "p self.decisions * 21\r")
         terminal.wait_for("\n42")
-        terminal.send(CTRL_C)
+        terminal.send(Key.CTRL_C)
         assert terminal.wait() == 130

@@ -91,7 +91,6 @@ def test_bot(server: LadderServer) -> None:
 
 
 def test_deals(server: LadderServer) -> None:
-    """Deals with their games, filtered; the number of lines is bounded."""
     head, _, *rows = lines_of(server, "deals", "--limit", "2")
     assert head.startswith("id")
     assert len(rows) == 2
@@ -124,7 +123,6 @@ def test_seasons(server: LadderServer) -> None:
 
 
 def test_challenges(server: LadderServer) -> None:
-    """A challenge is made, shown, accepted and played; another one is declined."""
     made = json_of(server, "challenge", "anna", "--against", "ben", "--deals", "1")
     number = made["challenge"]
     assert (made["kind"], made["state"], made["opponents"]) == ("challenge", "open", ["ben"])

@@ -21,12 +21,6 @@ BOT = Path(__file__).parent / "bots" / "first_move.py"
 MINE = f"mine={sys.executable} {BOT}"
 
 
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every test play in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-
-
 def deal_of(run: Path) -> Any:
     """Return the cards' orders in the only game of a run."""
     tournament("export", run, "--format", "records", "--game", "1", "--out", "game.jsonl")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.commands.programs import command_of, happycity
 from tests.programs import run
-from tests.terminal.terminal import CTRL_C, ENTER, Terminal
+from tests.terminal.terminal import Key, Terminal
 from tests.tournament.servers import arena
 
 from happycity import Config, Game, Mode, Move
@@ -42,16 +42,8 @@ def test_a_whole_game_is_played_by_a_script() -> None:
 @pytest.mark.thorough
 def test_a_bot_of_ones_own_is_an_opponent_in_the_expert_game() -> None:
     """`--bot` takes any program; without `--against` there are no others."""
-    done = run(
-        "play",
-        "--bot",
-        command_of("first_move"),
-        "--mode",
-        "expert",
-        "--seed",
-        "1",
-        input="blue\n" + "1\n" * 500,
-    )
+    arguments = ("--bot", command_of("first_move"), "--mode", "expert", "--seed", "1")
+    done = run("play", *arguments, input="blue\n" + "1\n" * 500)
     assert done.returncode == 0, done.stderr
     assert "you chose the blue Happy Market" in done.stdout
     with Store.existing(f"sqlite:///{kept_store()}") as store:
@@ -89,9 +81,8 @@ def test_what_cannot_be_played_is_refused_before_anything_starts() -> None:
 def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     """The opponents are bots that are connected there, and the game is in that server's store."""
     with arena(tmp_path, {"champion": "greedy"}) as server:
-        done = run(
-            "play", "--server", server.address, "--against", "champion", "--name", "ann", input="1\n" * 500
-        )
+        arguments = ("--server", server.address, "--against", "champion", "--name", "ann")
+        done = run("play", *arguments, input="1\n" * 500)
         assert done.returncode == 0, done.stderr
         assert f"happycity show grpc://{server.address} 1" in done.stdout
         assert "ann chose: " in happycity("show", f"grpc://{server.address}", 1).output
@@ -104,11 +95,11 @@ def test_a_person_plays_at_a_terminal() -> None:
     with Terminal("play", "--against", "greedy", "--mode", "expert", "--seed", "4") as terminal:
         text = terminal.wait_for("your move (1-", "Market draft, you: choose a Happy Market")
         assert "G Happy Market" not in text
-        terminal.send("green" + ENTER)
+        terminal.send("green" + Key.ENTER)
         terminal.wait_for("you chose the green Happy Market", "your move (1-")
-        terminal.send("?" + ENTER)
+        terminal.send("?" + Key.ENTER)
         terminal.wait_for("Points are inhabitants times hearts")
-        terminal.send(CTRL_C)
+        terminal.send(Key.CTRL_C)
         assert terminal.wait() == 130
         assert "you left before the end" in terminal.text
         assert "Traceback" not in terminal.raw.decode(errors="replace")
@@ -144,7 +135,6 @@ class Lines:
 
 
 async def test_an_ambiguous_answer_is_asked_again() -> None:
-    """The moves that it can mean are named."""
     printed: list[Line] = []
     dialogue = Dialogue(Lines("draw", "", "draw 2"), printed.extend)
     game = Game.deal(Config(players=2), seed=1)

@@ -1,17 +1,19 @@
-"""`happycity show` in a pipe: which game it finds, and what it prints of it."""
+"""`happycity show` in a pipe and as a page: which game it finds, and what it prints of it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from tests.commands.programs import happycity
 from tests.game.records.test_playback import RECORD
-from tests.terminal.conftest import BOTS
+from tests.terminal.conftest import BOTS, FOLDER
 from tests.tournament.servers import Arena, arena
 
 from happycity import Config, Move, TimeControl
@@ -45,22 +47,32 @@ def record_file(record: Json, name: str = "game.jsonl") -> str:
     return name
 
 
-def test_a_game_is_shown_from_wherever_it_is(run_folder: Path) -> None:
+def page_at(address: str) -> str:
+    """Return the page that a file's address leads to."""
+    return Path(unquote(urlsplit(address.strip()).path)).read_text()
+
+
+def moves_on_page(*arguments: object) -> list[str]:
+    """Return what is played on the page of a game, which isn't a run's in a temporary file."""
+    return re.findall(r'class="what">([^<]*)', page_at(shown(*arguments, "--browser")))
+
+
+def test_a_game_is_shown_from_wherever_it_is(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run, by default the latest one, a store, a server and a record file show the same game."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
     store = run_folder / "games.sqlite"
     Path("game.jsonl").write_text(stored_record(store, 1) + "\n")
-    text = shown(1)
+    text, moves = shown(1), moves_on_page(1)
     assert text.count("--- Game 1, decision ") == len(loads(stored_record(store, 1))["moves"])
-    for arguments in (
-        (run_folder, 1),
-        (store, 1),
-        (f"{store}#1", 1),
-        ("game.jsonl",),
-    ):
+    assert len(moves) > 50
+    for arguments in ((run_folder, 1), (store, 1), (f"{store}#1", 1), ("game.jsonl",)):
         assert shown(*arguments) == text, arguments
+        assert moves_on_page(*arguments) == moves, arguments
     with arena(run_folder, {}) as server:
         for address in (f"grpc://{server.address}", f"grpc://{server.address}#1"):
             assert shown(address, 1) == text, address
+            assert moves_on_page(address, 1) == moves, address
 
 
 @pytest.mark.parametrize(
@@ -69,19 +81,18 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path) -> None:
         ((), "it has several games; name one by its id, which this lists: tournament games"),
         (("99",), "it has no game 99; this lists its games: tournament games"),
         (("first",), "first: there is no such file or folder"),
-        (
-            ("runs/20261122-080000", "x"),
-            "GAME: 'x' is not the id of a game; this lists games: tournament games",
-        ),
+        ((FOLDER, "x"), "GAME: 'x' is not the id of a game; this lists games: tournament games"),
         (("1", "--seat", "gredy"), "--seat: no bot 'gredy' plays; did you mean greedy?"),
         (("1", "--seat", "7"), "--seat: no bot '7' plays; there are: "),
         (("1", "--from", "5000"), "--from: 5000: the game has "),
         (("1", "--follow"), "runs/20261122-080000 is not being played now"),
         (("1", "--follow", "--browser"), "--follow, --json: they have no effect on a page"),
+        (("99", "--browser"), "it has no game 99; this lists its games: tournament games"),
+        (("1", "--out", "none/a.html"), "--out: none/a.html can't be written: "),
     ],
 )
 @pytest.mark.usefixtures("run_folder")
-def test_what_cannot_be_shown_is_named_in_one_line(arguments: tuple[str, ...], problem: str) -> None:
+def test_what_cannot_be_shown_is_named_in_one_line(arguments: tuple[object, ...], problem: str) -> None:
     assert problem in happycity("show", *arguments).error
 
 
@@ -123,11 +134,7 @@ def test_each_decision_is_printed_with_all_that_is_known(tmp_path: Path) -> None
 
 def test_who_chose_is_said() -> None:
     """A move of the fallback isn't the bot's, and an incident of another seat changes nothing."""
-    for kind, said in [
-        ("timeout", "no answer from {}; played for it: "),
-        ("forfeit", "no answer from {}; played for it: "),
-        ("illegal_answer", "illegal answer from {}; played for it: "),
-    ]:
+    for kind, fault in [("timeout", "no"), ("forfeit", "no"), ("illegal_answer", "illegal")]:
         moves = RECORD["moves"]
         own = {"decision": 9, "seat": moves[8]["seat"], "kind": kind, "text": "it failed"}
         other = {**own, "seat": (moves[8]["seat"] + 1) % 3}
@@ -135,12 +142,11 @@ def test_who_chose_is_said() -> None:
             shown(record_file({**RECORD, "incidents": [incident]})).split("--- Game 1, ")[9]
             for incident in (own, other)
         ]
-        assert said.format(THREE[own["seat"]]) in ninth[0]
+        assert f"{fault} answer from {THREE[own['seat']]}; played for it: " in ninth[0]
         assert f"{THREE[own['seat']]} chose: " in ninth[1]
 
 
 def test_decisions_are_selected_by_number_and_seat(tmp_path: Path) -> None:
-    """The end is always shown; seats have names, and numbers from 1."""
     name = record_file(RECORD)
     seats = [line["seat"] for line in RECORD["moves"]]
     assert shown(name, "--from", 41).count("--- Game 1, decision ") == len(seats) - 40
@@ -151,7 +157,6 @@ def test_decisions_are_selected_by_number_and_seat(tmp_path: Path) -> None:
 
 
 def test_a_game_as_json(tmp_path: Path) -> None:
-    """A line for each decision, and one for the end; seats count from 0."""
     *steps, last, end = map(json.loads, shown(record_file(RECORD), "--json").splitlines())
     assert [step["move"] for step in steps] == [line["move"] for line in RECORD["moves"]]
     assert [step["seat"] for step in steps] == [line["seat"] for line in RECORD["moves"]]
@@ -208,7 +213,13 @@ def test_a_running_game_is_followed_to_its_end(tmp_path: Path) -> None:
     with arena(tmp_path, {}) as server:
         match_id = start_patient_game(server)
         command = [
-            *(sys.executable, "-m", "happycity", "show", "--follow", f"grpc://{server.address}", "--json"),
+            sys.executable,
+            "-m",
+            "happycity",
+            "show",
+            "--follow",
+            f"grpc://{server.address}",
+            "--json",
         ]
         program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert program.stdout is not None
@@ -223,3 +234,39 @@ def test_a_running_game_is_followed_to_its_end(tmp_path: Path) -> None:
         assert happycity("show", f"grpc://{server.address}", match_id, "--json").output == "".join(lines)
         done = happycity("show", "--follow", f"grpc://{server.address}")
     assert "no game is being played on " in done.error
+
+
+BROWSER = """\
+import sys
+from pathlib import Path
+
+Path("opened").write_text(sys.argv[1])
+"""
+
+
+def start_of(page: str) -> tuple[str, str]:
+    position, seat = re.search(r'id="board" data-ply="(\d+)"', page), re.search(r'data-look="(\d)"', page)
+    assert position is not None
+    assert seat is not None
+    return position[1], seat[1]
+
+
+def test_a_game_opens_in_the_browser(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("browser.py").write_text(BROWSER)
+    monkeypatch.setenv("BROWSER", f"{sys.executable} browser.py %s")
+    assert happycity("show", 1, "--browser").status == 0
+    address = Path("opened").read_text()
+    assert address == (run_folder.resolve() / "replays" / "game-0000001.html").as_uri()
+    assert page_at(address).startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.usefixtures("run_folder")
+def test_a_page_begins_where_it_is_asked_to() -> None:
+    """--from names the decision, --seat the bot that is shown first; the end and seat 1 are usual."""
+    assert happycity("show", 1, "--out", "a.html").status == 0
+    last, seat = start_of(Path("a.html").read_text())
+    assert seat == "1"
+    assert happycity("show", 1, "--from", 12, "--seat", 2, "--out", "b.html").status == 0
+    assert start_of(Path("b.html").read_text()) == ("11", "2")
+    assert happycity("show", 1, "--from", last, "--out", "c.html").status == 0
+    assert start_of(Path("c.html").read_text()) == (str(int(last) - 1), "1")

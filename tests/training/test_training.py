@@ -35,7 +35,6 @@ def test_the_targets_of_a_pair_of_seats_add_up() -> None:
 
 
 def test_a_gradient_step_makes_the_loss_smaller() -> None:
-    """The same positions are judged better after some steps."""
     deal = Deal.shuffle(Config(players=2), seed=1)
     many = repeated(play(deal, [GreedyBot, GreedyBot]), 200)
     rng = np.random.default_rng(1)

@@ -27,7 +27,6 @@ FIELDS = ("coins", "income", "inhabitants", "hearts", "points")
 
 NAMES = sorted(path.stem for path in GOLDEN.glob("*.jsonl"))
 SEEDS = range(GAMES - len(NAMES))
-ORDINARY = ("expert_4", "players_2", "players_5")
 
 
 def record_of(game: str | int) -> Json:
@@ -55,13 +54,7 @@ def drawn(game: Json, index: int) -> list[list[int]]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "game",
-    [
-        name if name in ORDINARY else pytest.param(name, marks=pytest.mark.thorough)
-        for name in (*NAMES, *SEEDS)
-    ],
-)
+@pytest.mark.parametrize("game", [*NAMES, *SEEDS])
 def test_drawn_numbers_are_printed_ones(game: str | int) -> None:
     """At each position of 50 games, both show the same coins, income, people, hearts and points by seat."""
     record = record_of(game)

@@ -34,4 +34,3 @@ def _markdown_table(section: Section) -> Iterator[str]:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
-

@@ -31,7 +31,6 @@ FLAGS_SECONDS = 60.0
 """How long flags are shown before they are looked for again."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """How two versions of a bot compare by deals that both played against the house."""

@@ -49,7 +49,23 @@ class RawBot(Session):  # type: ignore[misc]  # it is shown without types
         request = super().hello()
         request.hello.software = f"raw bot {os.getpid()}"
         request.hello.ClearField("max_games")
+        self.greet(request)
         return request
+
+    def reply(self, batch: pb.PlayResponse) -> Any:
+        self.read(batch)
+        request = super().reply(batch)
+        self.write(request, batch)
+        return request
+
+    def greet(self, request: pb.PlayRequest) -> None:
+        """Change the first message."""
+
+    def read(self, batch: pb.PlayResponse) -> None:
+        """Change what was received, before it is replied to."""
+
+    def write(self, request: pb.PlayRequest, batch: pb.PlayResponse) -> None:
+        """Change the reply."""
 
     def play(self) -> Any:
         self.streams += 1
@@ -80,22 +96,15 @@ def drop(batch: pb.PlayResponse, decisions: list[pb.Decision]) -> None:
         batch.decisions.remove(decision)
 
 
-# The faults ----------------------------------------------------------------------------------------------
-
-
 class Hello(RawBot):  # says more than hello
-    def hello(self) -> Any:
-        request = super().hello()
+    def greet(self, request: pb.PlayRequest) -> None:
         request.pong.nonce = 1
-        return request
 
 
 class Name(RawBot):  # goes by a name of its own where it is given one
-    def hello(self) -> Any:
-        request = super().hello()
+    def greet(self, request: pb.PlayRequest) -> None:
         if request.hello.HasField("name"):
             request.hello.name = "bond"
-        return request
 
 
 class Token(RawBot):  # has no token
@@ -105,10 +114,8 @@ class Token(RawBot):  # has no token
 
 
 class TokenAlone(RawBot):  # has a name of its own where it is given none
-    def hello(self) -> Any:
-        request = super().hello()
+    def greet(self, request: pb.PlayRequest) -> None:
         request.hello.name = request.hello.name or "bond"
-        return request
 
 
 class FirstDecision(RawBot):  # counts moves from 1
@@ -117,15 +124,13 @@ class FirstDecision(RawBot):  # counts moves from 1
 
 
 class WholeGame(RawBot):  # gives up in the middle of a game
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         drop(batch, [one for one in batch.decisions if one.decision_id >= 60])
-        return super().reply(batch)
 
 
 class ManyGames(RawBot):  # overlooks games of a large batch
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         del batch.decisions[8:]
-        return super().reply(batch)
 
 
 class Expert(RawBot):  # knows the moves of the family game only
@@ -143,18 +148,15 @@ class TableSizes(RawBot):  # knows no table of five in which points are summed u
 
 
 class LargeNumbers(RawBot):  # keeps ids in floats, as some languages do
-    def reply(self, batch: pb.PlayResponse) -> Any:
-        request = super().reply(batch)
+    def write(self, request: pb.PlayRequest, batch: pb.PlayResponse) -> None:
         for answer in request.answers:
             answer.match_id = min(int(float(answer.match_id)), 2**63 - 1)
-        return request
 
 
 class OneMessage(RawBot):  # takes a message that starts games for nothing else
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         if batch.games_started:
             batch.ClearField("decisions")
-        return super().reply(batch)
 
 
 class SeveralSeats(RawBot):  # plays one game for each match: the seat that was started last
@@ -162,11 +164,10 @@ class SeveralSeats(RawBot):  # plays one game for each match: the seat that was 
         super().__init__()
         self.seats: dict[int, int] = {}
 
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         self.seats.update((started.match_id, started.seat) for started in batch.games_started)
         seats = self.seats
         drop(batch, [one for one in batch.decisions if seats.get(one.match_id, 0) != one.view.seat])
-        return super().reply(batch)
 
 
 class RepeatedMessages(RawBot):  # chooses again when it is asked again on the same stream
@@ -176,66 +177,55 @@ class RepeatedMessages(RawBot):  # chooses again when it is asked again on the s
         self.asked = set()
         return super().hello()
 
-    def reply(self, batch: pb.PlayResponse) -> Any:
-        request = super().reply(batch)
+    def write(self, request: pb.PlayRequest, batch: pb.PlayResponse) -> None:
         moves = {(one.match_id, one.decision_id): len(one.moves) for one in batch.decisions}
         for answer in request.answers:
             ids = answer.match_id, answer.decision_id
             if ids in self.asked:
                 answer.move = (answer.move + 1) % moves[ids]
             self.asked.add(ids)
-        return request
 
 
 class Notices(RawBot):  # takes a notice for an error
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         for notice in batch.notices:
             if notice.kind == pb.NOTICE_KIND_TIMEOUT:
                 raise RuntimeError(notice.text)
-        return super().reply(batch)
 
 
 class UnknownFields(RawBot):  # is strict about fields
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         if len(UnknownFieldSet(batch)):
             raise ValueError("unknown field")
-        return super().reply(batch)
 
 
 class UnknownValues(RawBot):  # is strict about enums
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         for notice in batch.notices:
             sys.stderr.write(f"{pb.NoticeKind.Name(notice.kind)}\n")
-        return super().reply(batch)
 
 
 class GameOver(RawBot):  # says its last answer again when a game is over
-    def reply(self, batch: pb.PlayResponse) -> Any:
-        request = super().reply(batch)
+    def write(self, request: pb.PlayRequest, batch: pb.PlayResponse) -> None:
         over = {message.match_id for message in batch.games_over}
         request.answers.extend(answer for key, answer in self.answers.items() if key[0] in over)
-        return request
 
 
 class Voided(RawBot):  # takes for granted that each game has a result
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         for over in batch.games_over:
             sys.stderr.write(f"place {over.result.seats[0].place}\n")
-        return super().reply(batch)
 
 
 class Ping(RawBot):  # overlooks pings that come with decisions
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         if batch.decisions:
             batch.ClearField("ping")
-        return super().reply(batch)
 
 
 class Reconnect(RawBot):  # connects again without its token
-    def hello(self) -> Any:
-        request = super().hello()
+    def greet(self, request: pb.PlayRequest) -> None:
         request.hello.ClearField("resume_token")
-        return request
 
 
 class ResumedGames(RawBot):  # never drops a game
@@ -243,14 +233,13 @@ class ResumedGames(RawBot):  # never drops a game
         super().__init__()
         self.last: dict[tuple[int, int], int] = {}
 
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         """Overlook decisions that are older than the last one."""
         last = self.last
         drop(batch, [one for one in batch.decisions if one.decision_id < last.get(key_of(one), 0)])
         last.update((key_of(one), one.decision_id) for one in batch.decisions)
         for over in batch.games_over:
             self.last = {key: last for key, last in self.last.items() if key[0] != over.match_id}
-        return super().reply(batch)
 
 
 class ResumedSeats(RawBot):  # resumes one game for each match
@@ -258,11 +247,10 @@ class ResumedSeats(RawBot):  # resumes one game for each match
         super().__init__()
         self.resumed: set[int] = set()
 
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         if batch.HasField("welcome"):
             self.resumed = {*batch.welcome.match_ids}
         drop(batch, [one for one in batch.decisions if one.view.seat and one.match_id in self.resumed])
-        return super().reply(batch)
 
 
 class ResentDecision(RawBot):  # chooses again after each lost connection
@@ -293,10 +281,9 @@ class Deterministic(RawBot):  # has randomness of its own, which is not forbidde
 
 
 class Speed(RawBot):  # has no room for many games, and its hello doesn't say so
-    def reply(self, batch: pb.PlayResponse) -> Any:
+    def read(self, batch: pb.PlayResponse) -> None:
         if len(batch.decisions) > 40:
             raise MemoryError("too many games")
-        return super().reply(batch)
 
 
 class ShuttingDown(RawBot):  # takes the server's shutdown for its own failure

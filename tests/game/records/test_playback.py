@@ -80,7 +80,6 @@ def test_a_watched_match_is_the_same_game(record: Json) -> None:
 
 
 def test_a_match_in_progress_ends_with_an_open_decision() -> None:
-    """The last position has legal moves and no answer yet."""
     record = GAMES["players_2"].record
     full, playback = Playback.of_record(record), Playback()
     for step in full.steps[:3]:

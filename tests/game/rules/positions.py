@@ -14,7 +14,6 @@ from happycity import (
     Colour,
     Config,
     Deal,
-    EventKind,
     Game,
     Mode,
     Move,
@@ -27,14 +26,10 @@ from happycity.rules.cards import COLOURED_MARKETS, HAPPY_MARKET, deck_cards, sp
 from happycity.rules.deals import DECKS, LAST_ROUND
 from happycity.rules.effects import EFFECTS
 
-# Cities one card short of full beside their Happy Market, and full ones.
-EIGHT = "grocery shoe_shop school library florist bookshop igloo museum"
-NINE = f"{EIGHT} hospital"
+NINE = "grocery shoe_shop school library florist bookshop igloo museum hospital"
+"""A city that is full with its Happy Market."""
 DECK_3 = "laboratory university spa casino ski_resort zoo treehouse stadium amusement_park"
 """All names of deck 3: two full cities of them leave nothing to draw."""
-DECK_2_BUT_OFFICES = (
-    "museum observatory hospital hardware_store perfumery shopping_centre garage grand_hotel restaurant"
-)
 
 
 def card(card_id: str) -> Card:
@@ -164,11 +159,6 @@ def last_turn_over(**setup: Unpack[Setup]) -> Game:
     return next_round(**setup)
 
 
-def ended(**setup: Unpack[Setup]) -> Outcome:
-    """Return the outcome of an expert game that ends like this."""
-    return outcome_of(last_turn_over(**setup))
-
-
 def outcome_of(game: Game) -> Outcome:
     assert game.outcome is not None
     return game.outcome
@@ -177,15 +167,6 @@ def outcome_of(game: Game) -> Outcome:
 def price_of(game: Game, seat: int, known: Card) -> int:
     """Return what a seat would pay now for a card."""
     return game.cities.prices[seat][known.number]
-
-
-def gains(game: Game) -> list[tuple[int, str, int]]:
-    """Return what specials brought about by the last events: seat, special and coins, in order."""
-    return [
-        (event.seat, str(event.card), event.coins)
-        for event in game.events
-        if event.kind is EventKind.EFFECT_PAID
-    ]
 
 
 def _last_seat(setup: Setup) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from tests.game.rules.positions import card, cards, expert, price_of
 from tests.game.rules.test_properties import positions
 
@@ -36,14 +36,11 @@ def facts(cities: Cities) -> list[object]:
 
 
 @given(positions())
-@settings(max_examples=50)
 def test_cities_of_a_view_are_those_of_the_game(game: Game) -> None:
-    """A view has all that effects and prices depend on."""
     assert facts(Cities.of_view(game.view())) == facts(game.cities)
 
 
 @given(positions())
-@settings(max_examples=50)
 def test_supposing_changes_nothing(game: Game) -> None:
     before = facts(game.cities)
     seat, house = game.seat, card("house")

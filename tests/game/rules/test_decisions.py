@@ -6,93 +6,11 @@ from operator import attrgetter
 from typing import Any
 
 import pytest
-from tests.game.rules.positions import (
-    DECK_2_BUT_OFFICES,
-    DECK_3,
-    card,
-    cards,
-    options,
-    play,
-    position,
-    stacked_deal,
-)
+from tests.game.rules.positions import DECK_3, card, options, play, position, stacked_deal
 
-from happycity import (
-    CARDS,
-    CardKind,
-    Event,
-    EventKind,
-    Game,
-    IllegalMoveError,
-    InvalidMoveError,
-    Move,
-    MoveKind,
-    Phase,
-)
+from happycity import CARDS, CardKind, Game, IllegalMoveError, InvalidMoveError, Move, MoveKind, Phase
+from happycity.rules.scoring import rank
 from happycity.rules.shuffling import reshuffle_rng, shuffled
-
-
-def test_art_5_1_forced_moves_are_events() -> None:
-    # Who can't pay for anything takes the coin without being asked.
-    game = position(Phase.BUY, coins=(0, 2), centre="museum spa bank")
-    assert game.events == (Event(EventKind.COIN, 0, coins=1), Event(EventKind.DECLINE, 0))
-    assert (game.seat, game.phase) == (1, Phase.DISCARD)
-    assert game.view().coins == (1, 2)
-
-    # With a single deck left to draw from, the draw isn't a decision.
-    game = position(
-        Phase.DRAW,
-        players=5,
-        seat=4,
-        cities=(DECK_3, DECK_3, DECK_2_BUT_OFFICES, DECK_2_BUT_OFFICES),
-        centre="offices offices",
-    )
-    assert [event.kind for event in game.events] == [EventKind.DRAW]
-    assert len(game.view().centre) == 3
-    assert game.phase is Phase.BUY
-
-    # A forced draw from an empty deck reshuffles first, and says so.
-    game = position(
-        Phase.DRAW,
-        players=5,
-        seat=4,
-        cities=(DECK_3, DECK_3, DECK_2_BUT_OFFICES, DECK_2_BUT_OFFICES),
-        centre="offices offices",
-        discards=(28, 0, 0),
-    )
-    assert [event.kind for event in game.events] == [EventKind.DECK_REBUILT, EventKind.DRAW]
-
-    # Without a special whose condition is met, step 4 passes by itself.
-    game = play(position(Phase.BUY, centre="museum spa bank", specials="pirate_ship"), "coin")
-    assert game.events[1] == Event(EventKind.DECLINE, 0)
-    assert game.seat == 1
-
-    # One move can bring about the end of a turn and of a round, all reported in order.
-    game = play(position(Phase.BUY, seat=1, centre="museum spa bank"), "coin")
-    assert [event.kind for event in game.events] == [
-        EventKind.COIN,
-        EventKind.DECLINE,
-        EventKind.ROUND_STARTED,
-        EventKind.INCOME_PAID,
-        EventKind.INCOME_PAID,
-    ]
-    assert game.events[2] == Event(EventKind.ROUND_STARTED, round=3)
-
-    # Each move starts a new list of events.
-    game = play(position(Phase.DISCARD, centre="museum spa bank"), "discard spa", "draw 1")
-    assert [event.kind for event in game.events] == [EventKind.DRAW]
-
-
-def test_art_5_2_two_copies_are_one_move() -> None:
-    # Two copies of a building in the centre are one option of step 1.
-    game = position(Phase.DISCARD, centre="museum museum bank")
-    assert options(game) == "keep, discard bank, discard museum"
-    # Two copies of a building in the centre are one option of step 3.
-    game = position(Phase.BUY, coins=(4,), cities=("house apartment_building",), centre="museum museum bank")
-    assert options(game) == "coin, build bank, build museum"
-    # Building takes one copy and leaves the other to the next player.
-    game = play(position(Phase.BUY, coins=(4, 4), centre="museum museum bank"), "build museum")
-    assert game.view().centre == cards("bank museum")
 
 
 def test_art_5_3_notation() -> None:
@@ -192,3 +110,13 @@ def test_art_5_5_a_reshuffle_is_drawn_from_seed_deck_and_count() -> None:
     for count, (deck, order) in enumerate(game.reshuffles):
         pile = sorted(order, key=attrgetter("number"))
         assert (deck, list(order)) == (3, shuffled(pile, reshuffle_rng(41, 3, count)))
+
+
+def test_art_4_4_a_place_is_one_more_than_the_number_of_seats_ahead() -> None:
+    cases: list[tuple[list[tuple[int, ...]], tuple[int, ...]]] = [
+        ([(1,), (1,), (1,)], (1, 1, 1)),
+        ([(5,), (5,), (1,)], (1, 1, 3)),
+        ([(9, 1), (9, 2), (9, 2), (10, 0)], (4, 2, 2, 1)),
+    ]
+    for scores, ranks in cases:
+        assert rank(scores) == ranks

@@ -75,13 +75,11 @@ def events_of(record: Json) -> set[EventKind]:
 
 @ALL
 def test_a_golden_record_replays(golden: Golden) -> None:
-    """The kept record, move by move with legal moves and states, is what the rules play."""
     assert replay(golden.record).outcome is not None
 
 
 @ALL
 def test_a_golden_record_is_made_again(golden: Golden, tmp_path: Path) -> None:
-    """The same command makes the kept record again, byte for byte."""
     again = tmp_path / "again.jsonl"
     app([*golden.command, "--out", str(again)], standalone_mode=False)
     assert again.read_text(encoding="utf-8") == golden.line

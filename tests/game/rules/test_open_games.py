@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from tests.game.rules.positions import card
-from tests.game.rules.test_properties import deals, positions, quick, random_play, seeds
+from tests.game.rules.test_properties import deals, positions, random_play, seeds
 
 from happycity import Card, Config, Deal, EventKind, Game, IllegalMoveError, Mode, Move, MoveKind, Phase
 from happycity.records.random_games import movers_rng, play_random_game
@@ -27,7 +27,6 @@ def follow(opened: Game, move: Move, game: Game) -> None:
         opened.reveal(card)
 
 
-@quick
 @given(deals, seeds)
 def test_an_open_game_plays_as_an_ordinary_one_with_the_same_cards(deal: Deal, seed: int) -> None:
     """Position by position: view, events, legal moves and outcome."""
@@ -42,7 +41,6 @@ def test_an_open_game_plays_as_an_ordinary_one_with_the_same_cards(deal: Deal, s
     assert opened.outcome == game.outcome is not None
 
 
-@quick
 @given(positions(), seeds)
 def test_an_open_game_knows_nothing_of_the_hidden_order(game: Game, seed: int) -> None:
     """Two deals that differ in hidden orders alone are the same open game, with the same cards to come."""
@@ -123,7 +121,6 @@ def test_a_closed_game_plays_on_by_itself() -> None:
     assert endings[0] == endings[1] != endings[2]
 
 
-@quick
 @given(positions())
 def test_copies_and_pickles_are_the_same_position(game: Game) -> None:
     """Search libraries copy and pickle games; both go on as the game itself does."""
@@ -134,10 +131,8 @@ def test_copies_and_pickles_are_the_same_position(game: Game) -> None:
         assert (twin.view(), twin.outcome) == (ending.view(), ending.outcome)
 
 
-@quick
 @given(deals, seeds)
 def test_discarded_cards_are_those_that_were_discarded(deal: Deal, seed: int) -> None:
-    """The discard piles hold what events said, until a deck is rebuilt from them."""
     game = Game(deal)
     for _, move in random_play(game.copy(), seed=seed):
         game.apply(move)

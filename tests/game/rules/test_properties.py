@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.game.rules.ledger import Ledger
 
@@ -17,7 +17,6 @@ from happycity.rules.cards import BUILDINGS
 from happycity.rules.deals import MAX_SEED
 from happycity.rules.shuffling import shuffled
 
-quick = settings(deadline=None, max_examples=50)
 seeds = st.integers(0, MAX_SEED)
 configs = st.builds(
     Config, players=st.integers(2, 5), mode=st.sampled_from(Mode), scoring=st.sampled_from(Scoring)
@@ -61,7 +60,6 @@ def history(game: Game, moves: list[Move]) -> list[object]:
 
 
 @given(deals, seeds)
-@quick
 def test_the_events_account_for_the_game(deal: Deal, seed: int) -> None:
     """The public state follows from the events; no building is ever lost or made.
 
@@ -78,7 +76,6 @@ def test_the_events_account_for_the_game(deal: Deal, seed: int) -> None:
 
 
 @given(deals, seeds)
-@quick
 def test_cities_keep_the_rules(deal: Deal, seed: int) -> None:
     """No coin is owed, and no city has a name twice, an eleventh card or a second special."""
     game = Game(deal)
@@ -96,7 +93,6 @@ def test_cities_keep_the_rules(deal: Deal, seed: int) -> None:
 
 
 @given(deals, seeds)
-@quick
 def test_a_decision_has_two_moves_or_more(deal: Deal, seed: int) -> None:
     """Legal moves are never a single one, never repeated, and all gone exactly when the game is over."""
     game = Game(deal)
@@ -109,9 +105,7 @@ def test_a_decision_has_two_moves_or_more(deal: Deal, seed: int) -> None:
 
 
 @given(positions())
-@quick
 def test_every_legal_move_can_be_played(game: Game) -> None:
-    """Each legal move is accepted and leads somewhere else."""
     for move in game.legal_moves:
         twin = game.copy()
         twin.apply(move)
@@ -119,7 +113,6 @@ def test_every_legal_move_can_be_played(game: Game) -> None:
 
 
 @given(deals, seeds)
-@quick
 def test_turns_are_equal(deal: Deal, seed: int) -> None:
     """Every seat is asked to keep or discard in every round, and the game ends with a round."""
     game = Game(deal)
@@ -133,7 +126,6 @@ def test_turns_are_equal(deal: Deal, seed: int) -> None:
 
 
 @given(family_deals, seeds)
-@quick
 def test_outcomes_follow_from_the_cities(deal: Deal, seed: int) -> None:
     """In a family game, points, coins and ranks are those of the last view, by chapter 4."""
     game = Game(deal)
@@ -153,7 +145,6 @@ def test_outcomes_follow_from_the_cities(deal: Deal, seed: int) -> None:
 
 
 @given(deals, seeds)
-@quick
 def test_hidden_orders_do_not_show(deal: Deal, seed: int) -> None:
     """Deals that differ only in cards that are never turned over, and in the box, give the same game.
 
@@ -181,7 +172,6 @@ def test_hidden_orders_do_not_show(deal: Deal, seed: int) -> None:
 
 
 @given(positions(), seeds)
-@quick
 def test_a_view_makes_a_game_that_looks_alike(game: Game, seed: int) -> None:
     twin = Game.from_view(game.view(), random.Random(seed))
     assert twin.view() == game.view()
@@ -192,7 +182,6 @@ def test_a_view_makes_a_game_that_looks_alike(game: Game, seed: int) -> None:
 
 
 @given(positions(), seeds)
-@quick
 def test_worlds_are_drawn_one_after_another(game: Game, seed: int) -> None:
     """The worlds of a view are those that single draws from the same randomness give, and are independent."""
     view, single = game.view(), random.Random(seed)
@@ -203,7 +192,6 @@ def test_worlds_are_drawn_one_after_another(game: Game, seed: int) -> None:
 
 
 @given(positions(), seeds, seeds)
-@quick
 def test_imagined_games_differ_in_what_is_hidden_only(game: Game, one: int, other: int) -> None:
     twins = [Game.from_view(game.view(), random.Random(seed)) for seed in (one, other)]
     for move in moves_to_the_end(twins[0].copy(), seed=one):
@@ -215,9 +203,7 @@ def test_imagined_games_differ_in_what_is_hidden_only(game: Game, one: int, othe
 
 
 @given(positions(), seeds)
-@quick
 def test_a_copy_is_independent(game: Game, seed: int) -> None:
-    """Playing a copy leaves the original as it is, and playing the original leaves the copy."""
     twin = game.copy()
     before = game.view(), game.events, game.legal_moves, tuple(game.reshuffles)
     moves = moves_to_the_end(twin, seed=seed)
@@ -231,9 +217,7 @@ def test_a_copy_is_independent(game: Game, seed: int) -> None:
 
 @pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
 @given(deal=deals, seed=seeds)
-@quick
 def test_records_replay(traced: bool, deal: Deal, seed: int) -> None:  # noqa: FBT001
-    """A record, through its line of JSON and back, replays to its outcome."""
     record = record_random_game(deal, movers_rng(seed), trace=trace if traced else None)
     game = replay(loads(dumps(record)))
     assert game.outcome is not None

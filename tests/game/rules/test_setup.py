@@ -30,29 +30,19 @@ def test_art_2_what_is_on_the_table() -> None:
     for players in [2, 3, 4, 5]:
         game = start(players)
         assert game.seat == 0
-        assert len(game.view().cities) == players
-
-    # Each dwelling stack holds one card fewer than there are players.
-    for players in [2, 3, 4, 5]:
-        assert start(players).view().dwellings == (players - 1,) * 3
-
-    # Players + 2 different family specials are face up; the others stay in the box.
-    for players in [2, 3, 4, 5]:
+        # Each dwelling stack holds one card fewer than there are players.
+        assert game.view().dwellings == (players - 1,) * 3
+        # Players + 2 different family specials are face up; the others stay in the box.
         deal = Deal.shuffle(Config(players=players), seed=7)
         assert Game(deal).view().specials == deal.specials
         assert len(deal.specials) == players + 2
         assert by_number(deal.specials + deal.box) == by_number(specials_of(Mode.FAMILY))
-
-    # Every player starts with 2 coins: 3 after the first round's income.
-    for players in [2, 3, 4, 5]:
-        game = start(players)
+        # Every player starts with 2 coins: 3 after the first round's income.
         incomes = [event for event in game.events if event.kind is EventKind.INCOME_PAID]
         assert incomes == [Event(EventKind.INCOME_PAID, seat, coins=1) for seat in range(players)]
         assert game.view().coins == (3,) * players
-
-    # Every family city starts with a white Happy Market, whose income is 1.
-    for players in [2, 3, 4, 5]:
-        view = start(players).view()
+        # Every family city starts with a white Happy Market, whose income is 1.
+        view = game.view()
         assert view.cities == ((HAPPY_MARKET,),) * players
         assert view.incomes == (1,) * players
 
@@ -118,7 +108,6 @@ DEAL = stacked_deal()
 
 
 def test_incomplete_deals_are_refused() -> None:
-    """A deal that lacks a card, has one too many or a seed out of range says which part is wrong."""
     for change, message in [
         ({"seed": -1}, "seed -1"),
         ({"seed": MAX_SEED + 1}, "seed 18446744073709551616"),

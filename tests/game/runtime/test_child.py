@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -43,21 +45,24 @@ def python(code: str, *arguments: str) -> list[str]:
     return [sys.executable, "-c", code, *arguments]
 
 
-def start(command: list[str], *, piped: bool = False) -> Child:
-    pipe = subprocess.PIPE if piped else subprocess.DEVNULL
-    return Child.start(command, environment=child_environment(), stdin=pipe, stdout=pipe)
+def start(command: list[str], *, stdin: int = subprocess.DEVNULL, stdout: int = subprocess.DEVNULL) -> Child:
+    return Child.start(command, environment=child_environment(), stdin=stdin, stdout=stdout)
+
+
+@contextmanager
+def piped(command: list[str]) -> Iterator[Child]:
+    """Start a child whose standard streams are pipes, which are closed in the end."""
+    child = start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    yield child
+    for pipe in (child.stdin, child.stdout):
+        assert pipe is not None
+        pipe.close()
 
 
 async def line_of(child: Child) -> str:
     """Return the next line of a child's standard output."""
     assert child.stdout is not None
     return (await asyncio.to_thread(child.stdout.readline)).decode().strip()
-
-
-def close(child: Child) -> None:
-    for pipe in (child.stdin, child.stdout):
-        assert pipe is not None
-        pipe.close()
 
 
 class Watched:
@@ -98,70 +103,62 @@ async def test_a_program_is_waited_for() -> None:
 
 async def test_a_program_is_asked_first_and_then_killed() -> None:
     # Within the grace time it may do what it has to do and choose its status.
-    goodbye = (
-        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print(1, flush=True)"
-    )
-    child = start(python(f"{goodbye}; signal.pause()"), piped=True)
-    await line_of(child)
-    await child.stop(LONG)
-    assert child.status == 7
-    close(child)
+    goodbye = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
+    with piped(python(f"{goodbye}; print(1, flush=True); signal.pause()")) as child:
+        await line_of(child)
+        await child.stop(LONG)
+        assert child.status == 7
 
     # After the grace time nothing is asked any more.
-    child = start(python(f"import signal; {STUBBORN}; print(1, flush=True); signal.pause()"), piped=True)
-    await line_of(child)
-    await child.stop(0.05)
-    assert child.status == -signal.SIGKILL
-    close(child)
+    stubborn = python(f"import signal; {STUBBORN}; print(1, flush=True); signal.pause()")
+    with piped(stubborn) as child:
+        await line_of(child)
+        await child.stop(0.05)
+        assert child.status == -signal.SIGKILL
 
     # A caller that gives up waiting leaves no process behind.
-    child = start(python(f"import signal; {STUBBORN}; print(1, flush=True); signal.pause()"), piped=True)
-    await line_of(child)
-    stopping = asyncio.create_task(child.stop(LONG))
-    await asyncio.sleep(0)
-    stopping.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await stopping
-    assert child.status == -signal.SIGKILL
-    close(child)
+    with piped(stubborn) as child:
+        await line_of(child)
+        stopping = asyncio.create_task(child.stop(LONG))
+        await asyncio.sleep(0)
+        stopping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await stopping
+        assert child.status == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(("code", "grace"), [(MEEK, LONG), (STUBBORN, 0.5)], ids=["meek", "stubborn"])
 async def test_stopping_ends_the_whole_group(code: str, grace: float) -> None:
-    """What the program has started ends with it, whether it listens or not."""
-    child = start(python(PARENT, code), piped=True)
-    grandchild = Watched(int(await line_of(child)))
-    assert grandchild.runs
-    await child.stop(grace)
-    grandchild.wait()
-    close(child)
+    with piped(python(PARENT, code)) as child:
+        grandchild = Watched(int(await line_of(child)))
+        assert grandchild.runs
+        await child.stop(grace)
+        grandchild.wait()
 
 
 async def test_what_a_program_leaves_behind_is_killed_without_grace() -> None:
     """A program that has ended by itself has no say in how the rest of its group ends."""
-    child = start(python(PARENT, STUBBORN, "5"), piped=True)
-    grandchild = Watched(int(await line_of(child)))
-    assert child.stdin is not None
-    child.stdin.write(b"\n")
-    child.stdin.flush()
-    assert await child.wait(LONG) == 5
-    assert grandchild.runs
-    await child.stop(LONG)
-    grandchild.wait()
-    assert child.status == 5
-    close(child)
+    with piped(python(PARENT, STUBBORN, "5")) as child:
+        grandchild = Watched(int(await line_of(child)))
+        assert child.stdin is not None
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        assert await child.wait(LONG) == 5
+        assert grandchild.runs
+        await child.stop(LONG)
+        grandchild.wait()
+        assert child.status == 5
 
 
 async def test_a_grandchild_has_the_grace_time_too() -> None:
     """A shell that ends at once doesn't take the goodbye from the program that it runs."""
     goodbye = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), os.write(1, b'bye'), os._exit(0)))"
-    child = start(["sh", "-c", f'"{sys.executable}" -c "$0" & wait', f"import os, signal, time; {goodbye}; "
-                   "os.write(1, b'up\\n'); time.sleep(1000)"], piped=True)  # fmt: skip
-    assert await line_of(child) == "up"
-    await child.stop(LONG)
-    assert child.stdout is not None
-    assert await asyncio.to_thread(child.stdout.read) == b"bye"
-    close(child)
+    code = f"import os, signal, time; {goodbye}; os.write(1, b'up\\n'); time.sleep(1000)"
+    with piped(["sh", "-c", f'"{sys.executable}" -c "$0" & wait', code]) as child:
+        assert await line_of(child) == "up"
+        await child.stop(LONG)
+        assert child.stdout is not None
+        assert await asyncio.to_thread(child.stdout.read) == b"bye"
 
 
 async def test_a_program_that_can_not_be_started() -> None:
@@ -187,26 +184,18 @@ async def test_a_child_has_its_environment_folder_and_session(tmp_path: Path) ->
     child.stdout.close()
 
     # A child is in a session of its own, which no Ctrl-C at this process's terminal reaches.
-    child = start(python("import os; print(os.getsid(0), os.getpgrp(), flush=True)"), piped=True)
-    assert (await line_of(child)).split() == [str(child.pid)] * 2
-    await child.stop(LONG)
-    close(child)
+    with piped(python("import os; print(os.getsid(0), os.getpgrp(), flush=True)")) as child:
+        assert (await line_of(child)).split() == [str(child.pid)] * 2
+        await child.stop(LONG)
 
 
-SECRETS = (
-    "HAPPYCITY_TOKEN",
-    "HAPPYCITY_KEY",
-    "HAPPYCITY_CERT",
-    "HAPPYCITY_CA",
-    "HAPPYCITY_SERVE_STORE",
-    "HAPPYCITY_SERVE_TOKENS",
-    "PGPASSWORD",
-    "PGPASSFILE",
-    "PGSERVICEFILE",
-    "PGSSLKEY",
-    "HAPPYCITY_LLM_KEY",
-    "OPENAI_API_KEY",
-)
+SECRETS = {
+    *(
+        f"HAPPYCITY_{name}"
+        for name in ("TOKEN", "KEY", "CERT", "CA", "LLM_KEY", "SERVE_STORE", "SERVE_TOKENS")
+    ),
+    *("PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE", "PGSSLKEY", "OPENAI_API_KEY"),
+}
 
 
 def test_a_childs_environment_has_no_secrets_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +203,7 @@ def test_a_childs_environment_has_no_secrets_of_this_process(monkeypatch: pytest
     for name in (*SECRETS, "HAPPYCITY_NAME", "HAPPYCITY_SERVER", "PGHOST", "MY_HAPPYCITY_TOKEN"):
         monkeypatch.setenv(name, "mine")
     environment = child_environment()
-    assert not {*SECRETS} & environment.keys()
+    assert not SECRETS & environment.keys()
     assert environment == {name: value for name, value in os.environ.items() if name not in SECRETS}
 
     # A token of its own, for example, in the place of this process's.

@@ -80,20 +80,13 @@ def test_a_program_imports_what_it_needs(program: str, needed: set[str]) -> None
 DEADLINE = 60.0
 
 
-def test_a_program_runs_on_uvloop_where_that_is_installed() -> None:
-    async def main() -> type[asyncio.AbstractEventLoop]:
-        return type(asyncio.get_running_loop())
+def test_a_program_runs_on_uvloop_where_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def loop() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
 
-    assert event_loop.run(main()) is uvloop.Loop
-
-
-def test_a_program_runs_without_uvloop_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(event_loop.run(loop()), uvloop.Loop)
     monkeypatch.setitem(sys.modules, "uvloop", None)
-
-    async def main() -> bool:
-        return isinstance(asyncio.get_running_loop(), uvloop.Loop)
-
-    assert event_loop.run(main()) is False
+    assert not isinstance(event_loop.run(loop()), uvloop.Loop)
 
 
 @pytest.mark.parametrize("number", event_loop.STOP_SIGNALS)

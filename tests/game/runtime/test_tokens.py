@@ -40,22 +40,21 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "tokens.json"
 
 
-def test_token_is_found_again(path: Path) -> None:
-    clear, kept = create_token(path, Role.BOT, "alice")
-    assert TokenFile(path).find(clear, NOW) == kept
-    assert (kept.role, kept.name, kept.expires) == (Role.BOT, "alice", None)
-
-
-def test_token_and_its_id(path: Path) -> None:
+def test_token_is_found_by_its_text_alone(path: Path) -> None:
     # A token begins with hc_ and its id, and has 256 random bits.
     clear, kept = create_token(path, Role.BOT, "alice")
+    file = TokenFile(path)
+    assert file.find(clear, NOW) == kept
+    assert (kept.role, kept.name, kept.expires) == (Role.BOT, "alice", None)
     assert clear.startswith(f"hc_{kept.id}_")
     assert token_id(clear) == kept.id
     assert len(clear.removeprefix(f"hc_{kept.id}_")) == 43  # 32 bytes in base 64
-
     # What looks like a token keeps only its id.
-    clear, kept = create_token(path, Role.BOT, "alice")
     assert redacted(f"Bearer {clear}, and so on") == f"Bearer hc_{kept.id}_***, and so on"
+
+    # The id of a token alone opens nothing, nor does anything else.
+    guesses = (f"hc_{kept.id}_{'A' * 43}", clear[:-1], clear + "A", clear.upper(), kept.id, kept.sha256, "")
+    assert [file.find(wrong, NOW) for wrong in guesses] == [None] * len(guesses)
 
 
 def test_secret_is_stored_nowhere(path: Path) -> None:
@@ -76,24 +75,7 @@ def test_secret_is_stored_nowhere(path: Path) -> None:
     }
 
 
-def test_wrong_secret_is_not_found(path: Path) -> None:
-    """The id of a token alone opens nothing, nor does anything else."""
-    clear, kept = create_token(path, Role.BOT, "alice")
-    file = TokenFile(path)
-    for wrong in (
-        f"hc_{kept.id}_{'A' * 43}",
-        clear[:-1],
-        clear + "A",
-        clear.upper(),
-        kept.id,
-        kept.sha256,
-        "",
-    ):
-        assert file.find(wrong, NOW) is None
-
-
 def test_token_expires(path: Path) -> None:
-    """A token is valid until the moment of its expiry."""
     clear, kept = create_token(path, Role.BOT, "alice", expires=NOW + timedelta(days=1))
     file = TokenFile(path)
     assert file.find(clear, NOW + timedelta(hours=23)) == kept
@@ -116,16 +98,8 @@ def test_file_is_read_again_when_it_changed(path: Path) -> None:
     assert file.find(second, NOW) is not None
 
 
-def test_missing_file_holds_no_tokens(path: Path) -> None:
-    clear, _ = create_token(path, Role.BOT, "alice")
-    file = TokenFile(path)
-    path.unlink()
-    assert file.refresh()
-    assert file.find(clear, NOW) is None
-
-
-def test_malformed_file_changes_nothing(path: Path) -> None:
-    """A slip of an editor ends no tournament; it is reported once."""
+def test_file_that_is_gone_or_malformed(path: Path) -> None:
+    """A slip of an editor ends no tournament, and is reported once; a missing file holds no tokens."""
     clear, _ = create_token(path, Role.BOT, "alice")
     file = TokenFile(path)
     path.write_text("{")
@@ -133,45 +107,38 @@ def test_malformed_file_changes_nothing(path: Path) -> None:
         file.refresh()
     assert not file.refresh()
     assert file.find(clear, NOW) is not None
+    path.unlink()
+    assert file.refresh()
+    assert file.find(clear, NOW) is None
 
 
 @pytest.mark.parametrize(
-    ("change", "place"),
+    ("change", "problem"),
     [
         ({"role": "king"}, r"tokens\.0\.role"),
         ({"colour": "red"}, r"tokens\.0\.colour"),
         ({"sha256": "abc"}, r"tokens\.0\.sha256"),
         ({"expires": "2030-01-01T00:00:00"}, r"tokens\.0\.expires.*timezone"),
+        ({}, "two tokens have the same id"),
     ],
 )
-def test_wrong_entry_is_named(path: Path, change: dict[str, str], place: str) -> None:
+def test_wrong_entry_is_named(path: Path, change: dict[str, str], problem: str) -> None:
+    """A second entry of the same id would leave open which of them counts."""
     create_token(path, Role.BOT, "alice")
     content = json.loads(path.read_text())
     content["tokens"][0].update(change)
-    path.write_text(json.dumps(content))
-    with pytest.raises(TokenError, match=place):
-        read_tokens(path)
-
-
-def test_duplicate_ids_are_refused(path: Path) -> None:
-    """Two entries of one id would leave open which of them counts."""
-    create_token(path, Role.BOT, "alice")
-    content = json.loads(path.read_text())
-    content["tokens"] *= 2
-    path.write_text(json.dumps(content))
-    with pytest.raises(TokenError, match="two tokens have the same id"):
+    path.write_text(json.dumps(content if change else {**content, "tokens": content["tokens"] * 2}))
+    with pytest.raises(TokenError, match=problem):
         read_tokens(path)
 
 
 def test_concurrent_changes_are_all_kept(path: Path) -> None:
-    """Commands that change the file at once do not lose each other's changes."""
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda n: create_token(path, Role.BOT, f"bot{n}")[1], range(24)))
     assert sorted(token.id for token in read_tokens(path)) == sorted(token.id for token in made)
 
 
 def test_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
-    """Where the file is elsewhere, it is changed there."""
     link = tmp_path / "link.json"
     link.symlink_to(path)
     _, kept = create_token(link, Role.BOT, "alice")
@@ -180,7 +147,6 @@ def test_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
 
 
 def test_names_are_those_of_bots(path: Path) -> None:
-    """A name that no bot can have is refused, and nothing is written."""
     with pytest.raises(ConfigError, match="'not a name'"):
         create_token(path, Role.BOT, "not a name")
     assert not path.exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from hypothesis import given
-from tests.game.rules.test_properties import positions, quick
+from tests.game.rules.test_properties import positions
 
 from happycity import Game, Move
 from happycity.selfplay import ACTION_COUNT, ACTION_NUMBERING, ACTIONS, action_of, write_masks
@@ -23,7 +23,6 @@ def test_the_numbering_is_that_of_its_version() -> None:
     assert ACTION_COUNT == len(set(ACTIONS)) == 141
 
 
-@quick
 @given(positions())
 def test_a_mask_has_the_legal_moves(game: Game) -> None:
     """Rows are independent: one that is written again keeps nothing."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from numpy.typing import NDArray
-from tests.game.rules.test_properties import positions, quick
+from tests.game.rules.test_properties import positions
 
 from happycity import CARDS, DWELLINGS, Colour, Config, Game, Mode, Phase, Scoring, View
 from happycity.rules.cards import BUILDINGS, SPECIALS
@@ -43,10 +43,8 @@ def test_the_layout_is_that_of_its_version() -> None:
     assert "\n".join(lines) + "\n" == kept
 
 
-@quick
 @given(positions())
 def test_the_table_is_in_the_observation(game: Game) -> None:
-    """Everything that belongs to no seat can be read back."""
     view = game.view()
     for seat in range(view.config.players):
         parts = parts_of(view, seat)
@@ -65,7 +63,6 @@ def test_the_table_is_in_the_observation(game: Game) -> None:
         assert table["discards"] * 28 == pytest.approx(view.discards)
 
 
-@quick
 @given(positions())
 def test_each_city_is_in_the_observation_the_own_one_first(game: Game) -> None:
     """Cards with their positions, coins, incomes and sums of every seat can be read back."""
@@ -88,10 +85,8 @@ def test_each_city_is_in_the_observation_the_own_one_first(game: Game) -> None:
             )
 
 
-@quick
 @given(positions())
 def test_observations_keep_to_their_bounds(game: Game) -> None:
-    """No number leaves the bounds of its plane."""
     observations = Observations(game.config.players)
     low, high = observations.bounds()
     row = observations.of(game.view(), game.seat)

@@ -37,30 +37,19 @@ def test_every_move_has_words() -> None:
         assert move_in_words(Move.parse(move), coins, BOTS) == words
 
 
-EVENTS = [
-    (Event(EventKind.KEEP, 0), "ann kept the centre"),
-    (Event(EventKind.DISCARD, 1, card("zoo")), "bob discarded Zoo"),
-    (Event(EventKind.DRAW, 0, card("zoo")), "ann turned over Zoo"),
-    (Event(EventKind.BUILD, 0, card("museum"), coins=-4), "ann built Museum (4 coins)"),
-    (Event(EventKind.DWELL, 0, card("house"), coins=-1), "ann bought House (1 coin)"),
-    (Event(EventKind.COIN, 0, coins=1), "ann took 1 coin"),
-    (Event(EventKind.TAKE, 0, card("pyramid")), "ann took the special Pyramid"),
-    (Event(EventKind.DECLINE, 0), "ann took no special"),
-    (Event(EventKind.MARKET, 0, card("happy_market_blue")), "ann chose the blue Happy Market"),
-    (Event(EventKind.COPY, 0, card("pyramid")), "ann copies Pyramid"),
-    (Event(EventKind.ROUND_STARTED, round=7), "round 7 began"),
-    (Event(EventKind.INCOME_PAID, 2, coins=3), "seat 3 got 3 coins of income"),
-    (Event(EventKind.DECK_REBUILT, 0, deck=2), "ann had deck 2 rebuilt from its discards"),
-    (Event(EventKind.EFFECT_PAID, 0, card("castle"), coins=1), "ann gained 1 coin by Castle"),
-    (Event(EventKind.EFFECT_PAID, 0, card("palace"), coins=-2), "ann lost 2 coins by Palace"),
-    (Event(EventKind.CARD_LOST, 0, card("house")), "ann lost House"),
-]
-
-
 def test_every_event_has_words() -> None:
-    for event, words in EVENTS:
+    """The golden boards have those of most; these are of kinds and losses that they lack."""
+    for event, words in [
+        (Event(EventKind.EFFECT_PAID, 0, card("castle"), coins=1), "ann gained 1 coin by Castle"),
+        (Event(EventKind.EFFECT_PAID, 0, card("palace"), coins=-2), "ann lost 2 coins by Palace"),
+        (Event(EventKind.CARD_LOST, 0, card("house")), "ann lost House"),
+        (Event(EventKind.INCOME_PAID, 2, coins=3), "seat 3 got 3 coins of income"),
+        (Event(EventKind.DECK_REBUILT, 0, deck=2), "ann had deck 2 rebuilt from its discards"),
+        (Event(EventKind.MARKET, 0, card("happy_market_blue")), "ann chose the blue Happy Market"),
+        (Event(EventKind.COPY, 0, card("pyramid")), "ann copies Pyramid"),
+    ]:
         assert event_in_words(event, BOTS) == words
-    assert {event.kind for event, _ in EVENTS} == set(EventKind)
+    assert all(event_in_words(Event(kind, 0, card("zoo"), 1, 1, 1), BOTS) for kind in EventKind)
 
 
 def test_events_of_a_seat_in_a_row_are_one_sentence() -> None:

@@ -90,7 +90,6 @@ def test_failure_policies_survive_message_and_back(policy: FailurePolicy) -> Non
 
 
 def test_absent_fields_have_the_defaults() -> None:
-    """An empty message asks for what the server does by default."""
     assert time_control_of(pb.TimeControl()) == TimeControl()
     assert failure_policy_of(pb.FailurePolicy()) == FailurePolicy()
 
@@ -142,7 +141,6 @@ SEATS = st.lists(
 
 @given(SEATS)
 def test_results_survive_message_and_back(seats: list[SeatResult]) -> None:
-    """A bot reads the results that the server wrote."""
     message = pb.MatchResult.FromString(result_message(seats).SerializeToString())
     assert result_of(message) == tuple(seats)
 

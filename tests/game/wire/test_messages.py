@@ -112,13 +112,6 @@ def test_unknown_moves_and_events() -> None:
     assert known_moves(play_service_pb2.Decision(moves=[newer, move_message(draw)])) == (None, draw)
 
 
-def test_every_field_of_an_event_is_read_back() -> None:
-    event = Event(EventKind.EFFECT_PAID, 4, CARDS[0], 3, -5, 30)
-    message = event_message(event)
-    assert (message.card, message.deck, message.coins, message.round) == (1, 3, -5, 30)
-    assert event_of(message) == event
-
-
 def test_configs() -> None:
     # Nothing is assumed that was not said.
     for message in [

@@ -32,7 +32,6 @@ def status_with(*details: object) -> bytes:
 
 @given(DETAILS)
 def test_details_survive_status_and_back(details: StatusDetails) -> None:
-    """What a server writes is what a client reads."""
     assert decode_status(encode_status(5, "text", details)) == details
 
 

@@ -273,6 +273,7 @@ async def test_the_organiser_disqualifies_a_bot(arena: Arena) -> None:
     assert line.games_unrated == changes.progress.games_finished - 1 == changes.progress.games_unrated
 
 
+@pytest.mark.thorough
 async def test_a_bot_is_disqualified_while_its_tournament_rests(tmp_path: Path) -> None:
     """That is stored, and holds when the tournament goes on; a finished one stays as it is."""
     bots = ("anna", "ben", "carl")

@@ -98,6 +98,7 @@ def test_margins_agree_with_statsmodels() -> None:
     assert found.margin == pytest.approx(student_quantile(29) * oracle.bse[0])
 
 
+@pytest.mark.thorough
 def test_elo_margins_agree_with_statsmodels() -> None:
     """Linearised at the means, the difference in Elo is a regression on a constant too."""
     from statsmodels.api import OLS  # noqa: PLC0415 - its import takes seconds

@@ -1,14 +1,26 @@
-"""Expert games (2.7): the colour of a Happy Market, and when each expert special can be taken."""
+"""Expert games: the colour of a Happy Market (2.7), when specials are taken, and what examples can't show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
-from tests.game.rules.positions import card, expert, options, play, position
+from tests.game.rules.positions import (
+    card,
+    cards,
+    expert,
+    options,
+    outcome_of,
+    play,
+    position,
+    skip_to,
+    stacked_deal,
+)
 
 from happycity import Card, Colour, Config, Event, EventKind, Game, IllegalMoveError, Mode, Phase
 from happycity.rules.cards import specials_of
+from happycity.rules.effects import EFFECTS
 
 # Cards of each colour, enough for any condition.
 OF_COLOUR = {
@@ -102,13 +114,69 @@ def test_art_6_a_special_has_no_colour() -> None:
 
     # Who has a special is not asked again, whatever is met.
     game = expert(
-        Phase.SPECIAL,
-        cities=("igloo house castle", ""),
-        specials="joke_shop",
-        centre="bank hospital stadium",
+        Phase.SPECIAL, cities=("igloo house castle", ""), specials="joke_shop", centre="bank hospital stadium"
     )
     assert game.seat == 1
 
     # In family mode the market is no card of any colour.
     game = position(Phase.SPECIAL, cities=("house", ""), specials="cat_cafe", centre="bank hospital stadium")
     assert game.events == (Event(EventKind.DECLINE, 0),)
+
+    # A replaced card counts for no colour any more, and the card that an Art Gallery counts twice for one.
+    game = play(
+        about_to_take(card("statue_of_liberty"), ["school", "library", "museum"], "yellow"),
+        "take statue_of_liberty",
+    )
+    assert game.cities.count(0, Colour.BLUE) == 2
+    game = expert(Phase.BUY, cities=("school library garage art_gallery", ""))
+    assert game.cities.count(0, Colour.PURPLE) == 1
+
+
+def dealt(box: str, *, opponent: bool) -> Game:
+    """Return an expert game at its end, in which seat 0 has a Sphinx, and an opponent perhaps a Castle."""
+    deal = stacked_deal(
+        players=3, mode=Mode.EXPERT, decks=("school", "", ""), specials="sphinx castle", box=box
+    )
+    game = play(Game(deal), "market yellow", "market purple", "market green")
+    play(game, "draw 1", "draw 2", "draw 3", "build school")
+    if opponent:
+        skip_to(game, Phase.BUY, seat=1)
+        play(game, "dwell house", "take castle")
+    skip_to(game, Phase.BUY, seat=0)
+    play(game, "dwell house", "take sphinx")
+    while game.outcome is None and game.phase is not Phase.SPHINX:
+        game.apply(game.neutral_move)
+    return game
+
+
+def test_art_6_sphinx_takes_the_first_card_of_the_box() -> None:
+    """`copy box`, chosen or forced, copies the first special of the deal's box."""
+    for opponent in (True, False):
+        for box, hearts in (("race_circuit statue_of_liberty", 2), ("statue_of_liberty race_circuit", 4)):
+            game = dealt(box, opponent=opponent)
+            if opponent:
+                play(game, "copy box")
+            assert Event(EventKind.COPY, 0, cards(box)[0]) in game.events
+            assert (outcome_of(game).inhabitants[0], outcome_of(game).hearts[0]) == (2, hearts)
+
+
+def test_art_6_garden_doubles_points_below_30() -> None:
+    hook = EFFECTS[card("garden")].points
+    assert hook is not None
+    cities = expert(Phase.BUY, cities=("garden", "")).cities
+    assert [hook(cities, 0, points) for points in (0, 1, 29, 30, 31)] == [0, 2, 58, 30, 31]
+
+
+def test_art_6_palace_takes_nothing_where_there_is_nothing() -> None:
+    """The markets' incomes prevent that in a real game."""
+    steal = EFFECTS[card("palace")].after_income
+    assert steal is not None
+    game = expert(Phase.BUY, coins=(5, 0, 0), cities=("palace", "", ""))
+    assert [coins for _, coins in steal(game.cities, 0, 3) if coins] == []
+
+
+def test_art_6_2_concert_arena_pays_for_the_whole_income(monkeypatch: pytest.MonkeyPatch) -> None:
+    arena = card("concert_arena")
+    monkeypatch.setitem(EFFECTS, arena, replace(EFFECTS[arena], income=lambda cities, seat, position: 5))
+    game = expert(Phase.SPECIAL, cities=("school igloo",), markets=("yellow",), specials="concert_arena")
+    assert play(game, "take concert_arena").view().coins[0] == 2 + 2 * (1 + 1 + 5)
