@@ -94,6 +94,8 @@ def count(revision: str | None) -> Counter[str]:
             counts["targets of the Makefile"] = len(re.findall(r"^[a-z-]+:", text, re.MULTILINE))
         elif path == "pyproject.toml":
             counts["lines of pyproject.toml"] = len(text.splitlines())
+            contracts = text[text.find("[tool.importlinter]") :]
+            counts["lines of import contracts in pyproject.toml"] = len(contracts.splitlines())
         elif path.endswith(".md"):
             counts["words of docs/"] += len(text.split()) if path.startswith("docs/") else 0
         elif (area := area_of(path)) is not None:

@@ -20,9 +20,9 @@ def test_every_program_says_what_it_does() -> None:
 def test_a_wrong_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """It names the nearest program, and the status is 2."""
     with pytest.raises(SystemExit) as ended:
-        main(["lins", "--at", "HEAD"])
+        main(["lnes", "--at", "HEAD"])
     assert ended.value.code == 2
-    assert capsys.readouterr().err == "error: there is no program lins: did you mean lines?\n"
+    assert capsys.readouterr().err == "error: there is no program lnes: did you mean lines?\n"
 
 
 def test_help_needs_no_options(capsys: pytest.CaptureFixture[str]) -> None:

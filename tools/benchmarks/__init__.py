@@ -1,1 +1,1 @@
-"""Benchmarks: what the figures in docs/performance.md are made with."""
+"""Benchmarks: what the figures in docs/research/measurements.md are made with."""

@@ -7,8 +7,8 @@ under each hypothesis is put in. With n blocks of mean m and variance v, the log
 
     n/2 * ln[(v + (m - s0)^2) / (v + (m - s1)^2)],
 
-that of a normal distribution of unknown variance; docs/tournaments.md compares it with that over all
-multinomial distributions.
+that of a normal distribution of unknown variance; docs/research/measurements.md compares it with that over
+all multinomial distributions.
 
 The ratio's bounds are Wald's (1945), moved inwards by the mean of how far a ratio that moves in steps passes
 beyond them, 0.583 standard deviations of a step (Chernoff 1965; Siegmund 1985).
