@@ -45,8 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("thorough" if config.getoption("thorough") else "ordinary")
     # On a busy machine, threads that share small matrix products wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A server of one module may log while another's test reads what a command prints.
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.stderr))
+    # A server of one module may log while another's test reads what a command prints, so not to `sys.stderr`.
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.__stderr__))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

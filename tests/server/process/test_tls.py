@@ -162,7 +162,7 @@ async def test_a_renewed_certificate_is_used_without_a_restart(
 
 
 async def test_files_that_do_not_fit_leave_the_old_certificate(
-    tmp_path: Path, ours: Files, others: Files, renewable: Files, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, ours: Files, others: Files, renewable: Files, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """A certificate without its key is logged once; as soon as the key is there too, both are used."""
     values = {"tls_cert": renewable.cert, "tls_key": renewable.key}
@@ -170,7 +170,7 @@ async def test_files_that_do_not_fit_leave_the_old_certificate(
         renewable.cert.write_bytes(others.cert.read_bytes())
         for _ in range(2):
             assert await status_by(server.address, Access(ca=ours.ca)) is grpc.StatusCode.OK
-        assert capsys.readouterr().err.count("key values mismatch; the certificate read before stays") == 1
+        assert capfd.readouterr().err.count("key values mismatch; the certificate read before stays") == 1
         renewable.key.unlink()
         assert await status_by(server.address, Access(ca=ours.ca)) is grpc.StatusCode.OK
         renewable.key.write_bytes(others.key.read_bytes())
