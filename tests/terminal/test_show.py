@@ -95,7 +95,7 @@ def test_a_game_of_a_running_tournament_is_hidden(tmp_path: Path) -> None:
                 created = await connection.create(config)
                 async for snapshot in connection.watch(created.tournament_id):
                     if snapshot.games:
-                        (newest,) = await connection.newest_games(created.tournament_id, count=1)
+                        (newest,), _ = await connection.newest_games(created.tournament_id, count=1)
                         return newest
             raise AssertionError
 
