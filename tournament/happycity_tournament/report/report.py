@@ -15,7 +15,7 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.recorded_games import named_record
 from happycity_tournament.report.facts import Facts, count_games
-from happycity_tournament.report.page import Replay, Report, TestHistory, render
+from happycity_tournament.report.page import Replay, Report, render
 from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.standings.rating_input import judged_games, rate_games
@@ -71,9 +71,9 @@ def write_report(
         facts=facts,
         ratings=ratings,
         replays=list(notable.values()),
-        sharing=tuple(bot for bot in sharing if bot in facts.bots),
+        sharing=tuple(bot for bot in sharing if bot in facts.times),
         processes=processes,
-        test=None if test is None else TestHistory.of(test),
+        test=test,
     )
     with replacing(out) as path:
         path.write_text(render(report), encoding="utf-8")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from markupsafe import Markup
 
 from happycity import Ending
-from happycity_tournament.ratings.results import interval_text
+from happycity_tournament.ratings.results import BotRating, interval_text
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.report import charts
 
@@ -18,34 +17,14 @@ FORFEITS = tuple(ending for ending in Ending if ending not in (Ending.FINISHED, 
 _POINTS_CLASSES = 40  # of a histogram, at most
 
 
-class Rated(Protocol):
-    """A bot with its rating, and with the 95% interval of that if there is one."""
-
-    @property
-    def bot(self) -> str:
-        """The bot's name."""
-
-    @property
-    def elo(self) -> float:
-        """Its rating."""
-
-    @property
-    def low(self) -> float | None:
-        """Lower end of the interval."""
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of the interval."""
-
-
-def interval(line: Rated) -> str:
+def interval(line: BotRating) -> str:
     """Return a rating with half of its interval, such as `1512 ±13`."""
     if line.low is line.high is None:
         return charts.whole(line.elo)
     return f"{charts.whole(line.elo)} {interval_text(line.low, line.high)}"
 
 
-def ratings_chart(lines: Sequence[Rated], *, label: str) -> Markup:
+def ratings_chart(lines: Sequence[BotRating], *, label: str) -> Markup:
     """Draw the rating of each bot with its interval."""
     rows = [
         charts.Dot(line.bot, interval(line), value=line.elo, low=line.low, high=line.high) for line in lines

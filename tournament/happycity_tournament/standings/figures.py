@@ -20,7 +20,7 @@ from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuil
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, elos_after
-from happycity_tournament.ratings.results import Difference, Ratings
+from happycity_tournament.ratings.results import BotFigures, Difference, Ratings
 from happycity_tournament.ratings.spread import Spread
 
 MAX_LOSSES = 10
@@ -55,28 +55,10 @@ class Meeting:
     difference: Difference | None
     """How much higher it is rated, by all games of both; None if it isn't known."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BotFigures:
-    """What the games of a bot show; one in which it fills several seats counts for each."""
-
-    games: int
-    wins: int
-    """Games in which it had the first place alone."""
-    shared: int
-    """Games in which it shared the first place."""
-    score: float | None
-    """The share of the opponents at the table that it beat, 0 to 1, a shared place counted as half: the mean
-    over its games. None without opponents."""
-    place_mean: float
-    """0 without games."""
-    points_mean: float
-    """0 without games."""
-
     @property
-    def losses(self) -> int:
-        """Games in which another seat had a better place."""
-        return self.games - self.wins - self.shared
+    def shade(self) -> int:
+        """How far the score is from even, 0 to 100."""
+        return round(200 * abs(self.score - 0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +255,9 @@ class Figures:
         ]
         return sorted(found, reverse=True)[:MAX_LOSSES]
 
-    def meetings(self, bot: str) -> Iterator[Meeting]:
-        """Yield how a bot did against each of those that it met."""
+    def meetings(self, bot: str, ratings: Ratings | None = None) -> Iterator[Meeting]:
+        """Yield how a bot did against each of those that it met; `ratings` are others of these games."""
+        ratings = ratings or self.ratings
         row = self.games.bots.index(bot)
         for column, opponent in enumerate(self.games.bots):
             games = round(self._scores[row, column] + self._scores[column, row])
@@ -283,7 +266,7 @@ class Figures:
                     opponent=opponent,
                     games=games,
                     score=float(self._scores[row, column]) / games,
-                    difference=self.ratings.difference(bot, opponent),
+                    difference=ratings.difference(bot, opponent),
                 )
 
     @cached_property
