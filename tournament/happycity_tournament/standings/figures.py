@@ -16,7 +16,7 @@ import numpy as np
 
 from happycity import Ending
 from happycity_tournament.games import Result
-from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints
+from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints, row_slices
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, elos_after
@@ -149,7 +149,7 @@ class GameColumns:
             {size: np.array(own.points).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.forfeited, bool).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.match_ids, np.int64) for size, own in self._columns.items()},
-            np.array(self._sizes, np.int64),
+            np.array(self._sizes),
             error_factor=error_factor,
         )
 
@@ -184,13 +184,22 @@ class Figures:
         """The figures of each bot, in the order of the configuration."""
         games, names = self.games.games_played(), self.games.bots
         totals = np.zeros((6, len(names)))
-        for size, table in self.games.tables.items():
-            first = table.places == 1
-            alone = first & (first.sum(axis=1, keepdims=True) == 1)
-            scores, has_opponents = _scores(table.bots, table.places)
-            values = (alone, first & ~alone, scores, has_opponents, table.places, self._points[size])
-            for row, value in enumerate(values):
-                totals[row] += np.bincount(table.bots.ravel(), value.ravel(), minlength=len(names))
+        for size, columns in self.games.tables.items():
+            for rows in row_slices(len(columns.deals)):
+                table = columns[rows].wide()
+                first = table.places == 1
+                alone = first & (first.sum(axis=1, keepdims=True) == 1)
+                scores, has_opponents = _scores(table.bots, table.places)
+                values = (
+                    alone,
+                    first & ~alone,
+                    scores,
+                    has_opponents,
+                    table.places,
+                    self._points[size][rows],
+                )
+                for row, value in enumerate(values):
+                    totals[row] += np.bincount(table.bots.ravel(), value.ravel(), minlength=len(names))
         return {
             bot: BotFigures(
                 games=played,
