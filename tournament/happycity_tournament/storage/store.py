@@ -34,7 +34,6 @@ from happycity_tournament.storage.rows import (
     RESULT_COLUMNS,
     game_of,
     game_row,
-    insert_rows,
     mentions,
     profile_of,
     results_of,
@@ -158,11 +157,13 @@ class Store(Database):
         """Store finished games with their records, all of them or, if one can't be stored, none."""
         if not batch:
             return
-        packed = [(game.match_id, pack(record)) for game, record in batch if record is not None]
+        packed = [
+            {"game_id": game.match_id, "record": pack(record)} for game, record in batch if record is not None
+        ]
         with self.writing() as connection:
-            insert_rows(connection, games, [game_row(game) for game, _ in batch])
+            connection.execute(insert(games), [game_row(game) for game, _ in batch])
             if packed:
-                insert_rows(connection, records, packed)
+                connection.execute(insert(records), packed)
             of_ladder = [game for game, _ in batch if game.ladder is not None]
             if of_ladder:
                 assert self.on_ladder_games is not None, "nobody keeps a ladder in this store"
