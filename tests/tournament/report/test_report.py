@@ -516,10 +516,10 @@ def test_metrics_are_those_of_the_seat_that_moved(tmp_path: Path, run: Run) -> N
     assert set(first) == {"depth", "value"}
     assert set(second) == {"nodes"}
     rows = list(seat_rows(game, json.dumps(record), unrated=False))
-    assert json.loads(rows[0]["metrics"])["depth"] == {
+    assert json.loads(rows[0].metrics or "")["depth"] == {
         "count": 2, "mean": 3.0, "sd": depth.deviation, "min": 2, "max": 4,
     }  # fmt: skip
-    assert rows[2]["metrics"] is None
+    assert rows[2].metrics is None
     (tmp_path / "games.jsonl").write_text(json.dumps({**record, "bots": list(game.bots)}) + "\n")
     page = Page(report(run, tmp_path / "games.jsonl", tmp_path / "report.html"))
     assert "1e+09" in page.texts["metrics"]

@@ -6,12 +6,12 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
+from itertools import chain, compress, permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity_tournament.games import CountedGame
+from happycity_tournament.games import CountedGame, Result
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -148,7 +148,20 @@ class GamesBuilder:
         Raises:
             KeyError: a bot in it is not rated.
         """
-        self.add_row([self._index[bot] for bot in result.bots], result.places, result.deal_seed)
+        self.extend([result])
+
+    def extend(self, games: Sequence[CountedGame], numbers: Mapping[str, int] | None = None) -> None:
+        """Add games at tables of one size; `numbers` has those of their bots, where others have their names.
+
+        Raises:
+            KeyError: a bot in one is not rated.
+        """
+        known = self._index if numbers is None else numbers
+        seated = [known[bot] for game in games for bot in game.bots]
+        table = self._table(len(games[0].bots))
+        table[0].extend(seated)
+        table[1].extend(chain.from_iterable([game.places for game in games]))
+        table[2].extend([game.deal_seed for game in games])
 
     def indexes(self, bots: Iterable[str]) -> list[int]:
         """Return the numbers of bots; those that aren't rated yet are from now on."""
@@ -161,15 +174,6 @@ class GamesBuilder:
         table[1].extend(places)
         table[2].append(deal_seed)
 
-    def add_rows(
-        self, seats: int, seated: Iterable[int], places: Iterable[int], deal_seeds: Sequence[int]
-    ) -> None:
-        """Add games at tables of one size as `add_row` does: seat by seat, one game after the other."""
-        table = self._table(seats)
-        table[0].extend(seated)
-        table[1].extend(places)
-        table[2].extend(deal_seeds)
-
     def _table(self, seats: int) -> _Columns:
         if seats not in self._tables:
             self._tables[seats] = (array("H"), array("B"), array("Q"))
@@ -179,10 +183,6 @@ class GamesBuilder:
     def names(self) -> tuple[str, ...]:
         """The names of the bots by their numbers."""
         return tuple(self._index)
-
-    def lengths(self) -> dict[int, int]:
-        """Return how many games were added so far, by the number of seats."""
-        return {seats: len(deals) for seats, (_, _, deals) in self._tables.items()}
 
     def build(self) -> Games:
         """Return all games added so far."""
@@ -194,6 +194,12 @@ class GamesBuilder:
                 np.array(deals, dtype=np.uint64).view(np.int64),
             )
         return Games(tuple(self._index), tables)
+
+
+def by_size(games: Sequence[Result]) -> Iterator[tuple[int, list[Result]]]:
+    """Yield games by the number of their seats."""
+    sizes = [len(game.bots) for game in games]
+    return ((size, list(compress(games, map(size.__eq__, sizes)))) for size in dict.fromkeys(sizes))
 
 
 def row_slices(count: int) -> Iterator[slice]:

@@ -9,14 +9,14 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, compress
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from happycity import Ending
 from happycity_tournament.games import Result
-from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints, row_slices
+from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints, by_size, row_slices
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, elos_after
@@ -102,7 +102,6 @@ class GameColumns:
 
     def __init__(self, bots: Sequence[str]) -> None:
         """Begin without games."""
-        self._index = {bot: index for index, bot in enumerate(bots)}
         self._builder = GamesBuilder(bots)
         self._columns: dict[int, _Columns] = {}
         self._sizes = array("B")
@@ -118,12 +117,8 @@ class GameColumns:
         Raises:
             KeyError: a bot in one doesn't take part.
         """
-        sizes = [len(game.bots) for game in games]
-        for size in dict.fromkeys(sizes):
-            alike = list(compress(games, map(size.__eq__, sizes)))
-            seated = [self._index[bot] for game in alike for bot in game.bots]
-            seeds = [game.deal_seed for game in alike]
-            self._builder.add_rows(size, seated, chain.from_iterable(game.places for game in alike), seeds)
+        for size, alike in by_size(games):
+            self._builder.extend(alike)
             if size not in self._columns:
                 self._columns[size] = _Columns(array("i"), array("B"), array("Q"))
             columns = self._columns[size]
@@ -136,7 +131,7 @@ class GameColumns:
             for game in alike:
                 endings = game.endings or finished
                 columns.forfeited.extend([ending is not Ending.FINISHED for ending in endings])
-        self._sizes.extend(sizes)
+        self._sizes.extend([len(game.bots) for game in games])
 
     def figures(self, *, error_factor: float = 1.0) -> Figures:
         """Return the figures of the games so far, which don't change any more.
@@ -150,30 +145,21 @@ class GameColumns:
             {size: np.array(own.forfeited, bool).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.match_ids, np.int64) for size, own in self._columns.items()},
             np.array(self._sizes),
-            error_factor=error_factor,
+            error_factor,
         )
 
 
+@dataclass(frozen=True, eq=False)
 class Figures:
     """The figures after some games; what is asked for is computed then, and once."""
 
-    def __init__(
-        self,
-        games: Games,
-        points: Mapping[int, Ints],
-        forfeited: Mapping[int, Flags],
-        match_ids: Mapping[int, Ints],
-        sizes: Ints,
-        *,
-        error_factor: float,
-    ) -> None:
-        self.games = games
-        """The games as ratings take them."""
-        self._points = points
-        self._forfeited = forfeited
-        self._match_ids = match_ids
-        self._sizes = sizes
-        self._error_factor = error_factor
+    games: Games
+    """The games as ratings take them."""
+    _points: Mapping[int, Ints]
+    _forfeited: Mapping[int, Flags]
+    _match_ids: Mapping[int, Ints]
+    _sizes: Ints
+    _error_factor: float
 
     def __len__(self) -> int:
         """Return the number of games."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress, groupby
+from itertools import chain, groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -163,6 +163,8 @@ class _Reader:
 
     def read(self, parts: Iterable[list[Result]], label: str, rules: CountingRules) -> None:
         """Add the games of a source that count."""
+        from happycity_tournament.ratings.columns import by_size  # noqa: PLC0415 - as above
+
         known: dict[str, int] = {}
         """By the bots' names in the source, the numbers by which they are rated."""
         for tournament_id, own in groupby(parts, key=lambda part: part[0].tournament_id if part else None):
@@ -172,7 +174,10 @@ class _Reader:
                     if bot not in known:
                         (known[bot],) = self.builder.indexes(self.names([bot], label))
                 counted = rules.counted(tournament_id, part)
-                self._add(self._without_copies(counted, keys, apart=tournament_id is None), known)
+                new = self._without_copies(counted, keys, apart=tournament_id is None)
+                for _, alike in by_size(new):
+                    self.builder.extend(alike, known)
+                self.count += len(new)
             self._seen |= keys
 
     def _without_copies(self, games: Sequence[Result], keys: set[int], *, apart: bool) -> Sequence[Result]:
@@ -191,16 +196,6 @@ class _Reader:
         keys.update(own)
         self.copies += len(games) - len(new)
         return new
-
-    def _add(self, games: Sequence[Result], known: Mapping[str, int]) -> None:
-        """Add games to those that are rated."""
-        sizes = [len(game.bots) for game in games]
-        for size in dict.fromkeys(sizes):
-            alike = list(compress(games, map(size.__eq__, sizes)))
-            seated = map(known.__getitem__, chain.from_iterable(game.bots for game in alike))
-            places = chain.from_iterable(game.places for game in alike)
-            self.builder.add_rows(size, seated, places, [game.deal_seed for game in alike])
-        self.count += len(games)
 
 
 def source_labels(names: Sequence[str]) -> tuple[str, ...]:
