@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class Deviation:
     """How many the model expects; of halves: the Elo in the first one."""
     z: float
     """The difference in standard errors, by deals."""
-    fits: bool
+    fits: bool = True
     """Whether the difference may be chance, all deviations together with 95%."""
 
     @property
@@ -57,7 +56,7 @@ def check_model(estimate: Estimate) -> tuple[Deviation, ...]:
     found = [*_places(estimate), *_halves(estimate)]
     p_values = [math.erfc(abs(one.z) / math.sqrt(2)) for one in found]
     fits = (holm(p_values) >= SIGNIFICANCE).tolist()
-    return tuple(one.deviation(fits=fit) for one, fit in zip(found, fits, strict=True))
+    return tuple(replace(one, fits=fit) for one, fit in zip(found, fits, strict=True))
 
 
 def check_lines(deviations: tuple[Deviation, ...]) -> list[str]:
@@ -65,18 +64,7 @@ def check_lines(deviations: tuple[Deviation, ...]) -> list[str]:
     return [one.sentence for one in deviations if not one.fits]
 
 
-class _Found(NamedTuple):
-    subject: str
-    bot: str
-    actual: float
-    expected: float
-    z: float
-
-    def deviation(self, *, fits: bool) -> Deviation:
-        return Deviation(*self, fits=fits)
-
-
-def _halves(estimate: Estimate) -> Iterator[_Found]:
+def _halves(estimate: Estimate) -> Iterator[Deviation]:
     """Yield each bot's strength in the second and the first half of its deals, one step from the fit."""
     games, half = estimate.games, estimate.deals // 2
     seen, totals, later, squares = np.zeros((4, len(games.bots)))
@@ -92,10 +80,10 @@ def _halves(estimate: Estimate) -> Iterator[_Found]:
             continue
         change = float(2 * later[number] - totals[number])
         value = ELO_PER_LOGIT * change / information
-        yield _Found("halves", bot, value, -value, change / error)
+        yield Deviation("halves", bot, value, -value, change / error)
 
 
-def _places(estimate: Estimate) -> Iterator[_Found]:
+def _places(estimate: Estimate) -> Iterator[Deviation]:
     """Yield how often bots were first and last at tables of three and more, with what is expected."""
     games, fit = estimate.games.of_sizes(3), estimate.fit
     enough = np.flatnonzero(estimate.deals >= MIN_DEALS).tolist()
@@ -117,7 +105,7 @@ def _places(estimate: Estimate) -> Iterator[_Found]:
                 z = float(totals[kind, number] / np.sqrt(squares[kind, number]))
                 expected = float(kinds[kind][0][number])
                 actual = max(0.0, expected + float(totals[kind, number]))
-                yield _Found(subject, games.bots[number], actual, expected, z)
+                yield Deviation(subject, games.bots[number], actual, expected, z)
 
 
 _Chances = tuple[Floats, Floats]

@@ -57,7 +57,7 @@ def write_report(
     rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
     facts = count_games(bots, judged_games(source, rules, with_records=True))
-    test = rules.test(tournaments[0].id) if len(tournaments) == 1 else None
+    test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(facts.figures.estimate, configs, test=None if test is None else test.state)
     notable = _notable(source, facts, ratings)

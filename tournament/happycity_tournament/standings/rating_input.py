@@ -173,7 +173,7 @@ class _Reader:
                 for bot in dict.fromkeys(chain.from_iterable(one.bots for one in part)):
                     if bot not in known:
                         (known[bot],) = self.builder.indexes(self.names([bot], label))
-                counted = rules.counted(tournament_id, part)
+                counted, _ = rules.rule(tournament_id).divide(part)
                 new = self._without_copies(counted, keys, apart=tournament_id is None)
                 for _, alike in by_size(new):
                     self.builder.extend(alike, known)
