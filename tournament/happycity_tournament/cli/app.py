@@ -20,18 +20,18 @@ class _Entry(NamedTuple):
 
 COMMANDS = {
     "run": _Entry("run", "run", "Play a tournament and print its standings."),
-    "sprt": _Entry("sprt", "sprt", "Test whether one bot is stronger than another."),
+    "sprt": _Entry("sprt_queue", "sprt", "Test whether one bot is stronger than another."),
     "resume": _Entry("resume", "resume", "Continue a tournament that was stopped or interrupted."),
     "list": _Entry("manage", "list_tournaments", "List the runs, or the tournaments of a store or server."),
     "show": _Entry("manage", "show_tournament", "Show a tournament with its ratings."),
     "stop": _Entry("manage", "stop", "Stop a tournament."),
     "disqualify": _Entry("manage", "disqualify", "Take a bot out of a tournament."),
     "delete": _Entry("manage", "delete", "Delete a tournament with all its games."),
-    "games": _Entry("games", "games", "List games, with the ids by which other commands find them."),
+    "games": _Entry("list_games", "games", "List games, with the ids by which other commands find them."),
     "rate": _Entry("rate", "rate", "Rate bots by all their games."),
     "compare": _Entry("compare", "compare", "Say what a change of a bot gained."),
-    "export": _Entry("export", "export", "Write games as a table or as records."),
-    "report": _Entry("report", "report", "Write a report as one HTML file."),
+    "export": _Entry("export_games", "export", "Write games as a table or as records."),
+    "report": _Entry("write_report", "report", "Write a report as one HTML file."),
 }
 """The commands with what the list of commands says of each: the first sentence of its own help."""
 

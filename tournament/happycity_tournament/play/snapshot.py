@@ -206,7 +206,7 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
 def final_ratings(status: TournamentStatus) -> Ratings | None:
     """Return the final ratings by the games so far; it may take seconds. None without a game that counts."""
     # Imported here, as it imports numpy, for which the server and the bots of a run would wait.
-    from happycity_tournament.standings.rating_input import rate_games  # noqa: PLC0415
+    from happycity_tournament.standings.rated_games import rate_games  # noqa: PLC0415
 
     config, figures = status.config, status.standings.figures()
     if not len(figures):

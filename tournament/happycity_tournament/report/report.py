@@ -18,7 +18,7 @@ from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import Replay, Report, render
 from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.standings.counted import CountingRules
-from happycity_tournament.standings.rating_input import judged_games, rate_games
+from happycity_tournament.standings.rated_games import judged_games, rate_games
 from happycity_tournament.storage.sources import Source
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page

@@ -49,7 +49,7 @@ class Naming:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RatingInput:
+class RatedGames:
     """The games of all sources, as ratings take them."""
 
     games: Games
@@ -63,7 +63,7 @@ class RatingInput:
     """The tournaments of the sources, with the names by which their bots are rated."""
 
 
-def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> RatingInput:
+def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> RatedGames:
     """Read all games that count, copies of a game once; games with the same deal seed are one deal.
 
     Raises:
@@ -88,7 +88,7 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
         except RecordError as error:
             raise SourceError(source.name, f"{DAMAGED}: {error}") from None
     naming.check(list(reader.bots))
-    return RatingInput(
+    return RatedGames(
         reader.builder.build(),
         count=reader.count,
         copies=reader.copies,
