@@ -28,9 +28,9 @@ from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.report import charts
+from happycity_tournament.report.charts import FORFEITS
 from happycity_tournament.report.export import seat_rows
 from happycity_tournament.report.facts import count_games
-from happycity_tournament.report.tournament_charts import FORFEITS
 from happycity_tournament.standings import figures
 from happycity_tournament.standings.figures import GameColumns
 from happycity_tournament.storage import Store

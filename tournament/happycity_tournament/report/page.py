@@ -10,25 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
 from happycity_tournament.ratings.results import Ratings, interval_text
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
+from happycity_tournament.report.charts import FORFEITS, failures_chart, points_chart, ratings_chart
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, Facts
-from happycity_tournament.report.tournament_charts import (
-    FORFEITS,
-    failures_chart,
-    points_chart,
-    ratings_chart,
-)
 from happycity_tournament.schedule import SprtSchedule
-from happycity_tournament.standings.figures import Meeting
+from happycity_tournament.standings.figures import MAX_HISTORY_BOTS, Meeting
 from happycity_tournament.standings.standings import Standing, score_text
 from happycity_tournament.storage import StoredTournament
 
@@ -37,6 +32,7 @@ MAX_REASONS = 5
 
 _RATINGS_LABEL = "Elo of each bot with its 95% interval; the numbers are in the standings"
 _POINTS_LABEL = "How often each bot made how many points, with its mean; the table below has the quartiles"
+_Point = TypeVar("_Point")
 _HISTORY_COLUMNS = 8  # of the table beside the chart
 _TEST_LINES: Mapping[str, Callable[[SprtPoint], float]] = {
     "LLR": lambda point: point.llr,
@@ -236,8 +232,7 @@ def _history(report: Report) -> History | None:
     history = report.facts.figures.history
     if not history.samples:
         return None
-    step = max(1, len(history.samples) // _HISTORY_COLUMNS)
-    columns = [games for games, _ in history.samples[::-step][:_HISTORY_COLUMNS][::-1]]  # the last one too
+    columns = [games for games, _ in _some(history.samples)]
     lines, rows = {}, []
     for number, bot in enumerate(line.bot for line in report.ratings.lines):
         has_line = number < _HISTORY_LINES
@@ -265,10 +260,13 @@ def _test_points(report: Report) -> list[tuple[int, SprtPoint]]:
     """Return numbers of games and the test after them, for a table."""
     if report.test is None:
         return []
-    test = report.test
-    step = max(1, len(test.history) // _HISTORY_COLUMNS)
-    chosen = test.history[::-step][:_HISTORY_COLUMNS][::-1]  # the last one among them
-    return [(point.blocks * test.games_per_block, point) for point in chosen]
+    return [(point.blocks * report.test.games_per_block, point) for point in _some(report.test.history)]
+
+
+def _some(points: Sequence[_Point]) -> Sequence[_Point]:
+    """Return a table's worth of points, evenly spread, the last one among them."""
+    step = max(1, len(points) // _HISTORY_COLUMNS)
+    return points[::-step][:_HISTORY_COLUMNS][::-1]
 
 
 def _times_chart(report: Report) -> Markup | None:

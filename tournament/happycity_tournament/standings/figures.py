@@ -15,16 +15,20 @@ from typing import NamedTuple
 import numpy as np
 
 from happycity import Ending
+from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints, by_size, row_slices
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, elos_after
+from happycity_tournament.ratings.likelihood import Choices, choices_of, fit
 from happycity_tournament.ratings.results import BotFigures, Difference, Ratings
 from happycity_tournament.ratings.spread import Spread
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 MAX_LOSSES = 10
 """Losses that are shown of each bot, the worst ones."""
+MAX_HISTORY_BOTS = 100
+"""With more bots there is no history of ratings."""
 _SAMPLES = 20  # of the history at least, once there are as many games
 
 
@@ -322,10 +326,24 @@ def _history_of(figures: Figures) -> EloHistory:
         return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
     step = _step_of(total)
     numbers = sorted({*range(step, total + 1, step), total})
-    elos = elos_after(figures.games, [figures.lengths(number) for number in numbers])
+    elos = _elos_after(figures.games, [figures.lengths(number) for number in numbers])
     samples = list(zip(numbers, elos, strict=True))
     spans = {bot: (first, last + step) for bot in bots for first, last in [figures.span(bot)]}
     return EloHistory(bots, samples, spans)
+
+
+def _elos_after(games: Games, lengths: Sequence[dict[int, int]]) -> Iterator[list[float]]:
+    """Yield the Elo of all bots after the first games of each table size, as many as each entry says.
+
+    Each fit begins at the one before, and takes its choices over.
+    """
+    choices, strengths = Choices.none(len(games.bots)), None
+    before: dict[int, int] = {}
+    for length in lengths:
+        choices = choices.plus(choices_of(games.between(before, length)))
+        strengths = fit(choices, start=strengths).strengths
+        yield (MEAN_ELO + ELO_PER_LOGIT * (strengths - strengths.mean())).tolist()
+        before = length
 
 
 def _step_of(total: int) -> int:
