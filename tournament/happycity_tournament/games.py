@@ -107,11 +107,6 @@ class FinishedGame:
         return self.position[0] if self.position is not None else 0
 
     @property
-    def deal(self) -> tuple[int, int]:
-        """The (round, table) whose games share one deal and are therefore dependent."""
-        return self.position[:2] if self.position is not None else (0, 0)
-
-    @property
     def fixture(self) -> Fixture:
         """The game as it was scheduled; ValueError if it belongs to no tournament."""
         if self.position is None:

@@ -177,14 +177,6 @@ def _so_far(progress: Progress, troubles: Troubles) -> dict[str, Any]:
     }
 
 
-def with_test_history(store: Store, snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot of a stored tournament with the history of its test, if it is one."""
-    if snapshot.test is None:
-        return snapshot
-    status = load_status(store, store.require_tournament(snapshot.tournament_id))
-    return replace(snapshot, test_history=status.test_history)
-
-
 def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
     """Return a tournament of a store with its standings and final ratings; it may take seconds.
 

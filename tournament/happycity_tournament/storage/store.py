@@ -335,11 +335,6 @@ class Store(Database):
         query = select(records.c.record).where(records.c.game_id == match_id)
         return self._first(query, lambda row: unpack(row.record))
 
-    def last_round(self, tournament_id: int) -> int:
-        """Return the last round of which a game is finished, 0 without any."""
-        query = select(func.max(games.c.round)).where(games.c.tournament_id == tournament_id)
-        return self._first(query, lambda row: int(row[0] or 0)) or 0
-
     def next_match_id(self) -> int:
         """Return an id above those of all games, of those too that were deleted."""
         highest = self._first(select(func.max(games.c.id)), lambda row: int(row[0] or 0)) or 0
