@@ -251,9 +251,11 @@ def draw_deals(strengths: Floats, luck: float, rng: np.random.Generator) -> Ints
 HOUSE = (-300.0, -600.0)
 WORLDS = {
     **{
-        f"{players} seats, guests {mean:+g} from an anchor alone": World(players=players, mean=mean)
+        f"{players} seats, guests {mean:+g} from an anchor alone": World(
+            players=players, mean=mean, weeks=weeks
+        )
         for players in (4, 2)
-        for mean in (0.0, 500.0, -500.0, 900.0, -900.0)
+        for mean, weeks in ((0.0, 6.0), (500.0, 6.0), (-500.0, 6.0), (900.0, 12.0), (-900.0, 12.0))
     },
     "4 seats, guests +900, house at +300 and +600": World(mean=900.0, house=(300.0, 600.0)),
     "4 seats, guests -900, house at -300 and -600": World(mean=-900.0, house=HOUSE),

@@ -15,20 +15,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from happycity_ladder.deal_likelihood import DealDerivatives, DealLikelihood
+from happycity_ladder.deal_likelihood import DealLikelihood
 from happycity_ladder.drift import WEEK, Drift, DriftTrace
 from happycity_ladder.entries import NO_TIE, RatedDeal, Rating
 from happycity_ladder.gaussian_state import GaussianState
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.likelihood import Derivatives
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
-NEW_ERROR = 300.0
+NEW_ERROR = 450.0
 """Standard deviation, in Elo, of the strengths of new bots, and of what is known at first of their mean."""
 SEASON_ERROR = 30.0
 """Standard deviation, in Elo, of what the end of a season adds to each guest's strength."""
@@ -38,9 +39,6 @@ MAX_PRESENT = 512
 """Versions with covariances at most: time and memory grow with the square."""
 DISPERSION_DEALS = 10_000
 """The dispersion is a mean over about so many deals."""
-
-TIED_GAMES = 1
-"""A version is tied to the anchor once it was this often ahead of versions that are, and behind others."""
 
 _FORMAT = 1
 _NEW_BOTS = 0  # the key of their mean; those of versions are positive
@@ -56,16 +54,12 @@ class _Version:
     house: bool
     anchor: bool
     tied: bool
-    """Whether wins and losses connect it with the anchor, directly or through others."""
-    ahead: int = 0
-    behind: int = 0
-    """How often it placed ahead of and behind versions that were tied, a bot in a game counting once."""
+    """Whether it has won and lost against the anchor, or against versions that were tied."""
+    has_won: bool = False
+    has_lost: bool = False
     deals: int = 0
     last_at: float = 0.0
     """When its last deal finished, or it came."""
-    traced_variance: float = 0.0
-    traced_mean: float = 0.0
-    """See `DriftTrace`."""
     mean: float = 0.0
     """In logits from the anchor; this and what follows hold while the version has no covariances."""
     variance: float = 0.0
@@ -73,6 +67,7 @@ class _Version:
     """Its share in the error that all guests have in common: the slope of its strength by their mean."""
     at: float = 0.0
     """When the variance was that."""
+    trace: DriftTrace = field(default_factory=DriftTrace)
 
 
 _NEW_BOT = _Version(before=None, house=False, anchor=False, tied=False)
@@ -133,10 +128,8 @@ class Beliefs:
             house: whether its strength doesn't change.
             anchor: whether its rating is given.
         """
-        earlier = None if before is None else self._versions.get(before)
-        games = TIED_GAMES - 1 if earlier is not None and earlier.tied else 0
         self._has_anchor = self._has_anchor or anchor
-        entry = _Version(before, house or anchor, anchor, tied=anchor, ahead=games, behind=games, last_at=at)
+        entry = _Version(before, house or anchor, anchor, tied=anchor, last_at=at)
         self._versions.setdefault(version, entry)
 
     def add(self, deal: RatedDeal) -> None:
@@ -155,8 +148,10 @@ class Beliefs:
             self._join(version, deal.versions)
         rows = list(map(self._state.row, deal.versions))
         prior, weight = self._state.covariance[np.ix_(rows, rows)], 1 / self.dispersion
-        expected = self._state.observe(rows, DealLikelihood(deal.places).derivatives, weight)
-        self._learn_drift(deal.versions, weight * expected.scores.sum(axis=0), np.diag(prior))
+        likelihood = DealLikelihood(deal.places)
+        expected = likelihood.derivatives(self._state.mean[rows])
+        self._state.observe(rows, likelihood, weight)
+        self._learn_drift(deal.versions, weight * expected.gradient, np.diag(prior))
         self._learn_dispersion(prior, expected)
         entries = [self._versions[version] for version in deal.versions]
         _tie(entries, np.array(deal.places))
@@ -241,7 +236,9 @@ class Beliefs:
             beliefs.finished, beliefs._at = head["finished"], head["at"]
             beliefs._squares, beliefs._information = head["dispersion"]
             beliefs._drift = Drift(*head["drift"])
-            beliefs._versions = {version: _Version(*fields) for version, *fields in head["versions"]}
+            for version, *fields, trace in head["versions"]:
+                beliefs._versions[version] = entry = _Version(*fields)
+                entry.trace = DriftTrace(*trace)
             beliefs._has_anchor = any(entry.anchor for entry in beliefs._versions.values())
             keys, numbers = head["present"], np.frombuffer(rest, "<f8").astype(np.float64)
             lower = np.tril_indices(len(keys))
@@ -350,20 +347,18 @@ class Beliefs:
         for version, score, before in zip(versions, scores.tolist(), prior.tolist(), strict=True):
             entry = self._versions[version]
             if not entry.house:
-                trace = DriftTrace(entry.traced_variance, entry.traced_mean)
-                kept = self._state.marginal(version)[1] / before
-                said += self._drift.gain(trace, score, seconds=max(0.0, self._at - entry.last_at), kept=kept)
-                entry.traced_variance, entry.traced_mean = trace.variance, trace.mean
-        self._drift.learn(said, elo_per_logit=ELO_PER_LOGIT)
+                seconds, kept = max(0.0, self._at - entry.last_at), self._state.marginal(version)[1] / before
+                said += self._drift.gain(entry.trace, score, seconds=seconds, kept=kept)
+        self._drift.learn(said)
 
-    def _learn_dispersion(self, prior: Floats, expected: DealDerivatives) -> None:
+    def _learn_dispersion(self, prior: Floats, expected: Derivatives) -> None:
         """Compare the squared scores of a deal with what the model and the doubt about its bots explain.
 
         Args:
             prior: the covariance of its parameters before it.
             expected: the derivatives at their mean.
         """
-        gradient, information = expected.scores.sum(axis=0), expected.information
+        gradient, information = expected.gradient, expected.information
         if float((information * prior).sum()) > _MAX_KNOWN:
             return
         kept = 1 - 1 / DISPERSION_DEALS
@@ -373,10 +368,10 @@ class Beliefs:
 
 
 def _tie(entries: Sequence[_Version], places: Ints) -> None:
-    """Count who of a deal placed ahead of whom, [game, bot], and note who is tied to the anchor."""
+    """Note by the places of a deal, [game, bot], who has won or lost against tied versions, and is tied."""
     ahead = (places[:, :, None] < places[:, None, :]).sum(axis=0)
     tied = np.array([entry.tied for entry in entries])
     for entry, wins, losses in zip(entries, ahead, ahead.T, strict=True):
-        entry.ahead += int(wins[tied].sum())
-        entry.behind += int(losses[tied].sum())
-        entry.tied = entry.tied or min(entry.ahead, entry.behind) >= TIED_GAMES
+        entry.has_won = entry.has_won or bool(wins[tied].any())
+        entry.has_lost = entry.has_lost or bool(losses[tied].any())
+        entry.tied = entry.tied or (entry.has_won and entry.has_lost)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator
 from contextlib import closing
+from functools import partial
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import delete, exists, func, insert, select, update
 
 from happycity_ladder.entries import Challenge, ChallengeState
-from happycity_ladder.ladder_rows import challenge_of
+from happycity_ladder.ladder_rows import entry_of, read_entries, row_of
 from happycity_tournament.games import LARGEST_ID
 from happycity_tournament.storage.rows import mentions
 from happycity_tournament.storage.schema import ladder_challenges, ladder_deals
@@ -18,7 +19,6 @@ from happycity_tournament.storage.store import Store
 
 BROKEN_OFF = (ChallengeState.DECLINED, ChallengeState.EXPIRED, ChallengeState.WITHDRAWN)
 """States of challenges that ended before all their deals were played."""
-_ROWS_AT_ONCE = 500
 
 
 class ChallengeStore:
@@ -29,24 +29,12 @@ class ChallengeStore:
 
     def add(self, challenge: Challenge, *, request_id: str | None = None) -> Challenge:
         """Store a new challenge; return it with its id. No other may have the `request_id`."""
-        row: dict[str, Any] = {
-            "request_id": request_id,
-            "bot": challenge.bot,
-            "board": challenge.board,
-            "kind": challenge.kind.value,
-            "opponents": list(challenge.opponents),
-            "accepted": list(challenge.accepted),
-            "deals": challenge.deals,
-            "old_version_id": challenge.old_version_id,
-            "state": challenge.state.value,
-            "created_at": challenge.created_at,
-            "expires_at": challenge.expires_at,
-        }
+        row = row_of(challenge, "id") | {"request_id": request_id}
         with self.store.writing() as connection:
             key = connection.execute(insert(ladder_challenges).values(row)).inserted_primary_key
             assert key is not None
             stored = select(ladder_challenges).where(ladder_challenges.c.id == key[0])
-            return challenge_of(connection.execute(stored).one())
+            return _challenge_of(connection.execute(stored).one())
 
     def get(self, challenge_id: int) -> Challenge | None:
         """Return a challenge, None if there is none with this id."""
@@ -106,7 +94,7 @@ class ChallengeStore:
         change = update(ladder_challenges).where(own, ladder_challenges.c.state.in_(active))
         with self.store.writing() as connection:
             connection.execute(change.values(state=state.value, **columns))
-            return challenge_of(connection.execute(select(ladder_challenges).where(own)).one())
+            return _challenge_of(connection.execute(select(ladder_challenges).where(own)).one())
 
     def forget(self, expired_before: float) -> None:
         """Delete the challenges that ended without a deal and whose time was over before, Unix time."""
@@ -136,9 +124,7 @@ class ChallengeStore:
 
     def _stream(self, *conditions: Any, limit: int | None = None) -> Generator[Challenge]:
         query = select(ladder_challenges).where(*conditions).order_by(ladder_challenges.c.id.desc())
-        options = {"yield_per": _ROWS_AT_ONCE}
-        with (
-            self.store.reading() as connection,
-            connection.execute(query.limit(limit), execution_options=options) as rows,
-        ):
-            yield from map(challenge_of, rows)
+        return read_entries(self.store, query.limit(limit), _challenge_of)
+
+
+_challenge_of = partial(entry_of, Challenge)

@@ -6,22 +6,11 @@ Seats have no effects: a bot has each seat once in a deal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns
-from happycity_tournament.ratings.likelihood import choices_of, derivatives, game_scores
-
-
-class DealDerivatives(NamedTuple):
-    """The log-likelihood of a deal at some strengths, and its derivatives by them."""
-
-    value: float
-    scores: Floats
-    """[game, bot]: the derivatives of each game's."""
-    information: Floats
-    """Minus the second derivatives, [bot, bot]."""
+from happycity_tournament.ratings.likelihood import Derivatives, choices_of, derivatives, game_scores
 
 
 class DealLikelihood:
@@ -37,7 +26,10 @@ class DealLikelihood:
         self._table = TableColumns(bots, np.array(places), np.zeros(rotations, dtype=np.int64))
         self._choices = choices_of(Games(("",) * players, {players: self._table}))
 
-    def derivatives(self, strengths: Floats) -> DealDerivatives:
+    def derivatives(self, strengths: Floats) -> Derivatives:
         """Return value and derivatives at the strengths of the bots, in logits."""
-        value, _, information = derivatives(self._choices, strengths)
-        return DealDerivatives(value, game_scores(self._table, strengths), information)
+        return derivatives(self._choices, strengths)
+
+    def scores(self, strengths: Floats) -> Floats:
+        """Return the derivatives of each game's likelihood, [game, bot]."""
+        return game_scores(self._table, strengths)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+
 WEEK = 7 * 86400.0
 _LEAST, _MOST = 1.0, 200.0  # Elo a week
 _DOUBT = 1.5
@@ -57,9 +59,9 @@ class Drift:
         trace.mean = kept * trace.mean + trace.variance * score
         return said
 
-    def learn(self, said: float, *, elo_per_logit: float) -> None:
+    def learn(self, said: float) -> None:
         """Change the drift by what a deal says of its variance, summed up over the deal's versions."""
-        own = said * (self.elo / elo_per_logit) ** 2  # by the logarithm of the variance
+        own = said * (self.elo / ELO_PER_LOGIT) ** 2  # by the logarithm of the variance
         self.information += own**2 - self.information / _DEALS
         step = max(-_LARGEST_STEP, min(_LARGEST_STEP, own / self.information))
         self.elo = max(_LEAST, min(_MOST, self.elo * math.exp(step / 2)))

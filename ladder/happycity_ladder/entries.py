@@ -112,11 +112,17 @@ class Deal:
     deal_seed: int
     challenge_id: int | None = None
     started_at: float
-    state: DealState = DealState.OPEN
-    number: int | None = None
-    """Its number among the finished deals, from 1; None if it isn't finished."""
-    over_at: float | None = None
-    """When it was finished or dropped; in the order of `number` it never decreases."""
+    finished: int | None = None
+    """Its number among the finished deals, from 1; 0 if it was dropped, None while it is open."""
+    finished_at: float | None = None
+    """When it was finished or dropped; in the order of the finished deals it never decreases."""
+
+    @property
+    def state(self) -> DealState:
+        """Where it stands."""
+        if self.finished is None:
+            return DealState.OPEN
+        return DealState.FINISHED if self.finished else DealState.DROPPED
 
     def seated(self, rotation: int) -> tuple[int, ...]:
         """Return the versions by seat in the game of a rotation."""
@@ -133,6 +139,8 @@ class RatedDeal:
     versions: tuple[int, ...]
     places: tuple[tuple[int, ...], ...]
     """[rotation][i]: the place that counts of versions[i]; equal ones are shared."""
+    id: int = 0
+    """Of the deal; 0 if it isn't stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

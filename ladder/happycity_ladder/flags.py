@@ -1,8 +1,8 @@
 """Odd results, for a person to judge: helping another bot, forfeiting many games.
 
 What is expected of two bots at a table are the odds of their strengths in the deals that are looked at.
-Deals are independent, the games of a deal are not, so
-results are added up by deal. P-values are corrected for all bots or pairs that were looked at (Holm 1979).
+Deals are independent, the games of a deal are not, so results are added up by deal. P-values are corrected
+for all bots or pairs that were looked at (Holm 1979).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from happycity_ladder.entries import RatedDeal, Version
 from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
 from happycity_tournament.ratings.estimate import holm, student_probabilities
-from happycity_tournament.ratings.likelihood import choices_of, fit
+from happycity_tournament.ratings.likelihood import chances_above, choices_of, fit
 
 SIGNIFICANCE = 0.01
 """Results with a greater p-value, corrected, are not flagged."""
@@ -58,8 +58,8 @@ class Flag:
     """The probability by chance, corrected for the number of bots or pairs that were looked at."""
     text: str
     """One line for a person."""
-    finished: tuple[int, ...] = ()
-    """The oddest deals, by their numbers among the finished ones, at most `MAX_DEALS_SHOWN`."""
+    deal_ids: tuple[int, ...] = ()
+    """The oddest deals, at most `MAX_DEALS_SHOWN`."""
 
 
 def find_flags(
@@ -78,8 +78,7 @@ def find_flags(
     """
     found = list(_forfeiting(board, versions, forfeits))
     if deals:
-        residuals = _Residuals(deals)
-        found += _helping(board, residuals, versions)
+        found += _helping(board, _Residuals(deals), versions)
     return sorted(found, key=lambda flag: (flag.p_value, -abs(flag.deviation), flag.bot, flag.beneficiary))
 
 
@@ -87,10 +86,9 @@ class _Residuals:
     """What each bot of a deal scored against each other one, less what is expected."""
 
     def __init__(self, deals: Sequence[RatedDeal]) -> None:
-        self.finished = [deal.finished for deal in deals]
-        names = sorted({version for deal in deals for version in deal.versions})
-        numbers = {version: number for number, version in enumerate(names)}
-        self.names = names
+        self.deal_ids = [deal.id for deal in deals]
+        self.names = sorted({version for deal in deals for version in deal.versions})
+        numbers = {version: number for number, version in enumerate(self.names)}
         self.bots: Ints = np.array([[numbers[version] for version in deal.versions] for deal in deals])
         """[deal, member]."""
         places = np.array([deal.places for deal in deals])
@@ -106,12 +104,7 @@ class _Residuals:
         table = TableColumns(bots, places.reshape(-1, size), np.repeat(np.arange(count), rotations))
         strengths = fit(choices_of(Games(tuple(map(str, self.names)), {size: table}))).strengths
         by_deal = strengths[self.bots]
-        return _chances(by_deal[:, :, None] - by_deal[:, None, :])
-
-
-def _chances(differences: Floats) -> Floats:
-    chances: Floats = 0.5 + 0.5 * np.tanh(differences / 2)
-    return chances
+        return chances_above(by_deal[:, :, None] - by_deal[:, None, :])
 
 
 def _helping(board: str, residuals: _Residuals, versions: Mapping[int, Version]) -> Iterator[Flag]:
@@ -165,7 +158,7 @@ def _helping(board: str, residuals: _Residuals, versions: Mapping[int, Version])
                 text=f"against third bots, with both at the table: {bot_names[helper]} scores "
                 f"{100 * lost_mean:.0f} points in 100 less than expected, {bot_names[beneficiary]} "
                 f"{100 * gained_mean:.0f} more",
-                finished=tuple(residuals.finished[row] for row in oddest.tolist()),
+                deal_ids=tuple(residuals.deal_ids[row] for row in oddest.tolist()),
             )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from happycity_ladder.deal_likelihood import DealDerivatives
+from happycity_ladder.deal_likelihood import DealLikelihood
 from happycity_tournament.ratings.columns import Flags, Floats
 
 _MAX_STEPS = 50
@@ -79,9 +79,7 @@ class GaussianState:
         self.covariance = self.covariance[np.ix_(kept, kept)]
         self._index()
 
-    def observe(
-        self, rows: Sequence[int], derivatives: Callable[[Floats], DealDerivatives], weight: float
-    ) -> DealDerivatives:
+    def observe(self, rows: Sequence[int], deal: DealLikelihood, weight: float) -> None:
         """Learn from a deal: its games' squared scores are its information, and the new mean is the mode.
 
         Where a result is what everybody expects, the likelihood is flat on one side. Its curvature at the
@@ -91,22 +89,17 @@ class GaussianState:
 
         Args:
             rows: the rows of the bots.
-            derivatives: those of the log-likelihood, which is concave.
-            weight: the likelihood's exponent.
-
-        Returns:
-            The derivatives at the mean that was expected.
+            deal: the likelihood, whose logarithm is concave.
+            weight: its exponent.
         """
-        prior_mean, prior = self.mean[rows], self.covariance[np.ix_(rows, rows)]
-        expected = derivatives(prior_mean)
-        direction, at_mode = _mode(prior_mean, prior, derivatives, weight)
-        scores, observed = at_mode.scores, self.covariance[rows]
+        prior, observed = self.covariance[np.ix_(rows, rows)], self.covariance[rows]
+        direction = _mode(self.mean[rows], prior, deal, weight)
+        scores = deal.scores(self.mean[rows] + prior @ direction)
         self.mean = self.mean + direction @ observed
         root = np.linalg.cholesky(np.eye(len(scores)) / weight + scores @ prior @ scores.T)
         reduction = np.linalg.solve(root, scores @ observed)
         # BLAS would take all cores for this from some 200 numbers on, and nine times the CPU time with it.
         self.covariance -= np.einsum("ki,kj->ij", reduction, reduction)
-        return expected
 
     @property
     def _diagonal(self) -> Floats:
@@ -118,20 +111,18 @@ class GaussianState:
         self._rows = {key: row for row, key in enumerate(self.keys)}
 
 
-def _mode(
-    mean: Floats, prior: Floats, derivatives: Callable[[Floats], DealDerivatives], weight: float
-) -> tuple[Floats, DealDerivatives]:
-    """Return the mode of prior times likelihood, as a with the mode at mean + prior a, and what is there.
+def _mode(mean: Floats, prior: Floats, deal: DealLikelihood, weight: float) -> Floats:
+    """Return the mode of prior times likelihood, as a with the mode at mean + prior a.
 
     a is the gradient of the likelihood at the mode: this needs no inverse of the prior's covariance, so
     numbers may be known exactly.
     """
     direction = np.zeros(len(mean))
-    here = derivatives(mean)
+    here = deal.derivatives(mean)
     objective = weight * here.value
     for _ in range(_MAX_STEPS):
         information = weight * here.information
-        slope = weight * here.scores.sum(axis=0) - direction
+        slope = weight * here.gradient - direction
         step = np.linalg.solve(np.eye(len(mean)) + prior @ information, prior @ slope)
         change = slope - information @ step
         if np.abs(step).max() < _TOLERANCE:
@@ -139,9 +130,9 @@ def _mode(
         for share in _SHARES:  # a whole step may lead beyond the mode, to where the likelihood is flat
             tried = direction + share * change
             moved = prior @ tried
-            here = derivatives(mean + moved)
+            here = deal.derivatives(mean + moved)
             value = weight * here.value - float(tried @ moved) / 2
             if value >= objective - _ROUNDING:
                 break
         direction, objective = tried, value
-    return direction, here
+    return direction

@@ -23,7 +23,6 @@ from happycity.match import check_bot_name
 from happycity_tournament.config import MEAN_ELO, check_elo, check_title
 
 _STRICT = ConfigDict(extra="forbid")
-_DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +77,7 @@ class LadderConfig:
     anchor: str = "planner"
     """The bot of the house whose rating is `anchor_elo` on every board, for good."""
     anchor_elo: float = MEAN_ELO
-    drift: Annotated[float, Field(gt=0, le=1000)] = 10.0
+    drift: Annotated[float, Field(gt=0, le=1000)] = 20.0
     """Elo by which the strength of a version changes in a week, as a standard deviation, before any deal."""
     version_change: Annotated[float, Field(gt=0, le=2000)] = 100.0
     """Elo by which a new version differs from the one before it, as a standard deviation."""

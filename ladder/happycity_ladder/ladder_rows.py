@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter, defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Generator, Sequence
+from functools import cache
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, Row, Select, func, insert, select, update
 
 from happycity import BotInfo, Ending
 from happycity.match import one_line
-from happycity_ladder.entries import (
-    Challenge,
-    ChallengeState,
-    Deal,
-    DealKind,
-    DealState,
-    RatedDeal,
-    Rating,
-    RatingPoint,
-    Season,
-    Version,
-)
+from happycity_ladder.entries import ChallengeState, DealKind, RatedDeal, Rating, RatingPoint, Version
+from happycity_ladder.leaderboard import Score
 from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.storage.database import DAMAGED, StoreError
 from happycity_tournament.storage.schema import (
     games,
     ladder_challenges,
@@ -32,78 +24,64 @@ from happycity_tournament.storage.schema import (
     ladder_scores,
     ladder_seasons,
 )
+from happycity_tournament.storage.store import Store
 
-_COUNTS = ("games", "firsts", "forfeits")
+_ROWS_AT_ONCE = 500
 
 
-def season_of(row: Row[Any]) -> Season:
-    """Read a row of `ladder_seasons`, without its leaderboards."""
-    return Season(
-        id=row.id,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        archive=row.archive,
-        deals=row.deals,
-        games=row.games,
-        closed_after=row.closed_after,
-    )
+_T = TypeVar("_T")
+
+
+def entry_of(kind: type[_T], row: Row[Any], **fields: object) -> _T:
+    """Read an entry from a row whose columns have the names of its fields, but for those that are given.
+
+    Raises:
+        ValueError: the row has no such entry.
+    """
+    entry: _T = _adapter(kind).validate_python({**row._mapping, **fields})
+    return entry
+
+
+def row_of(entry: object, *without: str) -> dict[str, Any]:
+    """Return the columns of an entry, but for some."""
+    row: dict[str, Any] = _adapter(type(entry)).dump_python(entry, mode="json", exclude=set(without))
+    return row
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return _kept_adapter(kind)
+
+
+_kept_adapter = cache(TypeAdapter)
+
+
+def read_entries(store: Store, query: Select[Any], read: Callable[[Row[Any]], _T]) -> Generator[_T]:
+    """Yield what is read from the rows of a query, which takes one transaction.
+
+    Raises:
+        StoreError: the rows, or one of them, can't be read.
+    """
+    with (
+        store.reading() as connection,
+        connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)) as rows,
+    ):
+        for row in rows:
+            try:
+                entry = read(row)
+            except (ValueError, TypeError) as error:
+                raise StoreError(store.url, DAMAGED) from error
+            yield entry
 
 
 def version_of(row: Row[Any]) -> Version:
     """Read a row of `ladder_versions`."""
-    info = BotInfo(author=row.author, version=row.version, language=row.language, description=row.description)
-    return Version(
-        id=row.id,
-        bot=row.bot,
-        profile=BotProfile(info, one_line(row.software)),
-        owner=row.owner,
-        house=bool(row.house),
-        first_at=row.first_at,
-        last_at=row.last_at,
-    )
-
-
-def deal_of(row: Row[Any]) -> Deal:
-    """Read a row of `ladder_deals`, where an open deal has no number, and a dropped one the number 0."""
-    state = (
-        DealState.OPEN if row.finished is None else DealState.FINISHED if row.finished else DealState.DROPPED
-    )
-    return Deal(
-        id=row.id,
-        season_id=row.season_id,
-        board=row.board,
-        kind=DealKind(row.kind),
-        versions=tuple(row.versions),
-        deal_seed=int(row.deal_seed),
-        challenge_id=row.challenge_id,
-        started_at=row.started_at,
-        state=state,
-        number=row.finished or None,
-        over_at=row.finished_at,
-    )
-
-
-def challenge_of(row: Row[Any]) -> Challenge:
-    """Read a row of `ladder_challenges`."""
-    return Challenge(
-        id=row.id,
-        bot=row.bot,
-        board=row.board,
-        kind=DealKind(row.kind),
-        opponents=tuple(row.opponents),
-        accepted=tuple(row.accepted),
-        deals=row.deals,
-        old_version_id=row.old_version_id,
-        state=ChallengeState(row.state),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-    )
+    profile = BotProfile(entry_of(BotInfo, row), one_line(row.software))
+    return entry_of(Version, row, profile=profile)
 
 
 def point_of(row: Row[Any]) -> RatingPoint:
     """Read a row of `ladder_ratings`."""
-    rating = Rating(elo=row.elo, error=row.error, deals=row.deals)
-    return RatingPoint(board=row.board, version_id=row.version_id, at=row.at, rating=rating)
+    return entry_of(RatingPoint, row, rating=entry_of(Rating, row))
 
 
 def rated_deal_of(rows: Sequence[Row[Any]]) -> RatedDeal:
@@ -118,6 +96,7 @@ def rated_deal_of(rows: Sequence[Row[Any]]) -> RatedDeal:
         places=tuple(
             tuple(row.places[(index - row.rotation) % players] for index in range(players)) for row in rows
         ),
+        id=first.id,
     )
 
 
@@ -162,7 +141,7 @@ def _finish(connection: Connection, complete: Sequence[Sequence[Row[Any]]]) -> N
     """Give deals their numbers, and count them for the present season, to which they belong from now on."""
     finished, finished_at = last_finished(connection)
     season_id = connection.scalar(select(func.max(ladder_seasons.c.id)))
-    scores: defaultdict[tuple[int, str, int], Counter[str]] = defaultdict(Counter)
+    scores: defaultdict[tuple[int, str, int], Score] = defaultdict(Score)
     rated, challenges = 0, set[int]()
     for rows in complete:
         deal = rows[0]
@@ -179,31 +158,30 @@ def _finish(connection: Connection, complete: Sequence[Sequence[Row[Any]]]) -> N
     played = sum(map(len, complete))
     more = {"deals": ladder_seasons.c.deals + rated, "games": ladder_seasons.c.games + played}
     connection.execute(season.values(more))
-    for key, counts in scores.items():
-        _store_score(connection, key, counts)
+    for key, score in scores.items():
+        _store_score(connection, key, score)
     for challenge_id in challenges:
         _finish_challenge(connection, challenge_id)
 
 
 def _add_scores(
-    scores: defaultdict[tuple[int, str, int], Counter[str]], season_id: int, rows: Sequence[Row[Any]]
+    scores: defaultdict[tuple[int, str, int], Score], season_id: int, rows: Sequence[Row[Any]]
 ) -> None:
     for row in rows:
         for seat, (place, ending) in enumerate(zip(row.places, row.endings, strict=True)):
             version = row.versions[(seat + row.rotation) % len(row.versions)]
-            score = scores[season_id, row.board, version]
-            score["games"] += 1
-            score["firsts"] += place == 1
-            score["forfeits"] += ending != Ending.FINISHED.value
+            forfeited = ending != Ending.FINISHED.value
+            score = Score(games=1, firsts=int(place == 1), forfeits=int(forfeited))
+            scores[season_id, row.board, version] += score
 
 
-def _store_score(connection: Connection, key: tuple[int, str, int], counts: Counter[str]) -> None:
+def _store_score(connection: Connection, key: tuple[int, str, int], score: Score) -> None:
     columns = dict(zip(("season_id", "board", "version_id"), key, strict=True))
     own = update(ladder_scores).where(*(ladder_scores.c[name] == value for name, value in columns.items()))
-    more = {name: ladder_scores.c[name] + counts[name] for name in _COUNTS}
+    counts = row_of(score)
+    more = {name: ladder_scores.c[name] + count for name, count in counts.items()}
     if not connection.execute(own.values(more)).rowcount:
-        new = {**columns, **{name: counts[name] for name in _COUNTS}}
-        connection.execute(insert(ladder_scores).values(new))
+        connection.execute(insert(ladder_scores).values(columns | counts))
 
 
 def _finish_challenge(connection: Connection, challenge_id: int) -> None:
@@ -217,8 +195,3 @@ def _finish_challenge(connection: Connection, challenge_id: int) -> None:
         ladder_challenges.c.deals <= done.scalar_subquery(),
     )
     connection.execute(own.values(state=ChallengeState.FINISHED.value))
-
-
-def leaderboards_of(text: str) -> dict[str, Any]:
-    """Read the leaderboards that were stored with a season, by board; none while it lasts."""
-    return dict(json.loads(text)) if text else {}

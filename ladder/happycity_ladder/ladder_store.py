@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, TypeVar
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, Select, delete, exists, func, insert, select, update
 
-from happycity_ladder.entries import (
-    Deal,
-    DealKind,
-    NewDeal,
-    Season,
-    Version,
-)
+from happycity_ladder.entries import Deal, DealKind, NewDeal, Season, Version
 from happycity_ladder.ladder_config import deal_seed
 from happycity_ladder.ladder_rows import (
     add_ladder_games,
-    deal_of,
+    entry_of,
     last_finished,
-    leaderboards_of,
-    season_of,
+    read_entries,
+    row_of,
     version_of,
 )
-from happycity_ladder.leaderboard import Score
-from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame
-from happycity_tournament.storage.database import DAMAGED, StoreError
+from happycity_ladder.leaderboard import Line, Score
+from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.rows import game_of
 from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,
@@ -72,7 +66,7 @@ class LadderStore:
             seasons = self.seasons(1)
         else:
             query = select(ladder_seasons).where(ladder_seasons.c.id == season_id)
-            seasons = self._all(query, season_of)
+            seasons = self._all(query, _season_of)
         return seasons[0] if seasons else None
 
     def seasons(self, limit: int, before_id: int | None = None) -> list[Season]:
@@ -80,12 +74,12 @@ class LadderStore:
         query = select(ladder_seasons).order_by(ladder_seasons.c.id.desc()).limit(limit)
         if before_id is not None:
             query = query.where(ladder_seasons.c.id < before_id)
-        return self._all(query, season_of)
+        return self._all(query, _season_of)
 
     def closed_seasons(self) -> list[Season]:
         """Return all seasons that have ended, oldest first."""
         query = select(ladder_seasons).where(ladder_seasons.c.ended_at.is_not(None))
-        return self._all(query.order_by(ladder_seasons.c.id), season_of)
+        return self._all(query.order_by(ladder_seasons.c.id), _season_of)
 
     def open_season(self, at: float) -> Season:
         """Return the present season; begin the first one if there is none."""
@@ -95,10 +89,10 @@ class LadderStore:
                 _begin_season(connection, at)
                 row = _present_season(connection)
         assert row is not None
-        return season_of(row)
+        return _season_of(row)
 
-    def close_season(self, season_id: int, leaderboards: Mapping[str, Any], at: float) -> Season:
-        """End a season with its leaderboards, JSON by board, and begin the next; return the present one.
+    def close_season(self, season_id: int, leaderboards: Mapping[str, Sequence[Line]], at: float) -> Season:
+        """End a season with its leaderboards, by board, and begin the next; return the present one.
 
         One that has ended already stays as it is.
         """
@@ -108,28 +102,26 @@ class LadderStore:
             )
             closed = own.values(
                 ended_at=at,
-                leaderboards=json.dumps(dict(leaderboards)),
+                leaderboards=_LEADERBOARDS.dump_json(dict(leaderboards)).decode(),
                 closed_after=last_finished(connection)[0],
             )
             if connection.execute(closed).rowcount:
                 _begin_season(connection, at)
             row = _present_season(connection)
         assert row is not None
-        return season_of(row)
+        return _season_of(row)
 
-    def leaderboards(self, season_id: int) -> dict[str, Any]:
+    def leaderboards(self, season_id: int) -> dict[str, Sequence[Line]]:
         """Return the leaderboards of a season that has ended, by board; none of any other."""
         query = select(ladder_seasons.c.leaderboards).where(ladder_seasons.c.id == season_id)
-        found = self._all(query, lambda row: leaderboards_of(row.leaderboards))
+        found = self._all(query, lambda row: _LEADERBOARDS.validate_json(row.leaderboards or "{}"))
         return found[0] if found else {}
 
     def scores(self, season_id: int, board: str) -> dict[int, Score]:
         """Return the rated games of finished deals on a board in a season, by version."""
         own = ladder_scores.c.season_id == season_id, ladder_scores.c.board == board
-        rows = self._all(select(ladder_scores).where(*own), lambda row: row)
-        return {
-            row.version_id: Score(games=row.games, firsts=row.firsts, forfeits=row.forfeits) for row in rows
-        }
+        query = select(ladder_scores).where(*own)
+        return dict(self._all(query, lambda row: (row.version_id, entry_of(Score, row))))
 
     # Versions
 
@@ -168,8 +160,8 @@ class LadderStore:
 
     def note_gone(self, version_ids: Collection[int], at: float) -> None:
         """Note that versions are connected no longer, and forget those that `forget_names` would."""
+        gone = ladder_versions.c.id.in_(version_ids)
         with self.store.writing() as connection:
-            gone = ladder_versions.c.id.in_(version_ids)
             connection.execute(update(ladder_versions).where(gone).values(last_at=at))
             connection.execute(delete(ladder_versions).where(gone, *_is_mere_name()))
 
@@ -218,11 +210,6 @@ class LadderStore:
         with self.store.writing() as connection:
             connection.execute(own.values(finished=0, finished_at=at))
 
-    def deal(self, deal_id: int) -> Deal | None:
-        """Return a deal, None if there is none with this id."""
-        found = self._all(select(ladder_deals).where(ladder_deals.c.id == min(deal_id, LARGEST_ID)), deal_of)
-        return found[0] if found else None
-
     def deals(
         self,
         limit: int,
@@ -255,18 +242,13 @@ class LadderStore:
         query = query.where(*(column == value for column, value in filters if value is not None))
         if before_id is not None:
             query = query.where(key < before_id)
-        return self._all(query.order_by(key.desc()).limit(limit), deal_of)
-
-    def finished_ids(self, numbers: Collection[int]) -> dict[int, int]:
-        """Return the ids of deals by their numbers among the finished ones."""
-        query = select(ladder_deals.c.finished, ladder_deals.c.id).where(ladder_deals.c.finished.in_(numbers))
-        return dict(self._all(query, lambda row: (int(row.finished), int(row.id))))
+        return self._all(query.order_by(key.desc()).limit(limit), _deal_of)
 
     def open_deals(self) -> dict[int, tuple[Deal, frozenset[int]]]:
         """Return the deals that are neither finished nor dropped, each with the rotations that are played."""
         is_open = ladder_deals.c.finished.is_(None)
         with self.store.reading() as connection:
-            found = [deal_of(row) for row in connection.execute(select(ladder_deals).where(is_open))]
+            found = [_deal_of(row) for row in connection.execute(select(ladder_deals).where(is_open))]
             own = select(ladder_games.c.deal_id, ladder_games.c.rotation).join(
                 ladder_deals, ladder_deals.c.id == ladder_games.c.deal_id
             )
@@ -299,18 +281,16 @@ class LadderStore:
         """Return the deal of a game, None if it belongs to no ladder."""
         own = ladder_games.c.deal_id == ladder_deals.c.id
         query = select(ladder_deals).join(ladder_games, own).where(ladder_games.c.game_id == match_id)
-        found = self._all(query, deal_of)
+        found = self._all(query, _deal_of)
         return found[0] if found else None
 
     def _all(self, query: Select[Any], read: Callable[[Row[Any]], _T]) -> list[_T]:
-        with self.store.reading() as connection:
-            return [self._read(row, read) for row in connection.execute(query)]
+        return list(read_entries(self.store, query, read))
 
-    def _read(self, row: Any, read: Callable[[Any], _T]) -> _T:
-        try:
-            return read(row)
-        except (ValueError, TypeError) as error:
-            raise StoreError(self.store.url, DAMAGED) from error
+
+_LEADERBOARDS = TypeAdapter(dict[str, Sequence[Line]])
+_season_of = partial(entry_of, Season)
+_deal_of = partial(entry_of, Deal)
 
 
 def _present_season(connection: Connection) -> Row[Any] | None:
@@ -358,34 +338,17 @@ def _secret(connection: Connection) -> int:
 
 
 def _begin_deal(connection: Connection, season_id: int, deal: NewDeal, at: float, secret: int) -> Deal:
-    row = {
-        "season_id": season_id,
-        "board": deal.board,
-        "kind": deal.kind.value,
-        "versions": list(deal.versions),
-        "deal_seed": "",  # it follows from the id
-        "challenge_id": deal.challenge_id,
-        "started_at": at,
-    }
+    row = row_of(deal, "bots") | {"season_id": season_id, "started_at": at, "deal_seed": ""}
     deal_id = _new_id(connection, insert(ladder_deals).values(row))
     seed = deal_seed(secret, deal_id) if deal.deal_seed is None else deal.deal_seed
     own = update(ladder_deals).where(ladder_deals.c.id == deal_id)
-    connection.execute(own.values(deal_seed=str(seed)))
+    connection.execute(own.values(deal_seed=str(seed)))  # which follows from the id
     seats = zip(deal.versions, deal.bots, strict=True)
     connection.execute(
         insert(ladder_seats),
         [{"version_id": version, "deal_id": deal_id, "bot": bot} for version, bot in seats],
     )
-    return Deal(
-        id=deal_id,
-        season_id=season_id,
-        board=deal.board,
-        kind=deal.kind,
-        versions=deal.versions,
-        deal_seed=seed,
-        challenge_id=deal.challenge_id,
-        started_at=at,
-    )
+    return _deal_of(connection.execute(select(ladder_deals).where(ladder_deals.c.id == deal_id)).one())
 
 
 def _new_id(connection: Connection, new: Any) -> int:

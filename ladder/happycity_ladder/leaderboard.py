@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
-from happycity.records.record import Json
 from happycity_ladder.entries import Rating, Version
 from happycity_ladder.ladder_config import LadderConfig
 
-USUAL_GAP = 400.0
+USUAL_GAP = 300.0
 """Elo between neighbours on the way to the anchor up to which errors are taken as they are."""
 _DAY = 86400.0
 
@@ -111,37 +110,3 @@ def _unranked(
         inactive=not is_present and at - last_at > config.inactive_days * _DAY,
         score=sum((scores[version.id] for version in own if version.id in scores), Score()),
     )
-
-
-def stored_lines(lines: Iterable[Line]) -> list[Json]:
-    """Return the lines of a season that ends as they are stored; see `lines_of`."""
-    return [
-        {
-            "rank": line.rank,
-            "version": line.version.id,
-            **asdict(line.rating),
-            "provisional": line.provisional,
-            "inactive": line.inactive,
-            "score": asdict(line.score),
-        }
-        for line in lines
-    ]
-
-
-def lines_of(stored: Iterable[Json], versions: Mapping[int, Version]) -> list[Line]:
-    """Read what `stored_lines` wrote; `versions` are by id.
-
-    Raises:
-        KeyError: a key or a version is missing.
-    """
-    return [
-        Line(
-            rank=entry["rank"],
-            version=versions[entry["version"]],
-            rating=Rating(**{name: entry[name] for name in ("elo", "error", "deals", "gap")}),
-            provisional=entry["provisional"],
-            inactive=entry["inactive"],
-            score=Score(**entry["score"]),
-        )
-        for entry in stored
-    ]

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 
 from happycity_ladder.entries import DealKind, RatedDeal, RatingPoint
-from happycity_ladder.ladder_rows import last_finished, point_of, rated_deal_of
+from happycity_ladder.ladder_rows import last_finished, point_of, rated_deal_of, read_entries
 from happycity_tournament.storage.database import DAMAGED, StoreError
 from happycity_tournament.storage.schema import (
     games,
@@ -71,8 +71,7 @@ class RatingStore:
         """Return the ratings of versions on a board over time, oldest first."""
         own = ladder_ratings.c.board == board, ladder_ratings.c.version_id.in_(version_ids)
         query = select(ladder_ratings).where(*own).order_by(ladder_ratings.c.at)
-        with self.store.reading() as connection:
-            return [point_of(row) for row in connection.execute(query)]
+        return list(read_entries(self.store, query, point_of))
 
     def beliefs(self, board: str) -> tuple[int, bytes] | None:
         """Return what was kept of a board, after the number of its last deal; None if nothing was."""

@@ -78,7 +78,7 @@ def test_a_helper_is_found_with_whom_it_helps() -> None:
     assert first.p_value < 0.01
     assert first.deviation > 4
     assert 60 < first.deals < 150
-    assert len(first.finished) == 10
+    assert len(first.deal_ids) == 10
     assert not [flag for flag in others if flag.kind is FlagKind.HELPING]
 
 

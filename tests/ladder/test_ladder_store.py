@@ -25,7 +25,7 @@ from happycity_ladder.entries import (
     Season,
 )
 from happycity_ladder.ladder_store import VERSIONS_PER_DAY, LadderStore
-from happycity_ladder.leaderboard import Score
+from happycity_ladder.leaderboard import Line, Score
 from happycity_ladder.rating_store import RatingStore
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.storage import Store, StoreError
@@ -94,7 +94,7 @@ def observations(store: Store) -> list[object]:
     play(ladder, replace(second, deal_seed=5), 100)
     store.add_games([(game(first, 1, 200, winner=2), None)])
     seen = everything(store)
-    ladder.close_season(1, {"2-family": [{"rank": 1}]}, 40.0)
+    ladder.close_season(1, {"2-family": [line_of(ladder)]}, 40.0)
     store.add_games([(game(first, 0, 201, winner=1), None)])
     points = [
         RatingPoint(board="2-family", version_id=1, at=at, rating=Rating(elo=1500.5, error=0.1, deals=3))
@@ -128,6 +128,13 @@ def challenge(**options: Any) -> Challenge:
     )
 
 
+def line_of(ladder: LadderStore) -> Line:
+    """Return a line of the first version on a leaderboard."""
+    rating = Rating(elo=1500.25, error=20.5, deals=3, gap=90.0)
+    version, score = ladder.versions()[1], Score(games=4, firsts=1)
+    return Line(rank=1, version=version, rating=rating, provisional=False, inactive=True, score=score)
+
+
 def everything(store: Store) -> list[object]:
     """Return what every method that reads finds; seeds that follow from the ladder's secret are left out."""
     ladder, challenges, ratings = LadderStore(store), ChallengeStore(store), RatingStore(store)
@@ -153,7 +160,7 @@ def everything(store: Store) -> list[object]:
         ladder.bots_of("ann"),
         [[seedless(deal) for deal in ladder.deals(2, 4, **chosen)] for chosen in filters],
         [(seedless(deal), played) for deal, played in ladder.open_deals().values()],
-        [seedless(deal) for number in (1, 2**63) if (deal := ladder.deal(number)) is not None],
+        [seedless(deal) for number in (1, 2**63 - 1) for deal in ladder.deals(1, deal_id=number)],
         [[entry.ladder for entry in games] for games in ladder.games_of([1, 2, 9]).values()],
         ladder.deals_of_games([100, 101, 200, 7]),
         [deal.id for number in (100, 200, 7) if (deal := ladder.deal_of_game(number)) is not None],
@@ -323,7 +330,8 @@ def test_a_season_ends_once(store: Store) -> None:
     assert ladder.open_season(11.0) == Season(id=1, started_at=10.0)
     deal = begun(ladder, 1, 2)
     store.add_games([(game(deal, 0, 10, winner=1), None)])
-    second = ladder.close_season(1, {"2-family": [7]}, 40.0)
+    boards = {"2-family": [line_of(ladder)]}
+    second = ladder.close_season(1, boards, 40.0)
     assert second == Season(id=2, started_at=40.0)
     assert ladder.close_season(1, {}, 50.0) == second
     store.add_games([(game(deal, 1, 11, winner=1), None)])
@@ -334,7 +342,7 @@ def test_a_season_ends_once(store: Store) -> None:
     assert not ladder.scores(1, "2-family")
     assert ladder.scores(2, "2-family")[1] == Score(games=2, firsts=2)
     assert ladder.closed_seasons() == [first]
-    assert ladder.leaderboards(1) == {"2-family": [7]}
+    assert ladder.leaderboards(1) == boards
     assert ladder.leaderboards(2) == {}
 
 

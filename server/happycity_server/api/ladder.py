@@ -252,9 +252,9 @@ class LadderService(LadderServiceServicer):
                 deviation=flag.deviation,
                 p_value=flag.p_value,
                 text=flag.text,
-                deal_ids=deal_ids,
+                deal_ids=flag.deal_ids,
             )
-            for flag, deal_ids in await reader.flags(season)
+            for flag in await reader.flags(season)
         ]
         return pb.ListFlagsResponse(flags=flags)
 
@@ -361,7 +361,7 @@ def _deal(
             for version in deal.versions
         ],
         start_time=timestamp(deal.started_at),
-        finish_time=_timestamp(deal.over_at if deal.state is DealState.FINISHED else None),
+        finish_time=_timestamp(deal.finished_at if deal.state is DealState.FINISHED else None),
         dropped=deal.state is DealState.DROPPED,
         challenge_id=deal.challenge_id or None,
     )

@@ -10,17 +10,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from happycity_ladder.challenge_store import ChallengeStore
-from happycity_ladder.entries import (
-    Deal,
-    RatedDeal,
-    Rating,
-    RatingPoint,
-    Season,
-    Version,
-)
+from happycity_ladder.entries import Deal, RatedDeal, Rating, RatingPoint, Season, Version
 from happycity_ladder.flags import Flag, find_flags
 from happycity_ladder.ladder_store import LadderStore
-from happycity_ladder.leaderboard import Line, lines_of
+from happycity_ladder.leaderboard import Line
 from happycity_ladder.rating_store import RatingStore
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import against_house, latest_deals, not_in_ladder
@@ -42,9 +35,6 @@ FLAGS_SECONDS = 60.0
 """How long flags are shown before they are looked for again."""
 
 _T = TypeVar("_T")
-
-FlagWithDeals = tuple[Flag, list[int]]
-"""A flag, and the ids of its oddest deals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +116,7 @@ class LadderReader:
         finally:
             self._comparing -= 1
 
-    async def flags(self, season: Season) -> list[FlagWithDeals]:
+    async def flags(self, season: Season) -> list[Flag]:
         """Return the flags of a season, oddest first, at most `MAX_FLAGS`."""
         make = partial(self.store.load, self._find_flags, season)
         return await self._shared("flags", season, make, seconds=FLAGS_SECONDS)
@@ -147,8 +137,7 @@ class LadderReader:
     # In threads of the store
 
     def _stored_leaderboard(self, board: str, season_id: int) -> list[Line]:
-        stored = self.entries.leaderboards(season_id).get(board, [])
-        return lines_of(stored, self.entries.versions([entry["version"] for entry in stored]))
+        return list(self.entries.leaderboards(season_id).get(board, ()))
 
     def _compare(self, old: Version, new: Version) -> Comparison:
         first, second = (
@@ -173,7 +162,7 @@ class LadderReader:
     def _games(self, deal_ids: Collection[int]) -> list[FinishedGame]:
         return [game for games in self.entries.games_of(deal_ids).values() for game in games]
 
-    def _find_flags(self, season: Season) -> list[FlagWithDeals]:
+    def _find_flags(self, season: Season) -> list[Flag]:
         last = season.closed_after if season.closed_after is not None else self._ratings.last_finished()
         before = self.entries.seasons(1, season.id)
         first = before[0].closed_after or 0 if before else 0
@@ -188,9 +177,7 @@ class LadderReader:
             scores = self.entries.scores(season.id, board)
             forfeits = {version: (score.games, score.forfeits) for version, score in scores.items()}
             flags += find_flags(board, of_board, versions, forfeits)
-        flags = sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
-        ids = self.entries.finished_ids({number for flag in flags for number in flag.finished})
-        return [(flag, [ids[number] for number in flag.finished]) for flag in flags]
+        return sorted(flags, key=lambda flag: (flag.p_value, -abs(flag.deviation)))[:MAX_FLAGS]
 
 
 def _conditions(deal: Deal, version: int) -> tuple[int, tuple[int, ...]]:

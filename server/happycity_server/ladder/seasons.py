@@ -13,7 +13,7 @@ from happycity_ladder.archives import SeasonArchive, seasons_to_archive
 from happycity_ladder.entries import Season
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
-from happycity_ladder.leaderboard import Line, leaderboard, stored_lines
+from happycity_ladder.leaderboard import Line, leaderboard
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.storage import AsyncStore, StoreError
@@ -73,7 +73,7 @@ class Seasons:
                 return self.present
             await self._ratings.catch_up()
             names = [board.name for board in self._config.boards]
-            boards = {name: stored_lines(await self.leaderboard(name, season_id)) for name in names}
+            boards = {name: await self.leaderboard(name, season_id) for name in names}
             close = self._ladder.close_season
             self.present = await self._store.write(close, season_id, boards, self._clock())
             _log.info("ladder_season_closed", season=season_id)

@@ -91,7 +91,7 @@ def deals_in(folder: Path) -> list[Deal]:
 
 def numbers_of(deals: Iterable[Deal]) -> list[int]:
     """Return the numbers of the finished ones among deals, in order."""
-    return sorted(deal.number for deal in deals if deal.number is not None)
+    return sorted(deal.finished for deal in deals if deal.finished)
 
 
 async def ratings_again(folder: Path, config: LadderConfig, *, at: float, kept: bool) -> dict[int, Rating]:

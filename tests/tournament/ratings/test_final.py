@@ -84,7 +84,22 @@ def test_intervals_are_the_sandwich_by_deal() -> None:
     error = ELO_PER_LOGIT * math.sqrt(expected[0, 0] + expected[3, 3] - 2 * expected[0, 3])
     difference = rate(estimate).difference("bot-0", "bot-3")
     assert difference is not None
-    assert difference.high - difference.elo == pytest.approx(student_quantile(min(deals[[0, 3]]) - 1) * error)
+    degrees = int(estimate.difference_errors()[1][0, 3])
+    assert min(deals[[0, 3]]) - 1 <= degrees <= 299
+    assert difference.high - difference.elo == pytest.approx(student_quantile(degrees) * error)
+
+
+def test_degrees_of_freedom_count_the_deals_of_both() -> None:
+    """Two bots in the same 20 deals have 19 degrees; two that only met a third one, in 20 deals each, 39.
+
+    In a gauntlet intervals would be too wide if the deals of one bot alone counted.
+    """
+    together = estimate_of(columns(duels(10, 10), "ab"))
+    errors, degrees = together.difference_errors()
+    assert degrees[0, 1] == 19
+    assert together.margins()[0] == pytest.approx(student_quantile(19) * errors[0, 1] / 2)
+    apart = columns([*duels(10, 10), *duels(10, 10, one=2, first_deal=50)], "abc")
+    assert estimate_of(apart).difference_errors()[1][0, 2] == 39
 
 
 def test_cards_cancel_in_rotated_deals() -> None:

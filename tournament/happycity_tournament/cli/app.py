@@ -89,8 +89,8 @@ def _root() -> None:
 
 def main() -> None:
     """Run the command `tournament`."""
-    # The matrices of ratings are small: threads wait for each other, which doubles the CPU time. Commands that
-    # start bots leave the bots' threads alone.
+    # The matrices of ratings are small: threads wait for each other, which doubles the CPU time. Commands
+    # that start bots leave the threads of bots alone.
     if sys.argv[1:2] not in (["run"], ["sprt"], ["resume"]):
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     run_cli(app)

@@ -16,7 +16,7 @@ import numpy as np
 
 from happycity_tournament.games import WIN, FinishedGame, half_points
 from happycity_tournament.ratings.columns import Floats, Ints
-from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, student_margin
 
 
 class Change(Enum):
@@ -209,9 +209,7 @@ def elo_difference(before: Floats, after: Floats, *, deals: Ints) -> PairedDiffe
 
 def _margin(differences: Floats, deals: Ints) -> float | None:
     """Return half of the 95% interval of a mean of numbers that are dependent within deals."""
-    count = len(np.unique(deals))
-    error = _clustered_error(differences, deals)
-    return None if error is None or count < MIN_DEALS else student_quantile(count - 1) * error
+    return student_margin(len(np.unique(deals)), _clustered_error(differences, deals))
 
 
 def _clustered_error(differences: Floats, deals: Ints) -> float | None:

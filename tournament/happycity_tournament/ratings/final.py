@@ -124,15 +124,15 @@ class AllDifferences(Mapping[tuple[str, str], Difference]):
     @classmethod
     def of(cls, estimate: Estimate, error_factor: float = 1.0) -> AllDifferences:
         """Return those of an estimate, with errors this many times as large."""
-        elos, errors = estimate.elos, error_factor * estimate.difference_errors()
-        fewest = estimate.fewest_deals
-        quantiles = student_quantiles(fewest)
+        elos, (errors, degrees) = estimate.elos, estimate.difference_errors()
+        errors *= error_factor
+        quantiles = student_quantiles(degrees)
         np.fill_diagonal(quantiles, np.nan)
         differences = elos[:, None] - elos
         with np.errstate(invalid="ignore", divide="ignore"):
             ratios = np.where(np.isnan(quantiles), np.nan, differences / errors)
         numbers = {bot: number for number, bot in enumerate(estimate.games.bots)}
-        return cls(numbers, differences, quantiles * errors, student_probabilities(ratios, fewest - 1))
+        return cls(numbers, differences, quantiles * errors, student_probabilities(ratios, degrees))
 
     def __getitem__(self, pair: tuple[str, str]) -> Difference:
         """Return how much higher a bot is rated than another one; KeyError if it isn't known."""

@@ -134,7 +134,7 @@ def fit(choices: Choices, *, start: Floats | None = None, prior_games: float = P
     strengths = np.zeros_like(choices.taken) if start is None else start.copy()
     for _ in range(_MAX_NEWTON_STEPS):
         _, gradient, information = derivatives(choices, strengths)
-        chance = 0.5 + 0.5 * np.tanh(strengths / 2)
+        chance = chances_above(strengths)
         prior = prior_games * chance * (1 - chance)
         inverse = np.asarray(np.linalg.inv(information + np.diag(prior)), dtype=np.float64)
         step = inverse @ (gradient + prior_games * (0.5 - chance))
@@ -155,6 +155,12 @@ def game_scores(table: TableColumns, strengths: Floats) -> Floats:
     weights, patterns = _weights_of(table.places)
     scores: Floats = 1.0 - values * ((weights[patterns] / (values @ members.T)) @ members)
     return scores
+
+
+def chances_above(differences: Floats) -> Floats:
+    """Return the probabilities to be placed above bots that are so much weaker, in logits."""
+    chances: Floats = 0.5 + 0.5 * np.tanh(differences / 2)
+    return chances
 
 
 def draw_places(strengths: Floats, rng: np.random.Generator) -> Ints:

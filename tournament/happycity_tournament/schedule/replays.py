@@ -83,7 +83,8 @@ def _off_by(config: TournamentConfig, swiss: Swiss, strengths: Mapping[str, floa
         builder.add_row(builder.indexes(result.bots), result.places, deal)
     estimate = estimate_of(builder.build())
     elos, true = estimate.elos, np.array([strengths[bot] for bot in config.bots])
-    margins = student_quantiles(estimate.fewest_deals) * estimate.difference_errors()
+    errors, degrees = estimate.difference_errors()
+    margins = student_quantiles(degrees) * errors
     pairs = np.triu_indices(len(true), 1)
     off = np.abs((elos[:, None] - elos) - (true[:, None] - true))[pairs] / margins[pairs]
     known: Floats = off[~np.isnan(off)]

@@ -56,8 +56,7 @@ class SwissSchedule(Schedule):
         draw = _Draw(len(bots), seats=self._field.seats)
         numbers = {bot: number for number, bot in enumerate(bots)}
         for number in range(1, self._rounds + 1):
-            present = [numbers[bot] for bot in bots]
-            tables = draw.next_round(present, self._field.rng("swiss", number))
+            tables = draw.next_round(self._field.rng("swiss", number))
             yield [[bots[bot] for bot in table] for table in tables]
             draw.count({numbers[bot]: score for bot, score in self._scores(number).items()})
 
@@ -78,7 +77,7 @@ class SwissSchedule(Schedule):
 class _Draw:
     """Draws the rounds one after the other and remembers scores, who played and who met whom.
 
-    Bots are numbers from 0 here. A bot that joined late has sat out before, each time with a bye.
+    Bots are numbers from 0 here.
     """
 
     def __init__(self, bots: int, *, seats: int) -> None:
@@ -87,12 +86,12 @@ class _Draw:
         self._scores = [Fraction(0)] * bots
         self._meetings: Ints = np.zeros((bots, bots), dtype=np.int64)
 
-    def next_round(self, present: Sequence[int], rng: random.Random) -> list[list[int]]:
+    def next_round(self, rng: random.Random) -> list[list[int]]:
         """Return the tables of the next round.
 
         Those sit out who did so least often, among them those with the lowest scores.
         """
-        order = shuffled(present, rng)
+        order = shuffled(range(len(self._played)), rng)
         byes = len(order) % self._seats
         sitting_out = sorted(order, key=lambda bot: (-self._played[bot], self._scores[bot]))[:byes]
         players = [bot for bot in order if bot not in sitting_out]

@@ -32,7 +32,7 @@ class UntilErrorSchedule(Schedule):
     The error is half of the 95% interval that the final ratings have. It is looked at after some rounds only,
     all games of which count, so the end doesn't depend on how many games are played at once. The next look
     is after as many rounds as the error of this one needs, if errors shrink by the root of the games.
-    Disqualified bots, those that have left, and those that won or lost all games don't count.
+    Disqualified bots, and those that won or lost all games, don't count.
     """
 
     draws_from_results = True
@@ -68,7 +68,7 @@ class UntilErrorSchedule(Schedule):
                 for game in self._field.round_games(next(lineups), number=number)
             )
             self._rate(range(played + 1, look + 1))
-            error = self._error(self._field.bots)
+            error = self._error()
             if error <= self._goal:
                 self._decided = True
                 self.total_games = look * self._field.tables * self._field.games_per_deal
@@ -85,14 +85,14 @@ class UntilErrorSchedule(Schedule):
                 if self._disqualifications.admit(result):
                     self._builder.add(result)
 
-    def _error(self, present: Sequence[str]) -> float:
-        """Return the largest error of these bots' ratings in Elo; infinite while one isn't known."""
+    def _error(self) -> float:
+        """Return the largest error of a bot's rating in Elo; infinite while one isn't known."""
         games = self._builder.build()
         if not games.tables:
             return math.inf
         errors = errors_of(estimate_of(games), anchor=self._anchor)
-        counted = set(present).difference(self._disqualifications.bots)
-        return max((error for bot, error in errors.items() if bot in counted), default=math.inf)
+        disqualified = self._disqualifications.bots
+        return max((error for bot, error in errors.items() if bot not in disqualified), default=math.inf)
 
 
 def errors_of(estimate: Estimate, *, anchor: str | None = None) -> dict[str, float]:
