@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, make_url, sele
 from happycity import ConfigError
 from happycity_tournament.storage.backup import check_store, new_file
 from happycity_tournament.storage.database import Database, StoreError, is_file
-from happycity_tournament.storage.rows import insert_rows, read_rows
+from happycity_tournament.storage.rows import read_rows
 from happycity_tournament.storage.schema import (
     PRUNED_SEASON_KEY,
     games,
@@ -117,7 +117,7 @@ class SeasonArchive:
                 chosen = _of_season(key, self._season_id)
                 for rows in read_rows(connection, table, chosen, at_once=_ROWS_AT_ONCE):
                     note()
-                    insert_rows(target, table, rows)
+                    target.execute(insert(table), rows)
 
     def _check_file(self, connection: Connection, note: Callable[[], None]) -> None:
         """Compare every record of the season that is in the store with the file."""
@@ -126,12 +126,13 @@ class SeasonArchive:
         with Database.existing(f"sqlite:///{self.path.as_posix()}") as archive, archive.reading() as other:
             for rows in read_rows(connection, records, chosen, at_once=_ROWS_AT_ONCE):
                 note()
-                first, last = rows[0][0], rows[-1][0]
+                first, last = rows[0]["game_id"], rows[-1]["game_id"]
                 query = select(records).where(records.c.game_id.between(first, last))
                 found = {game_id: bytes(record) for game_id, record in other.execute(query)}
-                for game_id, record in rows:
-                    if found.get(game_id) != bytes(record):
-                        problem = f"lacks the record of game {game_id}; move it away to have it written again"
+                for row in rows:
+                    if found.get(row["game_id"]) != bytes(row["record"]):
+                        number = row["game_id"]
+                        problem = f"lacks the record of game {number}; move it away to have it written again"
                         raise StoreError(archive.url, problem)
 
 

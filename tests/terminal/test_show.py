@@ -106,8 +106,8 @@ def test_a_game_of_a_running_tournament_is_hidden(tmp_path: Path) -> None:
                 created = await connection.create(config)
                 async for snapshot in connection.watch(created.tournament_id):
                     if snapshot.games:
-                        (newest,) = await connection.newest_games(created.tournament_id, count=1)
-                        return newest
+                        (newest,), _ = await connection.newest_games(created.tournament_id, count=1)
+                        return newest.match_id
             raise AssertionError
 
         match_id = server.call(play_some())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from happycity import BotInfo, Config, Ending, SeatResult
 
@@ -107,11 +107,6 @@ class FinishedGame:
         return self.position[0] if self.position is not None else 0
 
     @property
-    def deal(self) -> tuple[int, int]:
-        """The (round, table) whose games share one deal and are therefore dependent."""
-        return self.position[:2] if self.position is not None else (0, 0)
-
-    @property
     def fixture(self) -> Fixture:
         """The game as it was scheduled; ValueError if it belongs to no tournament."""
         if self.position is None:
@@ -211,36 +206,8 @@ class Result(NamedTuple):
         return hash((self.deal_seed, *self.bots, *self.points, *self.coins, *self.places, *self.endings))
 
 
-class CountedGame(Protocol):
-    """What decides whether a game counts."""
-
-    @property
-    def tournament_id(self) -> int | None:
-        """The tournament that it belongs to, if any."""
-
-    @property
-    def position(self) -> Position | None:
-        """Its place in the schedule; None if it belongs to no tournament."""
-
-    @property
-    def round(self) -> int:
-        """The round of the schedule, from 1; 0 for a game of no tournament."""
-
-    @property
-    def deal_seed(self) -> int:
-        """The seed of its deal."""
-
-    @property
-    def bots(self) -> Sequence[str]:
-        """By seat."""
-
-    @property
-    def places(self) -> Sequence[int]:
-        """By seat."""
-
-    @property
-    def endings(self) -> Sequence[Ending]:
-        """By seat; empty if no seat was forfeited."""
+CountedGame = FinishedGame | Result
+"""A game as the rule of which games count takes it, and ratings: both have all that these need."""
 
 
 def place_in_words(position: Position) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -117,14 +117,6 @@ class Lineup:
     def started(self) -> tuple[str, ...]:
         """The names of the bots that the run starts."""
         return tuple(bot.name for bot in self.bots if not bot.join)
-
-    def with_bots(self, bots: Iterable[BotEntry]) -> Lineup:
-        """Return the lineup with more bots."""
-        return replace(self, bots=(*self.bots, *bots))
-
-    def without_bot(self, name: str) -> Lineup:
-        """Return the lineup without a bot."""
-        return replace(self, bots=tuple(bot for bot in self.bots if bot.name != name))
 
     def json(self) -> str:
         """Return the lineup as JSON, which `of` reads."""

@@ -39,12 +39,10 @@ from happycity_tournament.config import (
     TournamentState,
 )
 from happycity_tournament.games import BotProfile
-from happycity_tournament.play.progress import TournamentStatus, resting_state
 from happycity_tournament.play.snapshot import BotActivity, MatchIncident, Snapshot
 from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
 from happycity_tournament.standings.standings import ForfeitCount, Standing
-from happycity_tournament.storage import Progress, StoredTournament, Troubles
 
 _NUMBERS: dict[str, Mapping[Any, Any]] = {
     "state": {state: pb.TournamentState.Value(f"TOURNAMENT_STATE_{state.name}") for state in TournamentState},
@@ -151,91 +149,42 @@ def _format_of(message: pb.TournamentConfig) -> Format:
     return _FORMATS[name](**_read(getattr(message, name)))
 
 
-def tournament_message(
-    tournament_id: int,
-    config: TournamentConfig,
-    *,
-    revealed: bool,
-    created_at: float,
-    progress: Progress,
-    profiles: Mapping[str, BotProfile],
-) -> pb.Tournament:
-    """Write a tournament without its progress, and without its seed unless its deals are `revealed`."""
+def tournament_message(snapshot: Snapshot, *, with_progress: bool = True) -> pb.Tournament:
+    """Write a tournament without its standings; without its configuration if that can't be read."""
+    config = snapshot.config
     return pb.Tournament(
-        tournament_id=tournament_id,
-        config=tournament_config_message(config, with_seed=revealed),
-        create_time=timestamp(created_at),
-        start_time=timestamp(progress.started_at) if progress.games else None,
+        tournament_id=snapshot.tournament_id,
+        config=None
+        if config is None
+        else tournament_config_message(config, with_seed=snapshot.seed is not None),
+        create_time=timestamp(snapshot.created_at),
+        start_time=None if snapshot.started_at is None else timestamp(snapshot.started_at),
+        progress=progress_message(snapshot) if with_progress else None,
         bots=[
             pb.TournamentBot(
                 name=bot,
-                info=bot_info_message(profiles[bot].info),
-                software=profiles[bot].software or None,
+                info=bot_info_message(snapshot.profiles[bot].info),
+                software=snapshot.profiles[bot].software or None,
             )
-            for bot in config.bots
-            if bot in profiles
+            for bot in snapshot.bots
+            if bot in snapshot.profiles
         ],
     )
 
 
-def progress_message(status: TournamentStatus, *, missing_bots: Iterable[str] = ()) -> pb.TournamentProgress:
+def progress_message(snapshot: Snapshot) -> pb.TournamentProgress:
     """Write how far a tournament is."""
-    return _progress_message(
-        status.state,
-        status.progress,
-        status.troubles,
-        games_total=status.games_total,
-        missing_bots=missing_bots,
-    )
-
-
-def stored_tournament_message(
-    stored: StoredTournament,
-    progress: Progress,
-    *,
-    config: TournamentConfig | None = None,
-    missing_bots: Iterable[str] = (),
-) -> pb.Tournament:
-    """Write a tournament that no host plays, without its configuration if that can't be read (None)."""
-    state = resting_state(stored.state)
-    if config is None:
-        message = pb.Tournament(tournament_id=stored.id, create_time=timestamp(stored.created_at))
-    else:
-        message = tournament_message(
-            stored.id,
-            config,
-            revealed=state.revealed,
-            created_at=stored.created_at,
-            progress=progress,
-            profiles=stored.profiles,
-        )
-    message.progress.CopyFrom(
-        _progress_message(
-            state, progress, stored.troubles, games_total=stored.games_total, missing_bots=missing_bots
-        )
-    )
-    return message
-
-
-def _progress_message(
-    state: TournamentState,
-    progress: Progress,
-    troubles: Troubles,
-    *,
-    games_total: int,
-    missing_bots: Iterable[str],
-) -> pb.TournamentProgress:
     return pb.TournamentProgress(
-        state=_NUMBERS["state"][state],
-        games_total=games_total,
-        games_finished=progress.games,
-        decisions=progress.decisions,
-        elapsed=duration_message(progress.seconds),
-        games_voided=troubles.games_voided,
-        games_unrated=troubles.games_unrated,
-        missing_bots=missing_bots,
-        disqualified_bots=troubles.disqualified,
-        remarks=troubles.remarks,
+        state=_NUMBERS["state"][snapshot.state],
+        games_total=snapshot.games_total,
+        games_finished=snapshot.games,
+        decisions=snapshot.decisions,
+        elapsed=duration_message(snapshot.seconds),
+        games_voided=snapshot.games_voided,
+        games_unrated=snapshot.games_unrated,
+        missing_bots=snapshot.missing_bots,
+        disqualified_bots=snapshot.disqualified,
+        remarks=snapshot.remarks,
     )
 
 
@@ -254,7 +203,9 @@ def timestamp(unix: float) -> Timestamp:
 
 def standing_message(line: Standing) -> pb.Standing:
     """Write one bot's line of the standings."""
-    return pb.Standing(**_with_rating(_written(line)))
+    fields = _written(line)
+    del fields["pool"], fields["deals"]  # the contract has them in final ratings only
+    return pb.Standing(**_with_rating(fields))
 
 
 def _with_rating(line: dict[str, Any]) -> dict[str, Any]:

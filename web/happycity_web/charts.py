@@ -17,7 +17,7 @@ from happycity.tournament.v1beta1 import rating_pb2
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire.match import ending_of
 from happycity_tournament.report import charts
-from happycity_tournament.report.tournament_charts import FORFEITS, failures_chart, points_chart
+from happycity_tournament.report.charts import FORFEITS, failures_chart, points_chart
 from happycity_tournament.standings.figures import Figures
 
 LINES = 3 * charts.SERIES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -28,16 +28,10 @@ from happycity_tournament.play.progress import (
     load_unfinished,
 )
 from happycity_tournament.play.runner import TournamentRun
-from happycity_tournament.play.snapshot import final_ratings
+from happycity_tournament.play.snapshot import final_ratings, listed, played
 from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage import AsyncStore, Progress, StoredTournament, StoreError
-from happycity_tournament.wire import (
-    progress_message,
-    ratings_message,
-    state_of,
-    stored_tournament_message,
-    tournament_message,
-)
+from happycity_tournament.wire import ratings_message, state_of, tournament_message
 
 KEPT_PROGRESS = 1000
 """Maximum number of resting tournaments whose progress is kept in memory."""
@@ -401,23 +395,12 @@ class Tournaments:
             return self._rated[1]
 
     def _message(self, status: TournamentStatus) -> pb.Tournament:
-        message, progress = messages_of(status, self._places.lobby.not_connected(status.config.bots))
-        message.progress.CopyFrom(progress)
-        return message
+        return tournament_message(played(status, self._places.lobby.not_connected(status.config.bots)))
 
     async def _resting_message(self, stored: StoredTournament) -> pb.Tournament:
-        progress = await self._resting_progress(stored.id)
-        try:
-            config = TournamentConfig.of(stored.config)
-        except ConfigError as error:
-            unreadable = replace(
-                stored,
-                state=TournamentState.UNREADABLE,
-                troubles=replace(stored.troubles, remarks=(*stored.troubles.remarks, str(error))),
-            )
-            return stored_tournament_message(unreadable, progress)
-        missing = self._places.lobby.not_connected(config.bots)
-        return stored_tournament_message(stored, progress, config=config, missing_bots=missing)
+        snapshot = listed(stored, await self._resting_progress(stored.id))
+        missing = () if snapshot.config is None else self._places.lobby.not_connected(snapshot.config.bots)
+        return tournament_message(replace(snapshot, missing_bots=tuple(missing)))
 
     async def _resting_progress(self, tournament_id: int) -> Progress:
         """Return the progress of a tournament that isn't played; it stays so until this server plays it."""
@@ -439,21 +422,6 @@ class Tournaments:
 
     def _lock(self, tournament_id: int) -> asyncio.Lock:
         return self._changing.setdefault(tournament_id, asyncio.Lock())
-
-
-def messages_of(
-    status: TournamentStatus, missing_bots: Sequence[str]
-) -> tuple[pb.Tournament, pb.TournamentProgress]:
-    """Write a tournament that is in memory, and apart from it its progress."""
-    tournament = tournament_message(
-        status.tournament_id,
-        status.config,
-        revealed=status.state.revealed,
-        created_at=status.created_at,
-        progress=status.progress,
-        profiles=status.profiles,
-    )
-    return tournament, progress_message(status, missing_bots=missing_bots)
 
 
 def _stored_states(state: TournamentState | None) -> frozenset[TournamentState] | None:

@@ -14,10 +14,11 @@ from google.protobuf.message import Message
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.broadcast import Broadcast
 from happycity_server.places.places import Places
-from happycity_server.tournaments.registry import Tournaments, messages_of
+from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.play.snapshot import played
 from happycity_tournament.standings.standings import Standing
-from happycity_tournament.wire import sprt_message, standing_message
+from happycity_tournament.wire import progress_message, sprt_message, standing_message, tournament_message
 
 MIN_INTERVAL_SECONDS = 0.1
 DEFAULT_INTERVAL_SECONDS = 0.25
@@ -200,9 +201,12 @@ class TournamentWatches:
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
-        tournament, progress = messages_of(status, self._places.lobby.not_connected(status.config.bots))
+        snapshot = played(status, self._places.lobby.not_connected(status.config.bots))
         sprt = sprt_message(status.test)
-        parts: dict[str, Message] = {"tournament": tournament, "progress": progress}
+        parts: dict[str, Message] = {
+            "tournament": tournament_message(snapshot, with_progress=False),
+            "progress": progress_message(snapshot),
+        }
         return parts if sprt is None else parts | {"sprt": sprt}
 
 

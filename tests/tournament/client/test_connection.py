@@ -269,7 +269,7 @@ async def test_games_are_read_at_the_pace_of_the_server() -> None:
         [match_pb.MatchRecord(json=record)],
     ]
     async with scripted(*scripts) as (server, connection):
-        page, token = await connection.games_page(7, bot="", token="")
+        page, token = await connection.newest_games(7, bot="", token="")
         read = await connection.record(page[0])
     assert ([listed_game(match).match_id for match in page], token) == ([2, 1], "two")
     assert json.loads(read)["bots"] == ["ann", "bob"]

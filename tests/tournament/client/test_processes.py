@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ import pytest
 from happycity_tournament.client.processes import (
     Process,
     ProcessError,
+    start_all_reference_bots,
     start_command,
-    start_reference_bots,
     start_server,
 )
 from happycity_tournament.client.run_folder import OwnServer
-from happycity_tournament.lineup import Lineup
+from happycity_tournament.lineup import BotEntry, Lineup
 
 ENVIRONMENT = {"HAPPYCITY_SERVER": "127.0.0.1:5"}
 SECRETS = {
@@ -57,14 +57,13 @@ def reference_bots(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """Return a function that starts reference bots, for which the program stands."""
     monkeypatch.setattr(sys, "executable", str(program))
 
-    def start(names: list[str], number: int = 1, tokens: Mapping[str, str] | None = None) -> Process:
-        return start_reference_bots(
-            [(name, "greedy") for name in names],
-            number=number,
-            tokens=tokens or {},
-            environment=ENVIRONMENT,
-            folder=tmp_path,
+    def start(
+        names: list[str], processes: int = 1, tokens: Mapping[str, str] | None = None
+    ) -> Sequence[Process]:
+        lineup = Lineup(
+            bots=tuple(BotEntry(name=name, builtin="greedy") for name in names), processes=processes
         )
+        return start_all_reference_bots(lineup, tokens=tokens or {}, environment=ENVIRONMENT, folder=tmp_path)
 
     return start
 
@@ -72,22 +71,24 @@ def reference_bots(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 async def test_many_reference_bots_share_a_process(reference_bots: Any, tmp_path: Path) -> None:
     """64 of them with long names have one log, and a line about them names only the first."""
     names = [f"{number:02}-{'x' * 61}" for number in range(64)]
-    process: Process = reference_bots(names)
+    (process,) = reference_bots(names)
     arguments, _, _ = await printed(process)
     assert arguments == ["-m", "happycity_bots", *(f"{name}=greedy" for name in names)]
     assert process.log == tmp_path / "bots.log"
     assert process.name == f"the reference bots ({', '.join(names[:4])} and 60 more)"
-    other: Process = reference_bots(["ann"], number=2)
+    one, other = reference_bots(["bob", "ann"], processes=3)
+    await printed(one)
     await printed(other)
     assert (other.log, other.name) == (tmp_path / "bots-2.log", "the reference bots (ann)")
 
 
 async def test_reference_bots_get_their_own_tokens(reference_bots: Any) -> None:
     """Other bots' tokens stay out of their environment."""
-    process = reference_bots(["ann", "bob", "cem"], tokens={"ann": "1", "bob": "2", "dee": "hidden"})
+    (process,) = reference_bots(["ann", "bob", "cem"], tokens={"ann": "1", "bob": "2", "dee": "hidden"})
     _, environment, _ = await printed(process)
     assert environment["HAPPYCITY_TOKENS"] == "ann=1,bob=2"
-    assert "HAPPYCITY_TOKENS" not in (await printed(reference_bots(["cem"], tokens={"ann": "1"})))[1]
+    (process,) = reference_bots(["cem"], tokens={"ann": "1"})
+    assert "HAPPYCITY_TOKENS" not in (await printed(process))[1]
 
 
 async def test_a_command_gets_no_secret_but_its_token(

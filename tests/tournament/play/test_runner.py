@@ -310,7 +310,7 @@ async def test_games_that_follow_from_other_results_are_not_mixed_in(
     await run.run()
     with closing(sqlite3.connect(tmp_path / "games.sqlite")) as connection, connection:
         connection.execute(
-            "UPDATE games SET places = '[' || substr(places, 5, 1) || ', ' || substr(places, 2, 1) || ']'"
+            "UPDATE games SET places = '[' || substr(places, 4, 1) || ',' || substr(places, 2, 1) || ']'"
             " WHERE id % 5 < 2"
         )
     resumed = resumed_run(store, Host(store), run.status.tournament_id)

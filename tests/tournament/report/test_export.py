@@ -16,7 +16,7 @@ from tests.tournament.leagues import League
 from happycity import Ending
 from happycity.records.record import Json, loads
 from happycity.records.replay import replay
-from happycity_tournament.report.export import COLUMNS
+from happycity_tournament.report.export import SeatRow
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import open_source
 
@@ -58,7 +58,7 @@ def test_a_table_has_a_row_for_each_seat(played: Path, tmp_path: Path, run: Run,
     with closing(open_source(str(played))) as source:
         games = {game.match_id: game for game, _ in source.games(with_records=False)}
     for row in rows:
-        assert tuple(row) == COLUMNS
+        assert tuple(row) == SeatRow._fields
         game = games[row["game"]]
         seat = game.seats[row["seat"]]
         assert (row["tournament"], (row["round"], row["table"], row["rotation"])) == (1, game.position)

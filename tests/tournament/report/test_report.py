@@ -28,9 +28,9 @@ from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.report import charts
+from happycity_tournament.report.charts import FORFEITS
 from happycity_tournament.report.export import seat_rows
 from happycity_tournament.report.facts import count_games
-from happycity_tournament.report.tournament_charts import FORFEITS
 from happycity_tournament.standings import figures
 from happycity_tournament.standings.figures import GameColumns
 from happycity_tournament.storage import Store
@@ -509,17 +509,17 @@ def test_metrics_are_those_of_the_seat_that_moved(tmp_path: Path, run: Run) -> N
         {"decision": 1 + len(game.bots), "values": {"depth": 4, "value": -0.5}},
     ]
     facts = count_games(BOTS, [(game, json.dumps(record), None)])
-    first, second = (facts.bots[game.bots[seat]].times.metrics for seat in (0, 1))
+    first, second = (facts.times[game.bots[seat]].metrics for seat in (0, 1))
     depth = first["depth"]
     assert (depth.count, depth.mean, depth.least, depth.most) == (2, 3.0, 2, 4)
     assert depth.deviation == pytest.approx(2**0.5)
     assert set(first) == {"depth", "value"}
     assert set(second) == {"nodes"}
     rows = list(seat_rows(game, json.dumps(record), unrated=False))
-    assert json.loads(rows[0]["metrics"])["depth"] == {
+    assert json.loads(rows[0].metrics or "")["depth"] == {
         "count": 2, "mean": 3.0, "sd": depth.deviation, "min": 2, "max": 4,
     }  # fmt: skip
-    assert rows[2]["metrics"] is None
+    assert rows[2].metrics is None
     (tmp_path / "games.jsonl").write_text(json.dumps({**record, "bots": list(game.bots)}) + "\n")
     page = Page(report(run, tmp_path / "games.jsonl", tmp_path / "report.html"))
     assert "1e+09" in page.texts["metrics"]
@@ -532,9 +532,9 @@ def test_times_are_those_of_the_seat_that_moved(tmp_path: Path) -> None:
     record["moves"] = [{"seat": seat, "move": "keep"} for seat in (2, 0, 2)]
     record["clock"] = {"think_us": [10, 0, 123456], "round_trip_us": [0, 7, 0, 0]}
     facts = count_games(BOTS, [(game, json.dumps(record), None)])
-    assert facts.bots[game.bots[2]].times.thinking == {10: 1, 123000: 1}
-    assert facts.bots[game.bots[0]].times.thinking == {}
-    assert facts.bots[game.bots[1]].times.round_trips == {7: 1}
+    assert facts.times[game.bots[2]].thinking == {10: 1, 123000: 1}
+    assert facts.times[game.bots[0]].thinking == {}
+    assert facts.times[game.bots[1]].round_trips == {7: 1}
     assert facts.timed_games == 1
 
 
@@ -543,7 +543,7 @@ def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path,
     ((game, _), *_) = recorded_games(League(BOTS, rounds=1, with_records=False).store(tmp_path / "g.sqlite"))
     shared = replace(game, bots=("ann", "bob", "ann", "bob"))
     facts = count_games(("ann", "bob"), [(shared, None, None)])
-    assert (facts.bots["ann"].figures.games, facts.games) == (2, 1)
+    assert (facts.figures.bots["ann"].games, facts.games) == (2, 1)
     scores = facts.figures.games.scores()
     assert (scores + scores.T).tolist() == [[0, 4], [4, 0]]
 

@@ -104,7 +104,7 @@ def test_it_does_not_matter_how_many_come_at_once(at_once: int) -> None:
     expected = [game.match_id for game in games if one_by_one.reason(game) is None]
     rules, found = CountingRules([stored(CONFIG)]), []
     for first in range(0, len(games), at_once):
-        found += [game.match_id for game in rules.counted(1, games[first : first + at_once])]
+        found += [game.match_id for game in rules.rule(1).divide(games[first : first + at_once])[0]]
     assert found == expected
     assert rules.uncounted == one_by_one.uncounted == {Uncounted.UNRATED: len(games) - len(expected)}
     assert rules.disqualified == ("flaky",)
@@ -148,7 +148,7 @@ def test_games_after_the_decision_of_a_test_are_not_counted() -> None:
         found = [
             game.round
             for first in range(0, len(games), at_once)
-            for game in rules.counted(1, games[first : first + at_once])
+            for game in rules.rule(1).divide(games[first : first + at_once])[0]
         ]
         assert max(found) == last
         assert rules.uncounted[Uncounted.DECIDED] == 4

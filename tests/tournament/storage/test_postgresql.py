@@ -91,7 +91,7 @@ def everything(store: Store) -> list[object]:
     return [
         store.next_match_id(),
         [(store.tournament(number), store.game(number), store.record(number)) for number in numbers],
-        [(store.tournament_state(number), store.last_round(number)) for number in range(6)],
+        [store.tournament_state(number) for number in range(6)],
         [(store.progress(number), store.results(number)) for number in range(6)],
         [store.tournament_of_request(request) for request in ("a1", "a2", "a3")],
         [store.tournaments(2, 4, states=chosen, bot=bot) for chosen in states for bot in bots],

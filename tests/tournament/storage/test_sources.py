@@ -18,7 +18,7 @@ from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
 from happycity_tournament.report.export import export_games
 from happycity_tournament.standings.counted import Uncounted
-from happycity_tournament.standings.rating_input import RatingInput, load_for_rating
+from happycity_tournament.standings.rated_games import RatedGames, load_for_rating
 from happycity_tournament.storage import Store, StoreError
 from happycity_tournament.storage.sources import Source, SourceError, open_source
 
@@ -35,7 +35,7 @@ def games_of(text: object, *, tournament: int | None = None) -> list[FinishedGam
     return [game for game, _ in recorded_games(text, tournament=tournament)]
 
 
-def rating_input(*texts: str) -> RatingInput:
+def rating_input(*texts: str) -> RatedGames:
     with ExitStack() as opened:
         return load_for_rating([opened.enter_context(closing(open_source(text))) for text in texts])
 

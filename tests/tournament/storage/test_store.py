@@ -296,14 +296,6 @@ def test_all_games_come_by_tournament(store: Store) -> None:
     assert set(store.bots()) == {*BOTS, "zoe", "x_y"}
 
 
-def test_the_last_round_is_that_of_the_games(store: Store) -> None:
-    """It is the highest of the tournament's own games, and 0 without any."""
-    first, second = add_tournament(store), add_tournament(store)
-    assert store.last_round(first) == 0
-    add_games(store, *stored_games(first, 1, rounds=3), single_game(60))
-    assert (store.last_round(first), store.last_round(second)) == (3, 0)
-
-
 def test_progress_is_that_of_the_games(store: Store) -> None:
     """Games, decisions and the time from the first start to the last end are summed up."""
     tournament_id = add_tournament(store)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -20,18 +22,18 @@ class _Entry(NamedTuple):
 
 COMMANDS = {
     "run": _Entry("run", "run", "Play a tournament and print its standings."),
-    "sprt": _Entry("sprt", "sprt", "Test whether one bot is stronger than another."),
+    "sprt": _Entry("sprt_queue", "sprt", "Test whether one bot is stronger than another."),
     "resume": _Entry("resume", "resume", "Continue a tournament that was stopped or interrupted."),
     "list": _Entry("manage", "list_tournaments", "List the runs, or the tournaments of a store or server."),
     "show": _Entry("manage", "show_tournament", "Show a tournament with its ratings."),
     "stop": _Entry("manage", "stop", "Stop a tournament."),
     "disqualify": _Entry("manage", "disqualify", "Take a bot out of a tournament."),
     "delete": _Entry("manage", "delete", "Delete a tournament with all its games."),
-    "games": _Entry("games", "games", "List games, with the ids by which other commands find them."),
+    "games": _Entry("list_games", "games", "List games, with the ids by which other commands find them."),
     "rate": _Entry("rate", "rate", "Rate bots by all their games."),
     "compare": _Entry("compare", "compare", "Say what a change of a bot gained."),
-    "export": _Entry("export", "export", "Write games as a table or as records."),
-    "report": _Entry("report", "report", "Write a report as one HTML file."),
+    "export": _Entry("export_games", "export", "Write games as a table or as records."),
+    "report": _Entry("write_report", "report", "Write a report as one HTML file."),
 }
 """The commands with what the list of commands says of each: the first sentence of its own help."""
 
@@ -87,4 +89,8 @@ def _root() -> None:
 
 def main() -> None:
     """Run the command `tournament`."""
+    # The matrices of ratings are small: threads wait for each other, which doubles the CPU time. Commands
+    # that start bots leave the threads of bots alone.
+    if sys.argv[1:2] not in (["run"], ["sprt"], ["resume"]):
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     run_cli(app)

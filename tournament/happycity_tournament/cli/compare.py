@@ -24,7 +24,7 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.standings.counted import CountingRules, Uncounted, uncounted_text
-from happycity_tournament.standings.rating_input import judged_games
+from happycity_tournament.standings.rated_games import judged_games
 from happycity_tournament.storage.sources import Source
 
 _UNKNOWN = "-"

@@ -208,7 +208,7 @@ def _table(*headings: str) -> Table:
             heading,
             justify=justify,
             overflow="fold",
-            no_wrap=heading not in ("bot", "bots", "state", "candidate", "verdict"),
+            no_wrap=heading not in _WRAPPED,
         )
     return table
 

@@ -192,7 +192,9 @@ def _snapshots(place: Place) -> list[Snapshot]:
         return call_server(place.at, lambda connection: connection.tournaments())
     with Store.existing(place.at) as store:
         claimed = store.is_claimed()
-        return [listed(store, stored, claimed=claimed) for stored in store.tournaments(None)]
+        return [
+            listed(stored, store.progress(stored.id), claimed=claimed) for stored in store.tournaments(None)
+        ]
 
 
 def _list_runs(*, as_json: bool) -> None:

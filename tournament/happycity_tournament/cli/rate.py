@@ -22,7 +22,7 @@ from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
-from happycity_tournament.standings.rating_input import Naming, RatingInput, load_for_rating, rate_games
+from happycity_tournament.standings.rated_games import Naming, RatedGames, load_for_rating, rate_games
 from happycity_tournament.storage.sources import Source, SourceError
 
 
@@ -91,7 +91,7 @@ def _rate(
     show(console, _read(loaded, names))
 
 
-def _read(loaded: RatingInput, names: Sequence[str]) -> str:
+def _read(loaded: RatedGames, names: Sequence[str]) -> str:
     copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
     left_out = uncounted_text(loaded.uncounted)
     return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{left_out}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from happycity import ConfigError
 from happycity_tournament.cli.options import Address, AsJson
 from happycity_tournament.cli.places import find_run, find_tournament
 from happycity_tournament.cli.presenter import Presenter, exit_unless_decided
-from happycity_tournament.client.run_folder import OwnServer, RemoteServer
-from happycity_tournament.client.session import resume_on_server, resume_run
+from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Run
+from happycity_tournament.client.session import resume_run
+from happycity_tournament.lineup import Lineup
 from happycity_tournament.storage import Store
 
 
@@ -31,5 +34,6 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     if not isinstance(server, RemoteServer):
         raise ConfigError(f"{found.address}: name the folder of its run, which says what bots to start")
     presenter = Presenter(server, as_json=as_json, arguments=found.address)
-    last = presenter.play(lambda observer: resume_on_server(server, found.id, observer))
+    others = Run(folder=Path(), tournament_id=found.id, venue=server, lineup=Lineup())
+    last = presenter.play(lambda observer: resume_run(others, observer))
     exit_unless_decided([last])

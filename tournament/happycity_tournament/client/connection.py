@@ -92,14 +92,8 @@ class Connection:
 
     async def tournaments(self) -> list[Snapshot]:
         """Return all tournaments without their standings, newest first."""
-        tournaments: list[Snapshot] = []
-        request = pb.ListTournamentsRequest(page_size=PAGE_SIZE)
-        while True:
-            page = await self.call(self._stub.ListTournaments, request)
-            tournaments += map(_snapshot, page.tournaments)
-            if not page.next_page_token:
-                return tournaments
-            request.page_token = page.next_page_token
+        pages = self._pages(self._stub.ListTournaments, pb.ListTournamentsRequest(page_size=PAGE_SIZE))
+        return [_snapshot(tournament) async for page in pages for tournament in page.tournaments]
 
     async def standings(self, tournament_id: int) -> Snapshot:
         """Return a tournament with its standings and the final ratings of its games so far."""
@@ -117,13 +111,9 @@ class Connection:
         """
         request = pb.WatchTournamentRequest(tournament_id=tournament_id, with_final_ratings=True)
         known = _Known()
-        with translate_errors(self.address, self._access):
-            call = self._stub.WatchTournament(request, metadata=self._access.metadata)
-            try:
-                while isinstance(update := await call.read(), pb.WatchTournamentResponse):
-                    yield known.after(update)
-            finally:
-                call.cancel()
+        async with aclosing(self._stream(self._stub.WatchTournament, request)) as updates:
+            async for update in updates:
+                yield known.after(update)
 
     async def stop(self, tournament_id: int) -> None:
         """Let no more games begin; those that run are finished."""
@@ -148,24 +138,18 @@ class Connection:
 
     async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
         """Return the connected bots by name; only those of the house, or only the others, if that is said."""
-        bots: list[bot_pb.ConnectedBot] = []
-        request = bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house)
-        while True:
-            page = await self.call(self._bots.ListBots, request)
-            bots += page.bots
-            if not page.next_page_token:
-                return bots
-            request.page_token = page.next_page_token
+        pages = self._pages(self._bots.ListBots, bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house))
+        return [bot async for page in pages for bot in page.bots]
 
-    async def games_page(
-        self, tournament_id: int, *, bot: str, token: str
+    async def newest_games(
+        self, tournament_id: int, *, bot: str = "", count: int = PAGE_SIZE, token: str = ""
     ) -> tuple[list[match_pb.Match], str]:
-        """Return a page of the finished games of a tournament, newest first, and the token of the next page.
+        """Return up to `count` (1 to 200) finished games of a tournament, newest first, and a token for more.
 
         The games are those of `bot`, unless that is "". Both tokens are "" at the ends of the list.
         """
         request = match_pb.ListMatchesRequest(
-            page_size=PAGE_SIZE,
+            page_size=count,
             page_token=token,
             tournament_id=tournament_id,
             bot=bot or None,
@@ -178,14 +162,6 @@ class Connection:
         """Return the record of a finished game with the names of its bots; its deal must be revealed."""
         get = match_pb.GetMatchRecordRequest(match_id=match.match_id)
         return named_record(match.bots, (await self._patiently(self._matches.GetMatchRecord, get)).json)
-
-    async def newest_games(self, tournament_id: int, *, count: int) -> list[int]:
-        """Return the match ids of the newest finished games of a tournament, at most `count` (1 to 200)."""
-        request = match_pb.ListMatchesRequest(
-            page_size=count, tournament_id=tournament_id, state=match_message.MATCH_STATE_FINISHED
-        )
-        page = await self.call(self._matches.ListMatches, request)
-        return [match.match_id for match in page.matches]
 
     async def game(self, match_id: int) -> RecordedGame:
         """Return a finished game with its record; its deal must be revealed."""
@@ -223,16 +199,28 @@ class Connection:
         )
         return page.matches[0].match_id if page.matches else None
 
-    async def watch_game(self, match_id: int) -> AsyncGenerator[match_pb.WatchMatchResponse, None]:
+    def watch_game(self, match_id: int) -> AsyncGenerator[match_pb.WatchMatchResponse, None]:
         """Yield a game's steps from its beginning, those to come too, and its end."""
-        request = match_pb.WatchMatchRequest(match_id=match_id)
+        return self._stream(self._matches.WatchMatch, match_pb.WatchMatchRequest(match_id=match_id))
+
+    async def _stream(self, method: Callable[..., Any], request: object) -> AsyncGenerator[Any, None]:
+        """Yield the messages of a stream until it ends, or is left."""
         with translate_errors(self.address, self._access):
-            call = self._matches.WatchMatch(request, metadata=self._access.metadata)
+            call = method(request, metadata=self._access.metadata)
             try:
-                while isinstance(message := await call.read(), match_pb.WatchMatchResponse):
+                while (message := await call.read()) is not grpc.aio.EOF:
                     yield message
             finally:
                 call.cancel()
+
+    async def _pages(self, method: Callable[..., Awaitable[Any]], request: Any) -> AsyncIterator[Any]:
+        """Yield the pages of a list, of which the request is for the first one."""
+        while True:
+            page = await self.call(method, request)
+            yield page
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
 
     async def _tournament(self, method: Callable[..., Awaitable[Any]], request: object) -> Snapshot:
         return _snapshot(await self.call(method, request))

@@ -124,40 +124,27 @@ class ReferenceBots(Process):
 def start_all_reference_bots(
     lineup: Lineup, *, tokens: Mapping[str, str], environment: Mapping[str, str], folder: Path
 ) -> list[ReferenceBots]:
-    """Start the reference bots of a lineup, divided among its processes."""
-    shares = [lineup.reference_bots[number :: lineup.processes] for number in range(lineup.processes)]
-    return [
-        start_reference_bots(share, number=number, tokens=tokens, environment=environment, folder=folder)
-        for number, share in enumerate(shares, start=1)
-        if share
-    ]
-
-
-def start_reference_bots(
-    bots: Sequence[tuple[str, str]],
-    *,
-    number: int,
-    tokens: Mapping[str, str],
-    environment: Mapping[str, str],
-    folder: Path,
-) -> ReferenceBots:
-    """Start reference bots, names and bots, together in one process: the one of this number, from 1.
+    """Start the reference bots of a lineup, divided among its processes.
 
     They begin to import what they need, and connect when `connect` tells them where.
     """
-    names = [name for name, _ in bots]
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    own = {name: tokens[name] for name in names if name in tokens}
-    return ReferenceBots.start_bot(
-        f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more})",
-        [
-            *(sys.executable, "-m", "happycity_bots"),
-            *(f"{name}={bot}" for name, bot in bots),
-        ],
-        stdin=subprocess.PIPE,
-        log=folder / ("bots.log" if number == 1 else f"bots-{number}.log"),
-        environment={**environment, **({TOKENS_VARIABLE: format_tokens(own)} if own else {})},
-    )
+    started = []
+    for number in range(lineup.processes):
+        bots = dict(lineup.reference_bots[number :: lineup.processes])
+        if not bots:
+            break
+        names = list(bots)
+        more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+        own = {name: tokens[name] for name in names if name in tokens}
+        process = ReferenceBots.start_bot(
+            f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more})",
+            [sys.executable, "-m", "happycity_bots", *map("=".join, bots.items())],
+            stdin=subprocess.PIPE,
+            log=folder / (f"bots-{number + 1}.log" if number else "bots.log"),
+            environment={**environment, **({TOKENS_VARIABLE: format_tokens(own)} if own else {})},
+        )
+        started.append(process)
+    return started
 
 
 def start_command(

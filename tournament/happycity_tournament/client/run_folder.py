@@ -10,15 +10,15 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from happycity import ConfigError
 from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
-from happycity_tournament.lineup import BotEntry, Lineup
+from happycity_tournament.lineup import Lineup
 
 RUNS = Path("runs")
 """Where the folders of runs are made."""
@@ -99,10 +99,6 @@ Venue = OwnServer | RemoteServer
 """Where a tournament is played."""
 
 
-_AbsolutePath = Annotated[Path, AfterValidator(Path.absolute)]
-_ACCESS_KEYS = {"ca", "cert", "key"}
-
-
 class _Content(BaseModel):
     """The file of a run; neither a token nor a password is in it."""
 
@@ -110,18 +106,9 @@ class _Content(BaseModel):
 
     format: Literal["happycity-run/1"] = "happycity-run/1"
     tournament: int
-    store: str | None
-    """The store of the run's own server; None if that is in the folder, or if others run the server."""
-    server: str | None
-    """The address of the server that others run; None if the run starts one."""
-    ca: _AbsolutePath | None
-    cert: _AbsolutePath | None
-    key: _AbsolutePath | None
-    bots: tuple[BotEntry, ...]
-    processes: int
-    workers: int = 0
-    ray: str | None = None
-    directory: Path
+    venue: OwnServer | RemoteServer
+    """A store in the run's folder is "", so that the folder may be moved."""
+    lineup: Lineup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,31 +137,23 @@ class Run:
             problem = error.errors()[0]
             where = "".join(f"{part}: " for part in problem["loc"])
             raise ConfigError(f"{path} can't be read as a run: {where}{problem['msg']}") from None
-        venue: Venue = OwnServer(
-            store=content.store or own_store(folder), workers=content.workers, ray=content.ray
-        )
-        if content.server is not None:
-            access = Access(**content.model_dump(include=_ACCESS_KEYS))
-            venue = RemoteServer(address=content.server, access=access)
-        lineup = Lineup(bots=content.bots, processes=content.processes, directory=content.directory)
-        return cls(folder=folder, tournament_id=content.tournament, venue=venue, lineup=lineup)
+        venue = content.venue
+        if isinstance(venue, OwnServer):
+            venue = replace(venue, store=venue.store or own_store(folder))
+        return cls(folder=folder, tournament_id=content.tournament, venue=venue, lineup=content.lineup)
 
     def save(self) -> None:
         """Write the file of the run; a kill leaves the whole file or none."""
-        remote = self.venue if isinstance(self.venue, RemoteServer) else None
-        access = remote.access if remote is not None else Access()
-        content = _Content(
-            tournament=self.tournament_id,
-            store=_kept(self.venue.store, self.folder) if isinstance(self.venue, OwnServer) else None,
-            server=remote.address if remote is not None else None,
-            **{key: getattr(access, key) for key in _ACCESS_KEYS},
-            bots=self.lineup.bots,
-            processes=self.lineup.processes,
-            workers=self.venue.workers if isinstance(self.venue, OwnServer) else 0,
-            ray=self.venue.ray if isinstance(self.venue, OwnServer) else None,
-            directory=self.lineup.directory,
-        )
+        content = _Content(tournament=self.tournament_id, venue=self._saved_venue(), lineup=self.lineup)
         _replace(self.folder / RUN_FILE, content.model_dump_json(indent=2))
+
+    def _saved_venue(self) -> Venue:
+        """Return where the run is played as it holds from anywhere, without secrets."""
+        if isinstance(self.venue, OwnServer):
+            return replace(self.venue, store=_kept(self.venue.store, self.folder))
+        access = self.venue.access
+        ca, cert, key = (path and path.absolute() for path in (access.ca, access.cert, access.key))
+        return replace(self.venue, access=Access(ca=ca, cert=cert, key=key))
 
     def remove(self) -> None:
         """Remove what the run has made; other files stay, and so does a store that holds more."""
@@ -233,13 +212,13 @@ def without_password(store: str) -> str:
     return bare.difference_update_query(["password"]).render_as_string(hide_password=False)
 
 
-def _kept(store: str, folder: Path) -> str | None:
-    """Return a store's URL as it holds from anywhere; None for the folder's own store, so it may be moved.
+def _kept(store: str, folder: Path) -> str:
+    """Return a store's URL as it holds from anywhere; "" for the folder's own store.
 
     PostgreSQL has places of its own for passwords.
     """
     if store == own_store(folder):  # without SQLAlchemy, for which a run would wait
-        return None
+        return ""
 
     from sqlalchemy import make_url
 
@@ -249,7 +228,7 @@ def _kept(store: str, folder: Path) -> str | None:
     if path is None:
         return without_password(store)
     if path.resolve() == (folder / STORE_FILE).resolve():
-        return None
+        return ""
     return make_url(store).set(database=str(path.resolve())).render_as_string(hide_password=False)
 
 

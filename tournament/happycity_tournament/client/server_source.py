@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
-from pathlib import Path
+from collections.abc import Awaitable, Iterator, Sequence
 
 from happycity.v1.match_service_pb2 import Match
 from happycity_tournament.client.connection import Connection, call_server, finished_game, listed_game
 from happycity_tournament.client.run_folder import RemoteServer
-from happycity_tournament.games import FinishedGame, Position, Result
+from happycity_tournament.games import FinishedGame, Position
 from happycity_tournament.recorded_games import RecordedGame
-from happycity_tournament.storage import StoredTournament, Troubles
-from happycity_tournament.storage.sources import no_game, only_id
+from happycity_tournament.storage import StoredTournament
+from happycity_tournament.storage.sources import Source
 
 RECORDS_AT_ONCE = 200
 
 
-class ServerSource:
+class ServerSource(Source):
     """The games of a tournament on a server; results are read page by page, records only where wanted."""
 
     def __init__(self, server: RemoteServer, tournament_id: int) -> None:
         self.name = f"{server.url}#{tournament_id}"
-        self.files: Sequence[Path] = ()
         self._server = server
         self._tournament_id = tournament_id
         self._snapshot = call_server(server, lambda connection: connection.tournament(tournament_id))
@@ -34,18 +31,11 @@ class ServerSource:
         return [
             StoredTournament(
                 id=snapshot.tournament_id,
-                request_id=None,
                 config=config,
                 games_total=snapshot.games_total,
                 state=snapshot.state,
                 created_at=snapshot.created_at,
                 profiles=snapshot.profiles,
-                troubles=Troubles(
-                    games_voided=snapshot.games_voided,
-                    games_unrated=snapshot.games_unrated,
-                    disqualified=snapshot.disqualified,
-                    remarks=snapshot.remarks,
-                ),
             )
         ]
 
@@ -62,11 +52,6 @@ class ServerSource:
             records = self._records(some) if with_records else [None] * len(some)
             yield from zip(map(finished_game, some), records, strict=True)
 
-    def results(self) -> Iterator[list[Result]]:
-        """Yield what ratings take of the games in the order of the schedule, all at once."""
-        results = [finished_game(match).result for page in self._pages() for match in page]
-        yield sorted(results, key=lambda one: one.position or (0, 0, 0))
-
     def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         """Yield the games in the order in which they were set up, the last one first."""
         return (listed_game(match) for page in self._pages(bot or "") for match in page)
@@ -77,27 +62,26 @@ class ServerSource:
         async def download(connection: Connection) -> RecordedGame:
             chosen = match_id
             if chosen is None:
-                chosen = only_id(self.name, await connection.newest_games(self._tournament_id, count=2))
+                newest, _ = await connection.newest_games(self._tournament_id, count=2)
+                chosen = self.only_id([match.match_id for match in newest])
             game, record = await connection.game(chosen)
             if game.tournament_id != self._tournament_id:
-                raise no_game(self.name, chosen)
+                raise self.no_game(chosen)
             return game, record
 
         return call_server(self._server, download)
 
-    def close(self) -> None:
-        """Do nothing: no connection stays open."""
-
     def _pages(self, bot: str = "") -> Iterator[list[Match]]:
         token = ""
         while True:
-            page, token = call_server(self._server, partial(self._page, bot=bot, token=token))
-            yield page
+
+            def page(connection: Connection, token: str = token) -> Awaitable[tuple[list[Match], str]]:
+                return connection.newest_games(self._tournament_id, bot=bot, token=token)
+
+            matches, token = call_server(self._server, page)
+            yield matches
             if not token:
                 return
-
-    async def _page(self, connection: Connection, *, bot: str, token: str) -> tuple[list[Match], str]:
-        return await connection.games_page(self._tournament_id, bot=bot, token=token)
 
     def _records(self, matches: Sequence[Match]) -> list[str]:
         async def download(connection: Connection) -> list[str]:

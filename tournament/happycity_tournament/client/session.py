@@ -40,7 +40,7 @@ from happycity_tournament.client.run_folder import (
 from happycity_tournament.client.tokens import BotTokens, EnvironmentTokens, IssuedTokens
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
-from happycity_tournament.play.snapshot import Snapshot, with_test_history
+from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 
 if TYPE_CHECKING:
     from happycity_tournament.storage import Store
@@ -188,7 +188,10 @@ async def play_new(
 
 
 async def resume_run(run: Run, observer: Observer) -> Snapshot:
-    """Play what is missing of a run's tournament; see `play_new`. One that is finished needs no bots."""
+    """Play what is missing of a run's tournament; see `play_new`. One that is finished needs no bots.
+
+    Bots that the lineup doesn't start connect by themselves.
+    """
     with _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
             await _wait_for_release(run.venue.store, observer)
@@ -197,14 +200,6 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
             if resumed.state is not TournamentState.FINISHED:
                 await arena.start_bots(run.lineup, run.folder, observer)
             return await arena.play(run.tournament_id, observer)
-
-
-async def resume_on_server(server: RemoteServer, tournament_id: int, observer: Observer) -> Snapshot:
-    """Continue a tournament whose bots connect by themselves; see `play_new`."""
-    with _stop_handlers() as stop_handlers:
-        async with _arena(server, Path(), Lineup(), stop_handlers, observer) as arena:
-            await arena.connection.resume(tournament_id)
-            return await arena.play(tournament_id, observer)
 
 
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
@@ -221,7 +216,8 @@ def unstored_problem(store: str, snapshot: Snapshot) -> str:
 
 def with_stored_history(store: str, snapshot: Snapshot) -> Snapshot:
     """Return a snapshot with the history of its test from the store that it was played into."""
-    return _read(store, lambda opened: with_test_history(opened, snapshot))
+    stored = _read(store, lambda opened: load_snapshot(opened, snapshot.tournament_id))
+    return replace(snapshot, test_history=stored.test_history)
 
 
 # Servers ---------------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from happycity import ConfigError, Incident
 from happycity_tournament.config import SprtTest, TournamentConfig, TournamentState
@@ -13,7 +13,7 @@ from happycity_tournament.play.progress import TournamentStatus, load_status, re
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.standings.standings import Standing
-from happycity_tournament.storage import StoredTournament
+from happycity_tournament.storage import Progress, StoredTournament, Troubles
 
 if TYPE_CHECKING:  # a client of a server does without
     from happycity_tournament.storage import Store
@@ -71,6 +71,8 @@ class Snapshot:
     games: int = 0
     """Games finished and stored."""
     decisions: int = 0
+    started_at: float | None = None
+    """When the first of them began, Unix time in seconds; None without games."""
     seconds: float = 0.0
     """From the first game's start to the last one's end."""
     games_voided: int = 0
@@ -119,23 +121,23 @@ class Snapshot:
 
 
 def stored_snapshot(store: Store, tournament_id: int, *, claimed: bool | None = None) -> Snapshot:
-    """Return a tournament as `listed` does, None asks the store; raise StoreError if it isn't there."""
-    stored = store.require_tournament(tournament_id)
-    return listed(store, stored, claimed=store.is_claimed() if claimed is None else claimed)
+    """Return a tournament without its standings; raise StoreError if it isn't there.
 
-
-def listed(store: Store, stored: StoredTournament, *, claimed: bool) -> Snapshot:
-    """Return a tournament by its row in a store, without what only its games show.
-
-    If a server has `claimed` the store, it may be playing the tournament.
+    If a server has `claimed` the store, it may be playing the tournament; None asks the store.
     """
-    state = stored.state if claimed else resting_state(stored.state)
-    progress, troubles = store.progress(stored.id), stored.troubles
-    remarks = troubles.remarks
+    stored = store.require_tournament(tournament_id)
+    claimed = store.is_claimed() if claimed is None else claimed
+    return listed(stored, store.progress(stored.id), claimed=claimed)
+
+
+def listed(stored: StoredTournament, progress: Progress, *, claimed: bool = False) -> Snapshot:
+    """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`."""
+    state, troubles = stored.state if claimed else resting_state(stored.state), stored.troubles
     try:
         config = TournamentConfig.of(stored.config)
     except ConfigError as error:
-        config, state, remarks = None, TournamentState.UNREADABLE, (*remarks, str(error))
+        config, state = None, TournamentState.UNREADABLE
+        troubles = replace(troubles, remarks=(*troubles.remarks, str(error)))
     return Snapshot(
         tournament_id=stored.id,
         config=config,
@@ -143,23 +145,36 @@ def listed(store: Store, stored: StoredTournament, *, claimed: bool) -> Snapshot
         created_at=stored.created_at,
         state=state,
         games_total=stored.games_total,
-        games=progress.games,
-        decisions=progress.decisions,
-        seconds=progress.seconds,
-        games_voided=troubles.games_voided,
-        games_unrated=troubles.games_unrated,
-        disqualified=troubles.disqualified,
-        remarks=remarks,
         profiles=stored.profiles,
+        **_so_far(progress, troubles),
     )
 
 
-def with_test_history(store: Store, snapshot: Snapshot) -> Snapshot:
-    """Return a snapshot of a stored tournament with the history of its test, if it is one."""
-    if snapshot.test is None:
-        return snapshot
-    status = load_status(store, store.require_tournament(snapshot.tournament_id))
-    return replace(snapshot, test_history=status.test_history)
+def played(status: TournamentStatus, missing_bots: Iterable[str] = ()) -> Snapshot:
+    """Return a tournament that is in memory, without its standings."""
+    return Snapshot(
+        tournament_id=status.tournament_id,
+        config=status.config,
+        seed=status.config.seed if status.state.revealed else None,
+        created_at=status.created_at,
+        state=status.state,
+        games_total=status.games_total,
+        missing_bots=tuple(missing_bots),
+        profiles=status.profiles,
+        test=status.test,
+        **_so_far(status.progress, status.troubles),
+    )
+
+
+def _so_far(progress: Progress, troubles: Troubles) -> dict[str, Any]:
+    """Return what a snapshot says of games."""
+    return {
+        "games": progress.games,
+        "decisions": progress.decisions,
+        "seconds": progress.seconds,
+        "started_at": progress.started_at if progress.games else None,
+        **asdict(troubles),
+    }
 
 
 def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
@@ -171,22 +186,19 @@ def load_snapshot(store: Store, tournament_id: int) -> Snapshot:
     """
     stored = store.require_tournament(tournament_id)
     status = load_status(store, stored)
-    ratings = final_ratings(status)
     return replace(
-        listed(store, stored, claimed=store.is_claimed()),
-        games_unrated=status.standings.games_unrated,
-        disqualified=status.standings.disqualified,
+        played(status),
+        state=stored.state if store.is_claimed() else status.state,
         standings=tuple(status.standings.lines()),
-        test=status.test,
         test_history=status.test_history,
-        final=ratings,
+        final=final_ratings(status),
     )
 
 
 def final_ratings(status: TournamentStatus) -> Ratings | None:
     """Return the final ratings by the games so far; it may take seconds. None without a game that counts."""
     # Imported here, as it imports numpy, for which the server and the bots of a run would wait.
-    from happycity_tournament.standings.rating_input import rate_games  # noqa: PLC0415
+    from happycity_tournament.standings.rated_games import rate_games  # noqa: PLC0415
 
     config, figures = status.config, status.standings.figures()
     if not len(figures):

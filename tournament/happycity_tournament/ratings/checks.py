@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from happycity_tournament.ratings.columns import Floats, Games
+from happycity_tournament.ratings.columns import Floats, Games, TableColumns, unique_rows
 from happycity_tournament.ratings.estimate import Estimate, deal_sums, holm, scores_of
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
@@ -66,35 +66,46 @@ def check_lines(deviations: tuple[Deviation, ...]) -> list[str]:
 
 def _halves(estimate: Estimate) -> Iterator[Deviation]:
     """Yield each bot's strength in the second and the first half of its deals, one step from the fit."""
-    games, strengths = estimate.games, estimate.fit.strengths
-    parts = list(deal_sums(games, scores_of(games, strengths)))
-    for number, bot in enumerate(games.bots if parts else ()):
-        own = np.concatenate([scores[played[:, number] > 0, number] for scores, played in parts])
-        error, information = math.sqrt(float(own @ own)), float(estimate.fit.information[number, number])
-        if len(own) < MIN_DEALS or error == 0 or information == 0:
+    games, half = estimate.games, estimate.deals // 2
+    seen, totals, later, squares = np.zeros((4, len(games.bots)))
+    for scores, played in deal_sums(games, scores_of(games, estimate.fit.strengths)):
+        order = seen + np.cumsum(played, axis=0)
+        seen = order[-1]
+        totals += scores.sum(axis=0)
+        later += (scores * (order > half)).sum(axis=0)
+        squares += (scores**2).sum(axis=0)
+    for number, bot in enumerate(games.bots):
+        error, information = math.sqrt(squares[number]), float(estimate.fit.information[number, number])
+        if estimate.deals[number] < MIN_DEALS or error == 0 or information == 0:
             continue
-        change = float(own[len(own) // 2 :].sum() - own[: len(own) // 2].sum())
+        change = float(2 * later[number] - totals[number])
         value = ELO_PER_LOGIT * change / information
         yield Deviation("halves", bot, value, -value, change / error)
 
 
 def _places(estimate: Estimate) -> Iterator[Deviation]:
     """Yield how often bots were first and last at tables of three and more, with what is expected."""
-    games = estimate.games.of_sizes(3)
+    games, fit = estimate.games.of_sizes(3), estimate.fit
     enough = np.flatnonzero(estimate.deals >= MIN_DEALS).tolist()
-    for subject, chances_of, best in (("first places", _first, True), ("last places", _last, False)):
-        expected, slopes, off = _off_by(games, estimate.fit.strengths, chances_of, best=best)
-        squares, totals = np.zeros(len(games.bots)), np.zeros(len(games.bots))
-        scores = scores_of(games, estimate.fit.strengths)
-        for (sums, _), (own, _) in zip(deal_sums(games, off), deal_sums(games, scores), strict=True):
-            # What is off changes the strengths, and they change what is expected.
-            squares += ((sums - own @ estimate.fit.inverse @ slopes.T) ** 2).sum(axis=0)
-            totals += sums.sum(axis=0)
+    kinds = [
+        _off_by(games, fit.strengths, _first, best=True),
+        _off_by(games, fit.strengths, _last, best=False),
+    ]
+    # What is off changes the strengths, and they change what is expected.
+    changes = [fit.inverse @ slopes.T for _, slopes, _ in kinds]
+    squares, totals = np.zeros((2, 2, len(games.bots)))
+    by_kind = (deal_sums(games, off) for _, _, off in kinds)
+    for (own, _), *parts in zip(deal_sums(games, scores_of(games, fit.strengths)), *by_kind, strict=True):
+        for kind, (sums, _) in enumerate(parts):
+            squares[kind] += ((sums - own @ changes[kind]) ** 2).sum(axis=0)
+            totals[kind] += sums.sum(axis=0)
+    for kind, subject in enumerate(("first places", "last places")):
         for number in enough:
-            if squares[number] > 0:
-                z = float(totals[number] / np.sqrt(squares[number]))
-                actual = max(0.0, float(expected[number] + totals[number]))
-                yield Deviation(subject, games.bots[number], actual, float(expected[number]), z)
+            if squares[kind, number] > 0:
+                z = float(totals[kind, number] / np.sqrt(squares[kind, number]))
+                expected = float(kinds[kind][0][number])
+                actual = max(0.0, expected + float(totals[kind, number]))
+                yield Deviation(subject, games.bots[number], actual, expected, z)
 
 
 _Chances = tuple[Floats, Floats]
@@ -103,25 +114,29 @@ _Chances = tuple[Floats, Floats]
 
 def _off_by(
     games: Games, strengths: Floats, chances_of: Callable[[Floats], _Chances], *, best: bool
-) -> tuple[Floats, Floats, dict[int, Floats]]:
-    """Return how many of these places are expected, [bot], with slopes, and by how much each game is off."""
+) -> tuple[Floats, Floats, Callable[[TableColumns], Floats]]:
+    """Return how many of these places are expected, [bot], with slopes, and by how much games are off."""
     count = len(strengths)
-    expected, slopes, off = np.zeros(count), np.zeros((count, count)), {}
-    for size, table in games.tables.items():
-        order = np.argsort(table.bots, axis=1, kind="stable")
-        lineups, which, times = np.unique(
-            np.take_along_axis(table.bots, order, axis=1), axis=0, return_inverse=True, return_counts=True
-        )
+    expected, slopes = np.zeros(count), np.zeros((count, count))
+    for table in games.parts():
+        lineups, which = unique_rows(np.sort(table.bots, axis=1))
+        times = np.bincount(which)
         chances, by_seat = chances_of(strengths[lineups])
         expected += np.bincount(lineups.ravel(), (chances * times[:, None]).ravel(), count)
         cells = lineups[:, :, None] * count + lineups[:, None, :]
         weighted = by_seat * times[:, None, None]
         slopes += np.bincount(cells.ravel(), weighted.ravel(), count * count).reshape(count, count)
+
+    def off(table: TableColumns) -> Floats:
+        order = np.argsort(table.bots, axis=1, kind="stable")
+        lineups, which = unique_rows(np.take_along_axis(table.bots, order, axis=1))
         values = np.empty(table.bots.shape)
-        np.put_along_axis(values, order, chances[which.ravel()], axis=1)
+        np.put_along_axis(values, order, chances_of(strengths[lineups])[0][which], axis=1)
         places = table.places if best else -table.places
         taken = places == places.min(axis=1, keepdims=True)
-        off[size] = taken / taken.sum(axis=1, keepdims=True) - values
+        differences: Floats = taken / taken.sum(axis=1, keepdims=True) - values
+        return differences
+
     return expected, slopes, off
 
 

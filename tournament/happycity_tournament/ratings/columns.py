@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from functools import cached_property
+from itertools import chain, compress, permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity_tournament.games import CountedGame
+from happycity_tournament.games import CountedGame, Result
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-_NONE: Ints = np.zeros(0, dtype=np.int64)
+ROWS_AT_ONCE = 1 << 14
+"""Games that are computed with at once: what that takes doesn't grow with their number."""
+_KEYS = 2**62  # below this a row fits one whole number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableColumns:
-    """The games of one table size: a row for each game, a column for each seat."""
+    """The games of one table size: a row for each game, a column for each seat.
+
+    The numbers may be as narrow as they fit; `wide` makes them such that sums and products don't overflow.
+    """
 
     bots: Ints
     """Which bot sat there, as an index into `Games.bots`."""
@@ -34,8 +39,13 @@ class TableColumns:
         """Return some of the games."""
         return TableColumns(self.bots[rows], self.places[rows], self.deals[rows])
 
+    def wide(self) -> TableColumns:
+        """Return the same games as numbers of 64 bits."""
+        bots, places = (column.astype(np.int64, copy=False) for column in (self.bots, self.places))
+        return TableColumns(bots, places, self.deals)
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, eq=False)
 class Games:
     """Any number of games between the same bots, at tables of any sizes.
 
@@ -69,10 +79,37 @@ class Games:
         """Return the games at tables of at least this many seats."""
         return Games(self.bots, {seats: table for seats, table in self.tables.items() if seats >= least})
 
+    def parts(self) -> Iterator[TableColumns]:
+        """Yield all games, some of one table size at once, as wide numbers."""
+        for table in self.tables.values():
+            for rows in row_slices(len(table.deals)):
+                yield table[rows].wide()
+
+    @cached_property
+    def by_deal(self) -> Mapping[int, tuple[Ints, Ints]]:
+        """By the number of seats: the rows of the games, sorted by their deals, and the deals of these rows.
+
+        The deals are numbered from 0 in the order of their first games.
+        """
+        seeds = [table.deals for table in self.tables.values()]
+        if not seeds:
+            return {}
+        _, first, which = np.unique(np.concatenate(seeds), return_index=True, return_inverse=True)
+        ranks = np.empty_like(first)
+        ranks[np.argsort(first)] = np.arange(len(first))
+        ends = np.cumsum([len(deals) for deals in seeds])[:-1]
+        found = {}
+        for size, deals in zip(self.tables, np.split(ranks[which], ends), strict=True):
+            rows = np.argsort(deals, kind="stable")
+            found[size] = rows, deals[rows]
+        return found
+
     def games_played(self) -> Ints:
         """Return how many games each bot played."""
-        seated = np.concatenate([_NONE, *(table.bots.ravel() for table in self.tables.values())])
-        return np.bincount(seated, minlength=len(self.bots))
+        played: Ints = np.zeros(len(self.bots), dtype=np.int64)
+        for table in self.parts():
+            played += np.bincount(table.bots.ravel(), minlength=len(self.bots))
+        return played
 
     def scores(self) -> Floats:
         """Return what the row's bot scored against the column's: 1 for a better place, 1/2 for a shared one.
@@ -81,8 +118,8 @@ class Games:
         """
         count = len(self.bots)
         scores = np.zeros(count * count)
-        for seats, table in self.tables.items():
-            for one, other in permutations(range(seats), 2):
+        for table in self.parts():
+            for one, other in permutations(range(table.bots.shape[1]), 2):
                 ahead = np.sign(table.places[:, other] - table.places[:, one])
                 cells = table.bots[:, one] * count + table.bots[:, other]
                 scores += np.bincount(cells, (1 + ahead) / 2, minlength=count * count)
@@ -111,7 +148,20 @@ class GamesBuilder:
         Raises:
             KeyError: a bot in it is not rated.
         """
-        self.add_row([self._index[bot] for bot in result.bots], result.places, result.deal_seed)
+        self.extend([result])
+
+    def extend(self, games: Sequence[CountedGame], numbers: Mapping[str, int] | None = None) -> None:
+        """Add games at tables of one size; `numbers` has those of their bots, where others have their names.
+
+        Raises:
+            KeyError: a bot in one is not rated.
+        """
+        known = self._index if numbers is None else numbers
+        seated = [known[bot] for game in games for bot in game.bots]
+        table = self._table(len(games[0].bots))
+        table[0].extend(seated)
+        table[1].extend(chain.from_iterable([game.places for game in games]))
+        table[2].extend([game.deal_seed for game in games])
 
     def indexes(self, bots: Iterable[str]) -> list[int]:
         """Return the numbers of bots; those that aren't rated yet are from now on."""
@@ -124,15 +174,6 @@ class GamesBuilder:
         table[1].extend(places)
         table[2].append(deal_seed)
 
-    def add_rows(
-        self, seats: int, seated: Iterable[int], places: Iterable[int], deal_seeds: Sequence[int]
-    ) -> None:
-        """Add games at tables of one size as `add_row` does: seat by seat, one game after the other."""
-        table = self._table(seats)
-        table[0].extend(seated)
-        table[1].extend(places)
-        table[2].extend(deal_seeds)
-
     def _table(self, seats: int) -> _Columns:
         if seats not in self._tables:
             self._tables[seats] = (array("H"), array("B"), array("Q"))
@@ -143,17 +184,35 @@ class GamesBuilder:
         """The names of the bots by their numbers."""
         return tuple(self._index)
 
-    def lengths(self) -> dict[int, int]:
-        """Return how many games were added so far, by the number of seats."""
-        return {seats: len(deals) for seats, (_, _, deals) in self._tables.items()}
-
     def build(self) -> Games:
         """Return all games added so far."""
         tables = {}
         for seats, (bots, places, deals) in sorted(self._tables.items()):
             tables[seats] = TableColumns(
-                np.array(bots, dtype=np.int64).reshape(-1, seats),
-                np.array(places, dtype=np.int64).reshape(-1, seats),
+                np.array(bots).reshape(-1, seats),
+                np.array(places).reshape(-1, seats),
                 np.array(deals, dtype=np.uint64).view(np.int64),
             )
         return Games(tuple(self._index), tables)
+
+
+def by_size(games: Sequence[Result]) -> Iterator[tuple[int, list[Result]]]:
+    """Yield games by the number of their seats."""
+    sizes = [len(game.bots) for game in games]
+    return ((size, list(compress(games, map(size.__eq__, sizes)))) for size in dict.fromkeys(sizes))
+
+
+def row_slices(count: int) -> Iterator[slice]:
+    """Yield slices of a number of rows, each of as many as are computed with at once."""
+    return (slice(first, first + ROWS_AT_ONCE) for first in range(0, count, ROWS_AT_ONCE))
+
+
+def unique_rows(rows: Ints) -> tuple[Ints, Ints]:
+    """Return each row of numbers from 0 once, and for all rows which of these they are."""
+    base, size = int(rows.max(initial=0)) + 1, rows.shape[1]
+    if base**size >= _KEYS:
+        unique, which = np.unique(rows, axis=0, return_inverse=True)
+        return unique, which.ravel()
+    keys = rows @ (base ** np.arange(size))
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return rows[first].astype(np.int64), which

@@ -8,12 +8,12 @@ sandwich (Liang & Zeger 1986) adds up the scores of a deal's games first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
+from happycity_tournament.ratings.columns import ROWS_AT_ONCE, Flags, Floats, Games, Ints, TableColumns
 from happycity_tournament.ratings.likelihood import (
     PRIOR_GAMES,
     Fit,
@@ -25,7 +25,7 @@ from happycity_tournament.ratings.likelihood import (
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, MIN_DEALS, student_quantile
 
 _ROUNDING = 1e-6
-_CELLS_AT_ONCE = 1 << 22  # of a matrix with a row for each deal: 32 MB
+_CELLS_AT_ONCE = 1 << 18  # of a matrix with a row for each deal: 2 MB
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
@@ -131,29 +131,29 @@ def estimate_of(games: Games) -> Estimate:
     return Estimate(games, estimated, shared.astype(np.int64), covariance, pools_of(games))
 
 
-def scores_of(games: Games, strengths: Floats) -> dict[int, Floats]:
-    """Return the scores of all games, [game, seat], by the number of seats."""
-    return {size: game_scores(table, strengths) for size, table in games.tables.items()}
+def scores_of(_: Games, strengths: Floats) -> Callable[[TableColumns], Floats]:
+    """Return what gives the scores of games, [game, seat]."""
+    return lambda table: game_scores(table, strengths)
 
 
-def deal_sums(games: Games, values: Mapping[int, Floats]) -> Iterator[tuple[Floats, Floats]]:
+def deal_sums(games: Games, values: Callable[[TableColumns], Floats]) -> Iterator[tuple[Floats, Floats]]:
     """Yield the sums of values of each deal's games, [deal, bot], and 1 where the bot played it, else 0.
 
-    The values are by number of seats, [game, seat]. The deals come in the order of their first games, many
-    at a time.
+    The values of games are asked for as they are summed, [game, seat]. The deals come in the order of their
+    first games, many at a time.
     """
-    count, numbers = len(games.bots), _numbered_deals(games)
-    orders = {size: np.argsort(deals, kind="stable") for size, deals in numbers.items()}
-    total = max((int(deals.max(initial=-1)) + 1 for deals in numbers.values()), default=0)
-    step = max(1, _CELLS_AT_ONCE // max(1, count))
+    count = len(games.bots)
+    total = max((int(deals[-1]) + 1 for _, deals in games.by_deal.values() if len(deals)), default=0)
+    deals_at_once = ROWS_AT_ONCE * total // max(1, sum(len(table.deals) for table in games.tables.values()))
+    step = max(1, min(deals_at_once, _CELLS_AT_ONCE // max(1, count)))
     for first in range(0, total, step):
         length = min(step, total - first)
         sums, played = np.zeros(length * count), np.zeros(length * count)
-        for size, table in games.tables.items():
-            ends = np.searchsorted(numbers[size][orders[size]], (first, first + length))
-            rows = orders[size][slice(*ends)]
-            cells = ((numbers[size][rows] - first)[:, None] * count + table.bots[rows]).ravel()
-            sums += np.bincount(cells, values[size][rows].ravel(), len(sums))
+        for size, (rows, deals) in games.by_deal.items():
+            some = slice(*np.searchsorted(deals, (first, first + length)))
+            table = games.tables[size][rows[some]].wide()
+            cells = ((deals[some] - first)[:, None] * count + table.bots).ravel()
+            sums += np.bincount(cells, values(table).ravel(), len(sums))
             played[cells] = 1
         yield sums.reshape(length, count), played.reshape(length, count)
 
@@ -163,7 +163,7 @@ def pools_of(games: Games) -> Ints:
     pools = np.arange(len(games.bots))
     while True:
         before = pools.copy()
-        for table in games.tables.values():
+        for table in games.parts():
             np.minimum.at(pools, table.bots, pools[table.bots].min(axis=1, keepdims=True))
         pools = pools[pools]
         if np.array_equal(pools, before):
@@ -195,18 +195,6 @@ def holm(p_values: Floats | Sequence[float]) -> Floats:
     adjusted = np.empty_like(values)
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, values[order] * np.arange(len(values), 0, -1)))
     return adjusted
-
-
-def _numbered_deals(games: Games) -> dict[int, Ints]:
-    """Return each game's deal, by the number of seats; deals are numbered from 0 by their first games."""
-    seeds = [table.deals for table in games.tables.values()]
-    if not seeds:
-        return {}
-    _, first, which = np.unique(np.concatenate(seeds), return_index=True, return_inverse=True)
-    ranks = np.empty_like(first)
-    ranks[np.argsort(first)] = np.arange(len(first))
-    parts = np.split(ranks[which], np.cumsum([len(deals) for deals in seeds])[:-1])
-    return dict(zip(games.tables, parts, strict=True))
 
 
 def _degrees(sums: Floats, squares: Floats, deals: Ints) -> Floats:

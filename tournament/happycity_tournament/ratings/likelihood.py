@@ -23,14 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns
+from happycity_tournament.ratings.columns import Floats, Games, Ints, TableColumns, unique_rows
 
 PRIOR_GAMES = 1.0
 """Drawn virtual games of each bot against a bot of strength 0: they keep every strength finite."""
 
 _MAX_NEWTON_STEPS = 200
 _CONVERGED = 1e-9  # logits: 2e-7 Elo
-_KEYS = 2**62  # below this a set of bots fits one whole number
 
 
 class Left(NamedTuple):
@@ -84,15 +83,20 @@ class Fit:
 
 def choices_of(games: Games) -> Choices:
     """Return the choices that games consist of; equal ones are counted together."""
-    count = len(games.bots)
-    taken, sets = np.zeros(count), list[Left]()
-    for table in games.tables.values():
-        taken += np.bincount(table.bots.ravel(), minlength=count)
-        for part in _sets_left(table):
-            if part.bots.shape[1] == 1:  # the last of all has no choice
-                taken -= np.bincount(part.bots[:, 0], part.weights, minlength=count)
-            else:
-                sets.append(part)
+    choices = Choices.none(len(games.bots))
+    for table in games.parts():
+        choices = choices.plus(_choices_of(table, len(games.bots)))
+    return choices
+
+
+def _choices_of(table: TableColumns, count: int) -> Choices:
+    """Return the choices of games of one table size between this many bots."""
+    taken, sets = np.bincount(table.bots.ravel(), minlength=count).astype(np.float64), list[Left]()
+    for part in _sets_left(table):
+        if part.bots.shape[1] == 1:  # the last of all has no choice
+            taken -= np.bincount(part.bots[:, 0], part.weights, minlength=count)
+        else:
+            sets.append(part)
     return Choices(taken, _by_size(sets))
 
 
@@ -191,13 +195,9 @@ def _by_size(parts: Sequence[Left]) -> tuple[Left, ...]:
 def _merged(parts: Sequence[Left]) -> Left:
     """Return sets of one size with each set once."""
     bots, weights = np.concatenate([part.bots for part in parts]), np.concatenate([p.weights for p in parts])
-    base, size = int(bots.max()) + 1, bots.shape[1]
-    if base**size >= _KEYS:
-        return Left(bots, weights)
-    keys = bots @ (base ** np.arange(size))
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    unique, which = unique_rows(bots)
     counts: Floats = np.bincount(which, weights).astype(np.float64)
-    return Left(bots[first].astype(np.int64), counts)
+    return Left(unique, counts)
 
 
 def _weights_of(places: Ints) -> tuple[Floats, Ints]:

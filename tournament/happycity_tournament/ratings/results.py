@@ -28,6 +28,35 @@ def ranks_text(best: int, worst: int) -> str:
     return str(best or "-") if best == worst else f"{best}-{worst}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class BotFigures:
+    """What the games of a bot show; one in which it fills several seats counts for each."""
+
+    games: int
+    """Games counted, without unrated ones."""
+    wins: int
+    """Games in which it had the first place alone."""
+    shared: int
+    """Games in which it shared the first place."""
+    score: float | None = None
+    """The share of the opponents at the table that it beat, 0 to 1, a shared place counted as half: the mean
+    over its games. None without opponents."""
+    place_mean: float
+    """0 without games."""
+    points_mean: float
+    """0 without games."""
+
+    @property
+    def firsts(self) -> int:
+        """Games won, shared first places included."""
+        return self.wins + self.shared
+
+    @property
+    def losses(self) -> int:
+        """Games in which another seat had a better place."""
+        return self.games - self.wins - self.shared
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BotRating:
     """One bot's rating."""
@@ -43,8 +72,8 @@ class BotRating:
     """Upper end of it."""
     games: int
     """Games counted."""
-    deals: int
-    """Deals in which the bot played."""
+    deals: int = 0
+    """Deals in which the bot played; 0 if that isn't known."""
     pool: int = 1
     """From 1; bots of different pools never met, not even through others."""
     rank_best: int = 1

@@ -15,8 +15,17 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
+from happycity import Ending
+from happycity_tournament.ratings.results import BotRating, interval_text
+from happycity_tournament.ratings.spread import Spread
+
 SERIES = 8
 """How many colours there are for lines and parts of bars; they repeat with another dash."""
+
+FORFEITS = tuple(ending for ending in Ending if ending not in (Ending.FINISHED, Ending.OTHER))
+"""The ways in which games are forfeited; a chart has a colour for each, by its place."""
+
+_POINTS_CLASSES = 40  # of a histogram, at most
 
 # Pixels. A row has its texts above its marks, so that a phone has room for both.
 _TEXT = 14
@@ -169,15 +178,9 @@ def lines(series: Mapping[str, Sequence[tuple[float, float]]], *, label: str) ->
     """
     across = Scale(0, max((x for points in series.values() for x, _ in points), default=1))
     upwards = Scale.over([y for points in series.values() for x, y in points if x >= across.high / 10])
-    chart = _chart(_LINES + _AXIS, label)
-    for number in upwards.ticks():
-        level = _LINES * (1 - upwards.share(number))
-        _line(chart, (0, level), (1, level), kind="grid")
-        _text(chart, whole(number), 0, level - 3, anchor="start", kind="tick")
-    for number in across.ticks():
-        _tick(chart, across.share(number), _LINES + _TEXT, whole(number))
-    # Only this inner picture is stretched: its strokes keep their width, and it holds no text.
-    inner = _add(chart, "svg", width="100%", height=_LINES, viewBox="0 0 1 1", preserveAspectRatio="none")
+    chart, inner = _lines_chart(
+        upwards, across, [(number, whole(number)) for number in across.ticks()], label
+    )
     names = _add(ET.Element("g"), "svg", height=_LINES + _AXIS, kind="ends")
     names.set("aria-hidden", "true")  # the legend has the names too
     ends: dict[int, float] = {}
@@ -206,15 +209,7 @@ def bands(
     A vertical line with its number, from 1, marks where each of them begins. `ticks` are the places across
     that have a text.
     """
-    chart = _chart(_LINES + _AXIS, label)
-    for level in upwards.ticks():
-        height = _LINES * (1 - upwards.share(level))
-        _line(chart, (0, height), (1, height), kind="grid")
-        _text(chart, whole(level), 0, height - 3, anchor="start", kind="tick")
-    for place, text in ticks:
-        _tick(chart, across.share(place), _LINES + _TEXT, text)
-    # As in `lines`, only what holds no text is stretched.
-    inner = _add(chart, "svg", width="100%", height=_LINES, viewBox="0 0 1 1", preserveAspectRatio="none")
+    chart, inner = _lines_chart(upwards, across, ticks, label)
     starts = {number: across.share(points[0].x) for number, points in enumerate(series) if points}
     for number, points in enumerate(series):
         places = [(across.share(point.x), point) for point in points]
@@ -235,6 +230,41 @@ def bands(
         anchor = "start" if place < 0.03 else "end" if place > 0.97 else "middle"
         _text(chart, str(number + 1), place, _TEXT - 3, anchor=anchor, kind=f"end s{number % SERIES}")
     return _markup(chart)
+
+
+def interval(line: BotRating) -> str:
+    """Return a rating with half of its interval, such as `1512 ±13`."""
+    if line.low is line.high is None:
+        return whole(line.elo)
+    return f"{whole(line.elo)} {interval_text(line.low, line.high)}"
+
+
+def ratings_chart(lines: Sequence[BotRating], *, label: str) -> Markup:
+    """Draw the rating of each bot with its interval."""
+    rows = [Dot(line.bot, interval(line), value=line.elo, low=line.low, high=line.high) for line in lines]
+    ends = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
+    return dots(rows, Scale.over(ends), label=label, tick=whole)
+
+
+def points_chart(points: Mapping[str, Spread], *, label: str) -> Markup:
+    """Draw for each bot how often it made how many points; bots without a game are left out."""
+    played = {bot: spread for bot, spread in points.items() if spread}
+    most = max((max(spread) for spread in played.values()), default=0)
+    width = class_width(most, classes=_POINTS_CLASSES)
+    rows = [
+        Bars(bot, f"mean {spread.mean:.1f}", counts=spread.classes(width), mean=spread.mean)
+        for bot, spread in played.items()
+    ]
+    return histograms(rows, width=width, label=label)
+
+
+def failures_chart(failed: Mapping[str, tuple[Mapping[Ending, int], str]], *, label: str) -> Markup:
+    """Draw for each bot how many games it forfeited in each way, with a text of its own."""
+    rows = [
+        Parts(bot, text, parts=[endings.get(ending, 0) for ending in FORFEITS])
+        for bot, (endings, text) in failed.items()
+    ]
+    return bars(rows, label=label)
 
 
 def spread(places: Mapping[int, float], *, distance: float, most: float) -> dict[int, float]:
@@ -265,6 +295,24 @@ def whole(number: float) -> str:
 def line_class(number: int) -> str:
     """Return the classes of the line with this number, for its entry in a legend too."""
     return f"line s{number % SERIES} d{number // SERIES % 3}"
+
+
+def _lines_chart(
+    upwards: Scale, across: Scale, ticks: Sequence[tuple[float, str]], label: str
+) -> tuple[ET.Element, ET.Element]:
+    """Make a chart of lines without these, and the picture in it that they are drawn into.
+
+    Only the inner picture is stretched: its strokes keep their width, and it holds no text.
+    """
+    chart = _chart(_LINES + _AXIS, label)
+    for number in upwards.ticks():
+        level = _LINES * (1 - upwards.share(number))
+        _line(chart, (0, level), (1, level), kind="grid")
+        _text(chart, whole(number), 0, level - 3, anchor="start", kind="tick")
+    for place, text in ticks:
+        _tick(chart, across.share(place), _LINES + _TEXT, text)
+    inner = _add(chart, "svg", width="100%", height=_LINES, viewBox="0 0 1 1", preserveAspectRatio="none")
+    return chart, inner
 
 
 def _rows_chart(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from happycity import RecordError
 from happycity.records.record import Json, loads
@@ -23,30 +23,6 @@ from happycity_tournament.recorded_games import RecordedGame, named_record
 from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import Source
-
-COLUMNS = (
-    "tournament",
-    "round",
-    "table",
-    "rotation",
-    "deal_seed",
-    "game",
-    "seat",
-    "bot",
-    "points",
-    "coins",
-    "place",
-    "ending",
-    "reason",
-    "unrated",
-    "inhabitants",
-    "hearts",
-    "decisions",
-    "seconds",
-    "finished_at",
-    "metrics",
-)
-"""The columns of the table; what isn't known is empty."""
 
 
 @dataclass(slots=True)
@@ -77,17 +53,18 @@ def export_games(
             if record is not None:
                 write_record(finished, record, out)
         return exported
-    with replacing(out) as path:
+    unrated = set() if file_format == "records" else _unrated(source, last=game)
+    with replacing(out) as path, path.open("w", encoding="utf-8", newline="") as file:
         if file_format == "records":
-            _write_records(games, path)
+            file.writelines(_named(*recorded) for recorded in games if recorded[1] is not None)
+            return exported
+        rows = (row for each in games for row in seat_rows(*each, unrated=each[0].match_id in unrated))
+        if file_format == "jsonl":
+            file.writelines(json.dumps(row._asdict()) + "\n" for row in rows)
         else:
-            unrated = _unrated(source, last=game)
-            rows = (
-                row
-                for recorded in games
-                for row in seat_rows(*recorded, unrated=recorded[0].match_id in unrated)
-            )
-            _WRITERS[file_format](rows, path)
+            writer = csv.writer(file)
+            writer.writerow(SeatRow._fields)
+            writer.writerows(map(_cell, row) for row in rows)
     return exported
 
 
@@ -103,42 +80,73 @@ def _unrated(source: Source, *, last: int | None) -> set[int]:
     return unrated
 
 
-def seat_rows(game: FinishedGame, record: str | None, *, unrated: bool) -> Iterator[Json]:
-    """Yield a row for each seat, with the keys of `COLUMNS`; seats are counted from 0, as in records."""
-    metrics = _metrics(game, record)
-    number, table, rotation = game.position or (None, None, None)
+class SeatRow(NamedTuple):
+    """A row of the table: a seat of a game; what isn't known is None, in a CSV file empty."""
+
+    tournament: int | None
+    round: int | None
+    table: int | None
+    rotation: int | None
+    deal_seed: int
+    game: int
+    seat: int
+    """From 0, as in records."""
+    bot: str
+    points: int
+    coins: int
+    place: int
+    ending: str
+    reason: str | None
+    unrated: int
+    inhabitants: int
+    hearts: int
+    decisions: int
+    seconds: float | None
+    finished_at: float | None
+    metrics: str | None
+
+
+def seat_rows(game: FinishedGame, record: str | None, *, unrated: bool) -> Iterator[SeatRow]:
+    """Yield a row for each seat."""
+    metrics, (number, table, rotation) = _metrics(game, record), game.position or (None, None, None)
     for seat, (bot, result) in enumerate(zip(game.bots, game.seats, strict=True)):
-        yield {
-            "tournament": game.tournament_id,
-            "round": number,
-            "table": table,
-            "rotation": rotation,
-            "deal_seed": game.deal_seed,
-            "game": game.match_id,
-            "seat": seat,
-            "bot": bot,
-            "points": result.points,
-            "coins": result.coins,
-            "place": result.place,
-            "ending": result.ending.word,
-            "reason": result.reason or None,
-            "unrated": int(unrated),
-            "inhabitants": result.inhabitants,
-            "hearts": result.hearts,
-            "decisions": game.decisions,
-            "seconds": None if game.started_at is None else game.seconds,
-            "finished_at": game.finished_at,
-            "metrics": metrics[seat],
-        }
+        yield SeatRow(
+            game.tournament_id,
+            number,
+            table,
+            rotation,
+            game.deal_seed,
+            game.match_id,
+            seat,
+            bot,
+            result.points,
+            result.coins,
+            result.place,
+            result.ending.word,
+            result.reason or None,
+            int(unrated),
+            result.inhabitants,
+            result.hearts,
+            game.decisions,
+            None if game.started_at is None else game.seconds,
+            game.finished_at,
+            metrics[seat],
+        )
 
 
 def write_record(game: FinishedGame, record: str, folder: Path) -> Path:
     """Write a record into a file of its own, whose name follows from the game, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"game-{game.match_id:07}.json"
-    with errors_name(game), replacing(path) as partial:
-        partial.write_text(named_record(game.bots, record) + "\n", encoding="utf-8")
+    with replacing(path) as partial:
+        partial.write_text(_named(game, record), encoding="utf-8")
     return path
+
+
+def _named(game: FinishedGame, record: str | None) -> str:
+    """Return the line of a record with the names of its bots."""
+    with errors_name(game):
+        return named_record(game.bots, record or "") + "\n"
 
 
 @contextmanager
@@ -179,31 +187,10 @@ def _summary(moments: Moments) -> Json:
     return {key: number if math.isfinite(number) else None for key, number in numbers.items()}
 
 
-def _write_records(games: Iterable[RecordedGame], out: Path) -> None:
-    with out.open("w", encoding="utf-8") as file:
-        for game, record in games:
-            if record is not None:
-                with errors_name(game):
-                    file.write(named_record(game.bots, record) + "\n")
-
-
-def _write_csv(rows: Iterator[Json], out: Path) -> None:
-    with out.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=COLUMNS)
-        writer.writeheader()
-        writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-
-
 def _cell(value: Any) -> Any:
     """Return a value as a cell that no spreadsheet takes for a formula: names and reasons come from bots."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
-def _write_jsonl(rows: Iterator[Json], out: Path) -> None:
-    with out.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in rows)
-
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """The beginnings of cells that spreadsheets compute."""
-_WRITERS = {"csv": _write_csv, "jsonl": _write_jsonl}

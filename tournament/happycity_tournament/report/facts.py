@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from happycity import Ending
 from happycity.records.record import loads
 from happycity.records.replay import clock_of, metrics_of
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import BotMetrics, Moments, count_metrics
 from happycity_tournament.recorded_games import RecordedGame, movers
 from happycity_tournament.report.export import errors_name
 from happycity_tournament.standings.counted import Uncounted
-from happycity_tournament.standings.figures import BotFigures, Figures, GameColumns
-from happycity_tournament.standings.standings import ForfeitCount, Forfeits
+from happycity_tournament.standings.figures import Figures, GameColumns
+from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
 
 MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""
@@ -36,32 +36,6 @@ class BotTimes:
     """The numbers that it sent with its answers, by their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class BotFacts:
-    """All numbers of a bot's games; one in which it fills several seats counts once for each."""
-
-    figures: BotFigures
-    points: Spread
-    forfeit_counts: tuple[ForfeitCount, ...]
-    """Why it forfeited games, the most frequent first."""
-    unrated: int
-    """Games with a disqualified bot at the table; they are counted in no other number."""
-    times: BotTimes
-
-    @property
-    def forfeits(self) -> int:
-        """Games that the bot forfeited."""
-        return sum(count.games for count in self.forfeit_counts)
-
-    @property
-    def endings(self) -> Mapping[Ending, int]:
-        """How often the bot forfeited games in each way."""
-        counts = Counter[Ending]()
-        for count in self.forfeit_counts:
-            counts[count.ending] += count.games
-        return counts
-
-
 class Facts:
     """Counts games, one by one, in the order of their schedule."""
 
@@ -77,7 +51,8 @@ class Facts:
         """The first games with forfeits."""
         self._columns = GameColumns(bots)
         self._forfeits = Forfeits(bots)
-        self._times = {bot: BotTimes() for bot in bots}
+        self.times = {bot: BotTimes() for bot in bots}
+        """What records say of each bot."""
 
     def add(self, game: FinishedGame, record: str | None, reason: Uncounted | None = None) -> None:
         """Count a game, which may not count for a reason, or raise a RecordError: its record is malformed."""
@@ -105,29 +80,23 @@ class Facts:
         """The figures of the games that count, once all are there."""
         return self._columns.figures()
 
-    @cached_property
-    def bots(self) -> Mapping[str, BotFacts]:
-        """The numbers of each bot, once all games are there."""
-        counts = self._forfeits.counts()
-        return {
-            bot: BotFacts(
-                own, self.figures.points(bot), counts[bot], self._forfeits.unrated[bot], self._times[bot]
-            )
-            for bot, own in self.figures.bots.items()
-        }
+    def standings(self, ratings: Ratings) -> list[Standing]:
+        """Return the line of each bot in the order of the ratings, once all games are there."""
+        lines = {line.bot: line for line in standings_of(self.figures, ratings, self._forfeits)}
+        return [lines[line.bot] for line in ratings.lines]
 
     def _add_record(self, game: FinishedGame, text: str) -> None:
         record = loads(text)
         for seat, numbers in metrics_of(record):
-            count_metrics(self._times[game.bots[seat]].metrics, numbers)
+            count_metrics(self.times[game.bots[seat]].metrics, numbers)
         think_us, round_trip_us = clock_of(record)
         self.timed_games += bool(think_us)
         for seat, micros in zip(movers(record), think_us, strict=False):
             if micros:  # else the bot was not asked
-                self._times[game.bots[seat]].thinking[_three_digits(micros)] += 1
+                self.times[game.bots[seat]].thinking[_three_digits(micros)] += 1
         for bot, micros in zip(game.bots, round_trip_us, strict=False):
             if micros:
-                self._times[bot].round_trips[_three_digits(micros)] += 1
+                self.times[bot].round_trips[_three_digits(micros)] += 1
 
 
 def _three_digits(micros: int) -> int:

@@ -6,35 +6,33 @@ and the page forbids itself scripts and everything from elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
+from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from happycity import Ending
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS
-from happycity_tournament.ratings.results import BotRating, Difference, Ratings, interval_text
+from happycity_tournament.ratings.results import Ratings, interval_text
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
-from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, BotFacts, Facts
-from happycity_tournament.report.tournament_charts import (
-    FORFEITS,
-    failures_chart,
-    points_chart,
-    ratings_chart,
-)
+from happycity_tournament.report.charts import FORFEITS, failures_chart, points_chart, ratings_chart
+from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, Facts
 from happycity_tournament.schedule import SprtSchedule
-from happycity_tournament.standings.standings import score_text
+from happycity_tournament.standings.figures import MAX_HISTORY_BOTS, Meeting
+from happycity_tournament.standings.standings import Standing, score_text
 from happycity_tournament.storage import StoredTournament
 
 MAX_REASONS = 5
 """Reasons of forfeits that are shown for each bot, the most frequent first."""
 
+_RATINGS_LABEL = "Elo of each bot with its 95% interval; the numbers are in the standings"
+_POINTS_LABEL = "How often each bot made how many points, with its mean; the table below has the quartiles"
+_Point = TypeVar("_Point")
 _HISTORY_COLUMNS = 8  # of the table beside the chart
 _TEST_LINES: Mapping[str, Callable[[SprtPoint], float]] = {
     "LLR": lambda point: point.llr,
@@ -64,19 +62,6 @@ class Replay:
 
 
 @dataclass(frozen=True, slots=True)
-class TestHistory:
-    """How a sequential test went."""
-
-    games_per_block: int
-    points: tuple[SprtPoint, ...]
-
-    @classmethod
-    def of(cls, played: SprtSchedule) -> TestHistory:
-        """Return that of a test that has the results of its games."""
-        return cls(played.games_per_block, played.history)
-
-
-@dataclass(frozen=True, slots=True)
 class Report:
     """The contents of a page."""
 
@@ -91,13 +76,8 @@ class Report:
     """The bots that are known to have shared processes, whose times therefore depend on each other."""
     processes: int = 1
     """The number of these processes."""
-    test: TestHistory | None = None
-    """None if the games are of no sequential test."""
-
-    @property
-    def bots(self) -> list[tuple[BotRating, BotFacts]]:
-        """The bots as they are listed, with their facts."""
-        return [(line, self.facts.bots[line.bot]) for line in self.ratings.lines]
+    test: SprtSchedule | None = None
+    """It has the results of its games; None if the games are of no sequential test."""
 
     @property
     def title(self) -> str:
@@ -105,22 +85,6 @@ class Report:
         if self.tournament is None:
             return f"Games of {self.source}"
         return str(self.tournament.config.get("title") or f"Tournament {self.tournament.id}")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """How the row's bot did against the column's."""
-
-    share: float
-    """Its score a game, 0 to 1."""
-    games: int
-    difference: Difference | None
-    """How much higher it is rated, by all games of all bots; None if there isn't enough data."""
-
-    @property
-    def shade(self) -> int:
-        """How far the score is from even, 0 to 100."""
-        return round(200 * abs(self.share - 0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +115,14 @@ def render(report: Report) -> str:
         "number": "{:.6g}".format,
         "duration": _duration,
     }
+    bots, times = report.facts.standings(report.ratings), report.facts.times
+    points = {line.bot: report.facts.figures.points(line.bot) for line in bots}
+    failing = [line for line in bots if line.forfeits]
     return environment.get_template("report.html").render(
         report=report,
+        bots=bots,
+        times=times,
+        points=points,
         facts=report.facts,
         ratings=report.ratings,
         above={line.bot: above.text for line, _, above in report.ratings.to_next() if above is not None},
@@ -160,19 +130,23 @@ def render(report: Report) -> str:
         period=_period(report.facts),
         settings=_settings(report.tournament),
         about=_about(report.tournament),
-        ratings_chart=_ratings_chart(report),
+        ratings_chart=ratings_chart(bots, label=_RATINGS_LABEL),
         pairs=_pairs(report),
         history=_history(report),
         test_chart=_test_chart(report),
         test_points=_test_points(report),
-        points_chart=_points_chart(report),
-        timed=[(line, facts) for line, facts in report.bots if facts.times.thinking],
+        points_chart=points_chart(points, label=_POINTS_LABEL),
+        timed=[line for line in bots if times[line.bot].thinking],
         times_chart=_times_chart(report),
-        noting=[(line, facts) for line, facts in report.bots if facts.times.metrics],
-        failing=[(line, facts) for line, facts in report.bots if facts.forfeits],
-        failures_chart=_failures_chart(report),
+        noting=[line for line in bots if times[line.bot].metrics],
+        failing=failing,
+        failures_chart=_failures_chart(failing),
         pools=report.ratings.pools,
-        forfeits=_forfeits(report),
+        forfeits=[
+            (ending, number)
+            for number, ending in enumerate(FORFEITS)
+            if any(line.endings[ending] for line in failing)
+        ],
         line_class=charts.line_class,
         interval_text=interval_text,
         min_deals=MIN_DEALS,
@@ -245,34 +219,20 @@ def _about(tournament: StoredTournament | None) -> dict[str, str]:
     return {bot: said.about for bot, said in profiles.items() if said.about}
 
 
-def _ratings_chart(report: Report) -> Markup:
-    label = "Elo of each bot with its 95% interval; the numbers are in the standings"
-    return ratings_chart(report.ratings.lines, label=label)
-
-
-def _pairs(report: Report) -> list[list[Cell | None]]:
+def _pairs(report: Report) -> list[list[Meeting | None]]:
     """Return by row and column how the bots did against each other; None where they never met."""
-    columns = report.facts.figures.games
-    scores, numbers = columns.scores(), {bot: number for number, bot in enumerate(columns.bots)}
-    bots = [line.bot for line in report.ratings.lines]
-    return [
-        [
-            Cell(float(scores[pair]) / games, games, report.ratings.difference(row, column))
-            if (games := round(float(scores[pair] + scores.T[pair])))
-            else None
-            for column in bots
-            for pair in [(numbers[row], numbers[column])]
-        ]
-        for row in bots
-    ]
+    bots, rows = [line.bot for line in report.ratings.lines], []
+    for bot in bots:
+        met = {meeting.opponent: meeting for meeting in report.facts.figures.meetings(bot, report.ratings)}
+        rows.append([met.get(opponent) for opponent in bots])
+    return rows
 
 
 def _history(report: Report) -> History | None:
     history = report.facts.figures.history
     if not history.samples:
         return None
-    step = max(1, len(history.samples) // _HISTORY_COLUMNS)
-    columns = [games for games, _ in history.samples[::-step][:_HISTORY_COLUMNS][::-1]]  # the last one too
+    columns = [games for games, _ in _some(history.samples)]
     lines, rows = {}, []
     for number, bot in enumerate(line.bot for line in report.ratings.lines):
         has_line = number < _HISTORY_LINES
@@ -286,10 +246,10 @@ def _history(report: Report) -> History | None:
 
 def _test_chart(report: Report) -> Markup | None:
     test = report.test
-    if test is None or not test.points:
+    if test is None or not test.history:
         return None
     series = {
-        name: [(point.blocks * test.games_per_block, value(point)) for point in test.points]
+        name: [(point.blocks * test.games_per_block, value(point)) for point in test.history]
         for name, value in _TEST_LINES.items()
     }
     label = "Log-likelihood ratio and its two bounds over the number of games; the table below has them"
@@ -300,24 +260,19 @@ def _test_points(report: Report) -> list[tuple[int, SprtPoint]]:
     """Return numbers of games and the test after them, for a table."""
     if report.test is None:
         return []
-    test = report.test
-    step = max(1, len(test.points) // _HISTORY_COLUMNS)
-    chosen = test.points[::-step][:_HISTORY_COLUMNS][::-1]  # the last one among them
-    return [(point.blocks * test.games_per_block, point) for point in chosen]
+    return [(point.blocks * report.test.games_per_block, point) for point in _some(report.test.history)]
 
 
-def _points_chart(report: Report) -> Markup:
-    label = "How often each bot made how many points, with its mean; the table below has the quartiles"
-    return points_chart(
-        {line.bot: facts.points for line, facts in report.bots if facts.figures.games}, label=label
-    )
+def _some(points: Sequence[_Point]) -> Sequence[_Point]:
+    """Return a table's worth of points, evenly spread, the last one among them."""
+    step = max(1, len(points) // _HISTORY_COLUMNS)
+    return points[::-step][:_HISTORY_COLUMNS][::-1]
 
 
 def _times_chart(report: Report) -> Markup | None:
     rows = []
-    for line, facts in report.bots:
-        times = facts.times.thinking
-        if times:
+    for line in report.ratings.lines:
+        if times := report.facts.times[line.bot].thinking:
             low, middle, high = (max(1, times.quantile(share)) for share in (0.1, 0.5, 0.9))
             text = f"{_duration(middle)} ({_duration(low)} to {_duration(high)})"
             rows.append(charts.Dot(line.bot, text, value=middle, low=low, high=high))
@@ -329,27 +284,10 @@ def _times_chart(report: Report) -> Markup | None:
     return charts.dots(rows, scale, label=label, tick=_duration)
 
 
-def _failures_chart(report: Report) -> Markup | None:
-    failed = {line.bot: (facts.endings, _failures(facts)) for line, facts in report.bots if facts.forfeits}
+def _failures_chart(failing: Sequence[Standing]) -> Markup | None:
+    failed = {line.bot: (line.endings, f"{line.forfeits} of {line.games} games") for line in failing}
     label = "Forfeited games of each bot by the way they ended; the table below has the numbers"
     return failures_chart(failed, label=label) if failed else None
-
-
-def _forfeits(report: Report) -> list[tuple[Ending, int]]:
-    """Return the ways in which games were forfeited, each with the number of its colour."""
-    return [
-        (ending, number)
-        for number, ending in enumerate(FORFEITS)
-        if any(facts.endings[ending] for _, facts in report.bots)
-    ]
-
-
-def _failures(facts: BotFacts) -> str:
-    return f"{facts.forfeits} of {facts.figures.games} games"
-
-
-def _signed(number: float) -> str:
-    return f"{round(number):+,}".replace("-", "\N{MINUS SIGN}")
 
 
 def _decimal(number: float, digits: int = 1) -> str:

@@ -15,10 +15,10 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.recorded_games import named_record
 from happycity_tournament.report.facts import Facts, count_games
-from happycity_tournament.report.page import Replay, Report, TestHistory, render
+from happycity_tournament.report.page import Replay, Report, render
 from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.standings.counted import CountingRules
-from happycity_tournament.standings.rating_input import judged_games, rate_games
+from happycity_tournament.standings.rated_games import judged_games, rate_games
 from happycity_tournament.storage.sources import Source
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
@@ -57,7 +57,7 @@ def write_report(
     rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
     facts = count_games(bots, judged_games(source, rules, with_records=True))
-    test = rules.test(tournaments[0].id) if len(tournaments) == 1 else None
+    test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(facts.figures.estimate, configs, test=None if test is None else test.state)
     notable = _notable(source, facts, ratings)
@@ -71,9 +71,9 @@ def write_report(
         facts=facts,
         ratings=ratings,
         replays=list(notable.values()),
-        sharing=tuple(bot for bot in sharing if bot in facts.bots),
+        sharing=tuple(bot for bot in sharing if bot in facts.times),
         processes=processes,
-        test=None if test is None else TestHistory.of(test),
+        test=test,
     )
     with replacing(out) as path:
         path.write_text(render(report), encoding="utf-8")

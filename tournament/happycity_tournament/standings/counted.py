@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from happycity import ConfigError, FailurePolicy
 from happycity.text.words import plural
@@ -52,15 +52,30 @@ def uncounted_text(uncounted: Mapping[Uncounted, int]) -> str:
 class CountingRule:
     """The rule for the games of one tournament."""
 
-    def __init__(self, policy: FailurePolicy | None = None, *, test: SprtSchedule | None = None) -> None:
+    def __init__(
+        self,
+        policy: FailurePolicy | None = None,
+        *,
+        test: SprtSchedule | None = None,
+        adds_results: bool = False,
+    ) -> None:
         """Begin without games; without a policy no bot is disqualified.
 
-        `test` is the schedule of a sequential test, which others give the results.
+        `test` is the schedule of a sequential test, which others give the results unless the rule adds them.
         """
+        self.test = test
+        self._adds_results = adds_results
         self._disqualifications = Disqualifications(policy or FailurePolicy(disqualify_share=0))
-        self._test = test
         self.uncounted: Counter[Uncounted] = Counter()
         """The games so far that don't count, by the reason."""
+
+    @classmethod
+    def of(cls, config: TournamentConfig | None) -> Self:
+        """Return the rule of a tournament, or that of games which belong to none."""
+        if config is None:
+            return cls()
+        test = schedule_of(config) if config.format.kind == "sprt" else None
+        return cls(config.policy, test=test if isinstance(test, SprtSchedule) else None, adds_results=True)
 
     @property
     def disqualified(self) -> tuple[str, ...]:
@@ -76,7 +91,7 @@ class CountingRule:
 
     def divide(self, games: Sequence[_Game]) -> tuple[Sequence[_Game], Sequence[_Game]]:
         """Return those of the next games that count, and those that are unrated."""
-        whole = self._test is None and not any(is_practice(game.deal_seed) for game in games)
+        whole = self.test is None and not any(is_practice(game.deal_seed) for game in games)
         if whole and self._disqualifications.admit_all(games):
             return games, ()
         reasons = [self.reason(game) for game in games]
@@ -87,7 +102,9 @@ class CountingRule:
     def _reason(self, game: CountedGame) -> Uncounted | None:
         if is_practice(game.deal_seed):
             return Uncounted.PRACTICE
-        last = None if self._test is None else self._test.last_round
+        if self.test is not None and self._adds_results:
+            self.test.add(game)
+        last = None if self.test is None else self.test.last_round
         if last is not None and game.round > last:
             return Uncounted.DECIDED
         return None if self._disqualifications.admit(game) else Uncounted.UNRATED
@@ -104,7 +121,6 @@ class CountingRules:
             with suppress(ConfigError):
                 self.configs[stored.id] = TournamentConfig.of(stored.config)
         self._rules: dict[int | None, CountingRule] = {}
-        self._tests: dict[int | None, SprtSchedule] = {}
 
     @property
     def uncounted(self) -> Counter[Uncounted]:
@@ -116,32 +132,13 @@ class CountingRules:
         """The bots that were disqualified in any tournament."""
         return tuple(bot for rule in self._rules.values() for bot in rule.disqualified)
 
-    def test(self, tournament_id: int | None) -> SprtSchedule | None:
-        """Return a tournament's sequential test with the results so far; None if it is none."""
-        self.rule(tournament_id)
-        return self._tests.get(tournament_id)
-
     def rule(self, tournament_id: int | None) -> CountingRule:
         """Return the rule of a tournament, or of the games that belong to none."""
         if tournament_id not in self._rules:
             config = None if tournament_id is None else self.configs.get(tournament_id)
-            schedule = None if config is None or config.format.kind != "sprt" else schedule_of(config)
-            if isinstance(schedule, SprtSchedule):
-                self._tests[tournament_id] = schedule
-            self._rules[tournament_id] = CountingRule(
-                None if config is None else config.policy, test=self._tests.get(tournament_id)
-            )
+            self._rules[tournament_id] = CountingRule.of(config)
         return self._rules[tournament_id]
 
     def reason(self, game: CountedGame) -> Uncounted | None:
         """Return why the next game doesn't count; None if it does."""
-        rule = self.rule(game.tournament_id)
-        if game.tournament_id in self._tests and not is_practice(game.deal_seed):
-            self._tests[game.tournament_id].add(game)
-        return rule.reason(game)
-
-    def counted(self, tournament_id: int | None, games: Sequence[_Game]) -> Sequence[_Game]:
-        """Return those of the next games that count, all of which are of one tournament or of none."""
-        if self.test(tournament_id) is not None:
-            return [game for game in games if self.reason(game) is None]
-        return self.rule(tournament_id).divide(games)[0]
+        return self.rule(game.tournament_id).reason(game)

@@ -9,22 +9,26 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, compress
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from happycity import Ending
+from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.games import Result
-from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints
+from happycity_tournament.ratings.columns import Flags, Floats, Games, GamesBuilder, Ints, by_size, row_slices
 from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
-from happycity_tournament.ratings.history import MAX_HISTORY_BOTS, elos_after
-from happycity_tournament.ratings.results import Difference, Ratings
+from happycity_tournament.ratings.likelihood import Choices, choices_of, fit
+from happycity_tournament.ratings.results import BotFigures, Difference, Ratings
 from happycity_tournament.ratings.spread import Spread
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 MAX_LOSSES = 10
 """Losses that are shown of each bot, the worst ones."""
+MAX_HISTORY_BOTS = 100
+"""With more bots there is no history of ratings."""
 _SAMPLES = 20  # of the history at least, once there are as many games
 
 
@@ -55,28 +59,10 @@ class Meeting:
     difference: Difference | None
     """How much higher it is rated, by all games of both; None if it isn't known."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BotFigures:
-    """What the games of a bot show; one in which it fills several seats counts for each."""
-
-    games: int
-    wins: int
-    """Games in which it had the first place alone."""
-    shared: int
-    """Games in which it shared the first place."""
-    score: float | None
-    """The share of the opponents at the table that it beat, 0 to 1, a shared place counted as half: the mean
-    over its games. None without opponents."""
-    place_mean: float
-    """0 without games."""
-    points_mean: float
-    """0 without games."""
-
     @property
-    def losses(self) -> int:
-        """Games in which another seat had a better place."""
-        return self.games - self.wins - self.shared
+    def shade(self) -> int:
+        """How far the score is from even, 0 to 100."""
+        return round(200 * abs(self.score - 0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +106,6 @@ class GameColumns:
 
     def __init__(self, bots: Sequence[str]) -> None:
         """Begin without games."""
-        self._index = {bot: index for index, bot in enumerate(bots)}
         self._builder = GamesBuilder(bots)
         self._columns: dict[int, _Columns] = {}
         self._sizes = array("B")
@@ -136,12 +121,8 @@ class GameColumns:
         Raises:
             KeyError: a bot in one doesn't take part.
         """
-        sizes = [len(game.bots) for game in games]
-        for size in dict.fromkeys(sizes):
-            alike = list(compress(games, map(size.__eq__, sizes)))
-            seated = [self._index[bot] for game in alike for bot in game.bots]
-            seeds = [game.deal_seed for game in alike]
-            self._builder.add_rows(size, seated, chain.from_iterable(game.places for game in alike), seeds)
+        for size, alike in by_size(games):
+            self._builder.extend(alike)
             if size not in self._columns:
                 self._columns[size] = _Columns(array("i"), array("B"), array("Q"))
             columns = self._columns[size]
@@ -154,7 +135,7 @@ class GameColumns:
             for game in alike:
                 endings = game.endings or finished
                 columns.forfeited.extend([ending is not Ending.FINISHED for ending in endings])
-        self._sizes.extend(sizes)
+        self._sizes.extend([len(game.bots) for game in games])
 
     def figures(self, *, error_factor: float = 1.0) -> Figures:
         """Return the figures of the games so far, which don't change any more.
@@ -167,31 +148,22 @@ class GameColumns:
             {size: np.array(own.points).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.forfeited, bool).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.match_ids, np.int64) for size, own in self._columns.items()},
-            np.array(self._sizes, np.int64),
-            error_factor=error_factor,
+            np.array(self._sizes),
+            error_factor,
         )
 
 
+@dataclass(frozen=True, eq=False)
 class Figures:
     """The figures after some games; what is asked for is computed then, and once."""
 
-    def __init__(
-        self,
-        games: Games,
-        points: Mapping[int, Ints],
-        forfeited: Mapping[int, Flags],
-        match_ids: Mapping[int, Ints],
-        sizes: Ints,
-        *,
-        error_factor: float,
-    ) -> None:
-        self.games = games
-        """The games as ratings take them."""
-        self._points = points
-        self._forfeited = forfeited
-        self._match_ids = match_ids
-        self._sizes = sizes
-        self._error_factor = error_factor
+    games: Games
+    """The games as ratings take them."""
+    _points: Mapping[int, Ints]
+    _forfeited: Mapping[int, Flags]
+    _match_ids: Mapping[int, Ints]
+    _sizes: Ints
+    _error_factor: float
 
     def __len__(self) -> int:
         """Return the number of games."""
@@ -202,13 +174,22 @@ class Figures:
         """The figures of each bot, in the order of the configuration."""
         games, names = self.games.games_played(), self.games.bots
         totals = np.zeros((6, len(names)))
-        for size, table in self.games.tables.items():
-            first = table.places == 1
-            alone = first & (first.sum(axis=1, keepdims=True) == 1)
-            scores, has_opponents = _scores(table.bots, table.places)
-            values = (alone, first & ~alone, scores, has_opponents, table.places, self._points[size])
-            for row, value in enumerate(values):
-                totals[row] += np.bincount(table.bots.ravel(), value.ravel(), minlength=len(names))
+        for size, columns in self.games.tables.items():
+            for rows in row_slices(len(columns.deals)):
+                table = columns[rows].wide()
+                first = table.places == 1
+                alone = first & (first.sum(axis=1, keepdims=True) == 1)
+                scores, has_opponents = _scores(table.bots, table.places)
+                values = (
+                    alone,
+                    first & ~alone,
+                    scores,
+                    has_opponents,
+                    table.places,
+                    self._points[size][rows],
+                )
+                for row, value in enumerate(values):
+                    totals[row] += np.bincount(table.bots.ravel(), value.ravel(), minlength=len(names))
         return {
             bot: BotFigures(
                 games=played,
@@ -273,8 +254,9 @@ class Figures:
         ]
         return sorted(found, reverse=True)[:MAX_LOSSES]
 
-    def meetings(self, bot: str) -> Iterator[Meeting]:
-        """Yield how a bot did against each of those that it met."""
+    def meetings(self, bot: str, ratings: Ratings | None = None) -> Iterator[Meeting]:
+        """Yield how a bot did against each of those that it met; `ratings` are others of these games."""
+        ratings = ratings or self.ratings
         row = self.games.bots.index(bot)
         for column, opponent in enumerate(self.games.bots):
             games = round(self._scores[row, column] + self._scores[column, row])
@@ -283,7 +265,7 @@ class Figures:
                     opponent=opponent,
                     games=games,
                     score=float(self._scores[row, column]) / games,
-                    difference=self.ratings.difference(bot, opponent),
+                    difference=ratings.difference(bot, opponent),
                 )
 
     @cached_property
@@ -344,10 +326,24 @@ def _history_of(figures: Figures) -> EloHistory:
         return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
     step = _step_of(total)
     numbers = sorted({*range(step, total + 1, step), total})
-    elos = elos_after(figures.games, [figures.lengths(number) for number in numbers])
+    elos = _elos_after(figures.games, [figures.lengths(number) for number in numbers])
     samples = list(zip(numbers, elos, strict=True))
     spans = {bot: (first, last + step) for bot in bots for first, last in [figures.span(bot)]}
     return EloHistory(bots, samples, spans)
+
+
+def _elos_after(games: Games, lengths: Sequence[dict[int, int]]) -> Iterator[list[float]]:
+    """Yield the Elo of all bots after the first games of each table size, as many as each entry says.
+
+    Each fit begins at the one before, and takes its choices over.
+    """
+    choices, strengths = Choices.none(len(games.bots)), None
+    before: dict[int, int] = {}
+    for length in lengths:
+        choices = choices.plus(choices_of(games.between(before, length)))
+        strengths = fit(choices, start=strengths).strengths
+        yield (MEAN_ELO + ELO_PER_LOGIT * (strengths - strengths.mean())).tolist()
+        before = length
 
 
 def _step_of(total: int) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from happycity import Ending, FailurePolicy
 from happycity_tournament.games import Fixture, Position, Result, place_in_words
-from happycity_tournament.ratings.results import ranks_text
+from happycity_tournament.ratings.results import BotFigures, BotRating, Ratings
 from happycity_tournament.ratings.statistics import with_ranks
 from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.standings.counted import CountingRule, Uncounted
@@ -43,37 +43,12 @@ class ForfeitCount:
     """The first of these games."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """One bot's line; all of its columns are of the same games."""
+@dataclass(frozen=True, kw_only=True)
+class Standing(BotRating, BotFigures):
+    """One bot's line: its rating, and what the same games show; all of its columns are of the same games."""
 
     rank: int
     """1 is best; equal ratings share a rank."""
-    bot: str
-    """The bot's name."""
-    elo: float
-    """The mean over the bots of its pool is 1500."""
-    low: float | None = None
-    """Lower end of the 95% interval; None while the bot played fewer than two deals."""
-    high: float | None = None
-    """Upper end of it."""
-    rank_best: int = 0
-    """As in `BotRating`, like `rank_worst` and `mark`; 0 if it isn't known."""
-    rank_worst: int = 0
-    mark: str = ""
-    games: int
-    """Games counted, without unrated ones; a bot that fills several seats of a game counts it for each."""
-    wins: int
-    """Games won alone."""
-    shared: int
-    """Games with a shared first place."""
-    score: float | None = None
-    """The share of the opponents at the table that it beat, 0 to 1, a shared place counted as half: the mean
-    over its games. None before the first."""
-    place_mean: float
-    """Its mean place; 0 before the first game."""
-    points_mean: float
-    """Points a game; 0 before the first."""
     forfeits: int
     """Games that the bot forfeited."""
     forfeit_counts: tuple[ForfeitCount, ...]
@@ -82,19 +57,12 @@ class Standing:
     """Games with a disqualified bot at the table. They are counted here, and in no other column."""
 
     @property
-    def ranks(self) -> str:
-        """The ranks that the games leave open, such as `2-4`."""
-        return ranks_text(self.rank_best, self.rank_worst)
-
-    @property
-    def firsts(self) -> int:
-        """Games won, shared first places included."""
-        return self.wins + self.shared
-
-    @property
-    def losses(self) -> int:
-        """Games in which another seat had a better place."""
-        return self.games - self.wins - self.shared
+    def endings(self) -> Counter[Ending]:
+        """How often the bot forfeited games in each way."""
+        counts = Counter[Ending]()
+        for count in self.forfeit_counts:
+            counts[count.ending] += count.games
+        return counts
 
 
 class Forfeits:
@@ -126,12 +94,31 @@ class Forfeits:
         for bot in set(game.bots):
             self.unrated[bot] += 1
 
-    def counts(self) -> dict[str, tuple[ForfeitCount, ...]]:
-        """Return the forfeits of each bot so far, the most frequent first."""
-        return {
-            bot: tuple(sorted(counts.values(), key=lambda count: -count.games))
-            for bot, counts in self._counts.items()
-        }
+    def counts(self, bot: str) -> tuple[ForfeitCount, ...]:
+        """Return the forfeits of a bot so far, the most frequent first."""
+        return tuple(sorted(self._counts[bot].values(), key=lambda count: -count.games))
+
+    def copy(self) -> Forfeits:
+        """Return what is counted so far, which doesn't change any more."""
+        copied = Forfeits(())
+        copied.unrated = dict(self.unrated)
+        copied._counts = {bot: dict(counts) for bot, counts in self._counts.items()}
+        return copied
+
+
+def standings_of(figures: Figures, ratings: Ratings, forfeits: Forfeits) -> list[Standing]:
+    """Return the lines of all bots, best first, equal ratings by the bots' order."""
+    rated = {line.bot: line for line in ratings.lines}
+    return [
+        Standing(
+            rank=rank,
+            forfeits=sum(count.games for count in forfeits.counts(line.bot)),
+            forfeit_counts=forfeits.counts(line.bot),
+            games_unrated=forfeits.unrated[line.bot],
+            **{**vars(figures.bots[line.bot]), **asdict(line)},
+        )
+        for rank, line in with_ranks((rated[bot] for bot in figures.bots), lambda line: line.elo)
+    ]
 
 
 def _kind_of(reason: str) -> str:
@@ -251,13 +238,12 @@ class Standings:
         """
         if self._computed[0] == self.games:
             return self._computed[1].copy
-        games, figures = self.games, self.figures()
-        forfeits, unrated = self._forfeits.counts(), dict(self._forfeits.unrated)
+        games, figures, forfeits = self.games, self.figures(), self._forfeits.copy()
 
         def lines() -> list[Standing]:
             with self._computing:
                 if self._computed[0] < games:
-                    self._computed = games, self._lines(figures, forfeits, unrated)
+                    self._computed = games, standings_of(figures, figures.ratings, forfeits)
                 return self._computed[1].copy()
 
         return lines
@@ -267,35 +253,6 @@ class Standings:
         if self._figures is None or len(self._figures) < len(self._columns):
             self._figures = self._columns.figures(error_factor=self._error_factor)
         return self._figures
-
-    def _lines(
-        self, figures: Figures, forfeits: Mapping[str, tuple[ForfeitCount, ...]], unrated: Mapping[str, int]
-    ) -> list[Standing]:
-        """Return the standings, best first."""
-        rated = {line.bot: line for line in figures.ratings.lines}
-        return [
-            Standing(
-                rank=rank,
-                bot=line.bot,
-                elo=line.elo,
-                low=line.low,
-                high=line.high,
-                rank_best=line.rank_best,
-                rank_worst=line.rank_worst,
-                mark=line.mark,
-                games=own.games,
-                wins=own.wins,
-                shared=own.shared,
-                score=own.score,
-                place_mean=own.place_mean,
-                points_mean=own.points_mean,
-                forfeits=sum(count.games for count in forfeits[line.bot]),
-                forfeit_counts=forfeits[line.bot],
-                games_unrated=unrated[line.bot],
-            )
-            for rank, line in with_ranks((rated[bot] for bot in figures.bots), lambda line: line.elo)
-            for own in [figures.bots[line.bot]]
-        ]
 
     def _settle(self, position: Position, result: Result | None) -> None:
         if position <= self._passed or position in self._early:

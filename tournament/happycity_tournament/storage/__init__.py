@@ -4,23 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from happycity_tournament.storage.async_store import AsyncStore
-    from happycity_tournament.storage.database import StoreError
-    from happycity_tournament.storage.packing import Record, pack, unpack
-    from happycity_tournament.storage.store import Store
-    from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
+    from happycity_tournament.storage.async_store import AsyncStore as AsyncStore
+    from happycity_tournament.storage.database import StoreError as StoreError
+    from happycity_tournament.storage.packing import Record as Record
+    from happycity_tournament.storage.packing import pack as pack
+    from happycity_tournament.storage.packing import unpack as unpack
+    from happycity_tournament.storage.store import Store as Store
+    from happycity_tournament.storage.stored import Progress as Progress
+    from happycity_tournament.storage.stored import StoredTournament as StoredTournament
+    from happycity_tournament.storage.stored import Troubles as Troubles
 
-__all__ = [
-    "AsyncStore",
-    "Progress",
-    "Record",
-    "Store",
-    "StoreError",
-    "StoredTournament",
-    "Troubles",
-    "pack",
-    "unpack",
-]
 _MODULES = {
     "AsyncStore": "async_store",
     "Progress": "stored",

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import ParamSpec, Self, TypeVar
+from functools import partial
+from typing import NamedTuple, ParamSpec, Self, TypeVar
 
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.database import StoreError
@@ -25,17 +26,12 @@ MAX_GATHERED = 2000
 """Games that are committed together at most. More wait in `save`, and so do their callers."""
 
 
-class _Batch:
-    """Games that are committed together."""
+class _Saving(NamedTuple):
+    """A game that is to be committed."""
 
-    def __init__(self) -> None:
-        self.games: list[tuple[FinishedGame, Record]] = []
-        self.failures: dict[int, Exception] = {}
-        """Why games could not be stored, by their index."""
-        self.enough = asyncio.Event()
-        """Set when so many games have gathered that they need not wait for more."""
-        self.settled = asyncio.Event()
-        """Set when each game is committed, or could not be."""
+    game: tuple[FinishedGame, Record]
+    saved: asyncio.Future[None]
+    """Done when the game is committed, or could not be."""
 
 
 class AsyncStore:
@@ -55,19 +51,14 @@ class AsyncStore:
         self.games_waiting = 0
         """Finished games that are not committed yet."""
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-writer")
-        # A database in memory has one connection, which no two threads may use at once.
-        self._reader = (
-            self._writer
-            if store.in_memory
-            else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
-        )
-        self._gathering = _Batch()
+        self._reader = self._loader = self._writer
+        if not store.in_memory:  # which has one connection, that no two threads may use at once
+            self._reader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-reader")
+            self._loader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-loader")
+        self._gathering: list[_Saving] = []
+        self._enough = asyncio.Event()
+        """Set when so many games have gathered that they need not wait for more."""
         self._max_gathered = max_gathered
-        self._loader = (
-            self._writer
-            if store.in_memory
-            else ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-loader")
-        )
         self._committing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -91,72 +82,72 @@ class AsyncStore:
         """
         self.games_waiting += 1
         try:
-            while len(self._gathering.games) >= self._max_gathered:
-                await self._gathering.settled.wait()
+            while len(self._gathering) >= self._max_gathered:
+                await asyncio.wait((self._gathering[-1].saved,))
             await self._gather(game, record)
         finally:
             self.games_waiting -= 1
 
     async def write(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method that writes, in the thread that does so."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._writer, lambda: method(*args, **kwargs))
+        return await self._call(self._writer, partial(method, *args, **kwargs))
 
     async def read(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method that only reads, in a thread of its own."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._reader, lambda: method(*args, **kwargs))
+        return await self._call(self._reader, partial(method, *args, **kwargs))
 
     async def load(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method that reads for seconds, in a thread apart from that of `read`."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._loader, lambda: method(*args, **kwargs))
+        return await self._call(self._loader, partial(method, *args, **kwargs))
+
+    async def _call(self, thread: ThreadPoolExecutor, call: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(thread, call)
 
     async def _gather(self, game: FinishedGame, record: Record) -> None:
         """Add a game to those that are committed next, and wait for that."""
-        batch = self._gathering
-        index = len(batch.games)
-        batch.games.append((game, record))
-        if len(batch.games) == ENOUGH_GAMES:
-            batch.enough.set()
+        saved = asyncio.get_running_loop().create_future()
+        self._gathering.append(_Saving((game, record), saved))
+        if len(self._gathering) == ENOUGH_GAMES:
+            self._enough.set()
         if self._committing is None:
             self._committing = asyncio.create_task(self._commit())
         try:
-            await batch.settled.wait()
+            await asyncio.shield(saved)
         except asyncio.CancelledError:
-            await batch.settled.wait()
+            await asyncio.wait((saved,))
+            saved.exception()  # nobody else asks for it
             raise
-        if index in batch.failures:
-            raise batch.failures[index]
 
     async def _commit(self) -> None:
         try:
-            while self._gathering.games:
+            while self._gathering:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(GATHER_SECONDS):
-                        await self._gathering.enough.wait()
-                batch, self._gathering = self._gathering, _Batch()
+                        await self._enough.wait()
+                batch, self._gathering = self._gathering, []
+                self._enough.clear()
                 await self._commit_batch(batch)
-                batch.settled.set()
         finally:
             self._committing = None
 
-    async def _commit_batch(self, batch: _Batch) -> None:
+    async def _commit_batch(self, batch: Sequence[_Saving]) -> None:
         """Commit games together or, if one of them can't be stored, each alone: only that one fails."""
-        failure = await self._add(batch.games)
+        failure = await self._add(batch)
         for_all = isinstance(failure, StoreError) and failure.for_all
-        alone = failure is not None and len(batch.games) > 1 and not for_all
-        for index, game in enumerate(batch.games) if failure is not None else ():
+        alone = failure is not None and len(batch) > 1 and not for_all
+        for saving in batch:
             if alone:
-                failure = await self._add([game])
-            if failure is not None:
-                batch.failures[index] = failure
+                failure = await self._add([saving])
+            if failure is None:
+                saving.saved.set_result(None)
+            else:
+                saving.saved.set_exception(failure)
 
-    async def _add(self, batch: Sequence[tuple[FinishedGame, Record]]) -> Exception | None:
+    async def _add(self, batch: Sequence[_Saving]) -> Exception | None:
         """Store all games of a batch or none; return why not."""
         started = time.perf_counter()
         try:
-            await self.write(self.store.add_games, batch)
+            await self.write(self.store.add_games, [saving.game for saving in batch])
         except Exception as error:  # noqa: BLE001 - the callers of all games must get it
             return error
         finally:

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Table,
     delete,
     func,
+    insert,
     literal_column,
     make_url,
     select,
@@ -29,7 +30,7 @@ from sqlalchemy import (
 
 from happycity import ConfigError
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
-from happycity_tournament.storage.rows import insert_rows, read_rows
+from happycity_tournament.storage.rows import read_rows
 from happycity_tournament.storage.schema import SCHEMA_VERSION, meta, metadata
 
 _PAGES_AT_ONCE = 2000
@@ -165,7 +166,7 @@ def _copy_rows(source: Connection, target: Connection, progress: Progress) -> di
     target.execute(delete(meta))
     for table in totals:
         for batch in read_rows(source, table, at_once=_ROWS_AT_ONCE):
-            insert_rows(target, table, batch)
+            target.execute(insert(table), batch)
             done += len(batch)
             progress(done, total)
     _set_last_ids(target, _last_ids(source))

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import JSON, ColumnElement, Connection, Row, String, Table, cast, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, String, Table, cast, select
 
 from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
 from happycity.match import one_line
@@ -19,38 +19,40 @@ from happycity_tournament.storage.stored import StoredTournament, Troubles
 _Json = TypeVar("_Json", dict[str, Any], list[Any])
 
 
-def game_row(game: FinishedGame) -> tuple[Any, ...]:
-    """Return the values of all columns of `games`, in their order, as the database's driver takes them.
+_SEAT_COLUMNS = {
+    "points": "points",
+    "coins": "coins",
+    "inhabitants": "inhabitants",
+    "hearts": "hearts",
+    "ranks": "rank",
+    "places": "place",
+}
+"""The columns of `games` that are lists by seat, with what each has of a `SeatResult`, in its order there."""
 
-    SQLAlchemy's own way, by a dictionary and a processor for each column, costs more than the insert itself.
-    """
-    config = game.config
-    points, coins, inhabitants, hearts, ranks, places, endings, reasons = zip(
-        *map(_seat_values, game.seats), strict=True
-    )
-    return (
-        game.match_id,
-        game.tournament_id,
-        *(game.position or (None, None, None)),
-        str(game.deal_seed),
-        config.players,
-        config.mode.value,
-        config.scoring.value,
-        _names(game.bots),
-        _numbers(game.bot_seeds),
-        _numbers(points),
-        _numbers(coins),
-        _numbers(inhabitants),
-        _numbers(hearts),
-        _numbers(ranks),
-        _numbers(places),
-        _endings(endings),
-        json.dumps(reasons if any(reasons) else ()),
-        game.decisions,
-        game.created_at,
-        game.started_at,
-        game.finished_at,
-    )
+
+def game_row(game: FinishedGame) -> dict[str, Any]:
+    """Return a game as a row of `games`."""
+    number, table, rotation = game.position or (None, None, None)
+    return {
+        "id": game.match_id,
+        "tournament_id": game.tournament_id,
+        "round": number,
+        "table": table,
+        "rotation": rotation,
+        "deal_seed": str(game.deal_seed),
+        "players": game.config.players,
+        "mode": game.config.mode.value,
+        "scoring": game.config.scoring.value,
+        "bots": game.bots,
+        "bot_seeds": game.bot_seeds,
+        **{column: [getattr(seat, name) for seat in game.seats] for column, name in _SEAT_COLUMNS.items()},
+        "endings": [seat.ending.value for seat in game.seats],
+        "reasons": [seat.reason for seat in game.seats] if any(seat.reason for seat in game.seats) else [],
+        "decisions": game.decisions,
+        "created_at": game.created_at,
+        "started_at": game.started_at,
+        "finished_at": game.finished_at,
+    }
 
 
 RESULT_COLUMNS = (
@@ -99,49 +101,11 @@ def _reasons(text: str) -> tuple[str, ...]:
     return () if text == "[]" else tuple(json.loads(text))
 
 
-def _seat_values(seat: SeatResult) -> tuple[Any, ...]:
-    return (
-        seat.points,
-        seat.coins,
-        seat.inhabitants,
-        seat.hearts,
-        seat.rank,
-        seat.place,
-        seat.ending,
-        seat.reason,
-    )
-
-
-def _numbers(values: tuple[int, ...]) -> str:
-    """Return whole numbers as JSON."""
-    return str(list(values))
-
-
-@lru_cache(maxsize=1000)
-def _names(values: tuple[str, ...]) -> str:
-    """Return names as JSON, with all characters as they are: `mentions` looks for them."""
-    return json.dumps(values, ensure_ascii=False)
-
-
-@lru_cache(maxsize=1000)
-def _endings(values: tuple[Ending, ...]) -> str:
-    return json.dumps([ending.value for ending in values])
-
-
 def game_of(row: Row[Any]) -> FinishedGame:
     """Read a row of `games`."""
+    columns = [row._mapping[column] for column in _SEAT_COLUMNS]
     reasons = row.reasons or [""] * len(row.endings)
-    seats = zip(
-        row.points,
-        row.coins,
-        row.inhabitants,
-        row.hearts,
-        row.ranks,
-        row.places,
-        map(Ending, row.endings),
-        reasons,
-        strict=True,
-    )
+    seats = zip(*columns, map(Ending, row.endings), reasons, strict=True)
     return FinishedGame(
         match_id=row.id,
         tournament_id=row.tournament_id,
@@ -210,26 +174,14 @@ def _json(text: str, default: _Json) -> _Json:
     return value if isinstance(value, type(default)) else default
 
 
-def insert_rows(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows: the values of all columns in their order, as the database's driver takes them."""
-    statement = insert(table).compile(dialect=connection.dialect)
-    if statement.positional:
-        connection.exec_driver_sql(statement.string, list(rows))
-        return
-    names = table.columns.keys()
-    connection.exec_driver_sql(statement.string, [dict(zip(names, row, strict=True)) for row in rows])
-
-
 def read_rows(
     connection: Connection, table: Table, *conditions: ColumnElement[bool], at_once: int
-) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield the rows of a table in the order of its key, some at once, as `insert_rows` takes them."""
-    # JSON stays the text that it is.
-    columns = [cast(column, String) if isinstance(column.type, JSON) else column for column in table.columns]
-    query = select(*columns).where(*conditions).order_by(*table.primary_key)
+) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of a table in the order of its key, some at once, as an `insert` takes them."""
+    query = select(table).where(*conditions).order_by(*table.primary_key)
     with connection.execution_options(yield_per=at_once).execute(query) as rows:
-        for some in rows.partitions():
-            yield list(map(tuple, some))
+        for some in rows.mappings().partitions():
+            yield list(map(dict, some))
 
 
 def mentions(column: Any, word: str) -> Any:

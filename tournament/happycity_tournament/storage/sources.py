@@ -5,11 +5,11 @@ Games are read as a stream, so a source may be larger than the memory. Reading c
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
@@ -38,29 +38,37 @@ class SourceError(HappyCityError):
         self.source = source
 
 
-class Source(Protocol):
+class Source(ABC):
     """Anything that games can be read from, more than once."""
 
     name: str
     """The name by which people know it, without a password."""
-    files: Sequence[Path]
+    files: Sequence[Path] = ()
     """The files that are read."""
 
     def tournaments(self) -> list[StoredTournament]:
         """Return its tournaments, oldest first; record files have none."""
+        return []
 
     def bots(self) -> Iterator[str]:
         """Yield the names of all bots, some more than once, those first that a tournament lists."""
+        return (bot for game, _ in self.games(with_records=False) for bot in game.bots)
 
+    @abstractmethod
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield all games: a store's in the order of their schedules, a file's in its own order."""
 
     def results(self) -> Iterator[list[Result]]:
         """Yield what ratings take of all games in the order of `games`, some of one tournament at once."""
+        results = (game.result for game, _ in self.games(with_records=False))
+        while some := list(islice(results, _GAMES_AT_ONCE)):
+            yield some
 
+    @abstractmethod
     def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         """Yield all games, or those of a bot, the newest first; a store reads only what is taken."""
 
+    @abstractmethod
     def game(self, match_id: int | None = None) -> RecordedGame:
         """Return one game with its record, without reading the others; by default the only one.
 
@@ -68,11 +76,28 @@ class Source(Protocol):
             SourceError: there is no game with this id, or no default.
         """
 
-    def close(self) -> None:
+    def only_id(self, ids: Sequence[int]) -> int:
+        """Return the only one of the ids of games, of which two are enough.
+
+        Raises:
+            SourceError: there is none, or there are several.
+        """
+        if len(ids) == 1:
+            return ids[0]
+        if not ids:
+            raise SourceError(self.name, "there is no game in it")
+        text = f"it has several games; name one by its id, which this lists: {LIST_GAMES}"
+        raise SourceError(self.name, text)
+
+    def no_game(self, match_id: int) -> SourceError:
+        """Return the error of a game that isn't there."""
+        return SourceError(self.name, f"it has no game {match_id}; this lists its games: {LIST_GAMES}")
+
+    def close(self) -> None:  # noqa: B027 - few sources keep something open
         """Close what is open."""
 
 
-class StoreSource:
+class StoreSource(Source):
     """The games of a store, or of one of its tournaments."""
 
     def __init__(self, url: str, *, name: str | None = None, tournament: int | None = None) -> None:
@@ -81,7 +106,7 @@ class StoreSource:
         self._tournament = tournament
         self.name = name or self._store.url
         path = path_of(self._store.url)
-        self.files: Sequence[Path] = [] if path is None else [path]
+        self.files = [] if path is None else [path]
         try:
             if tournament is not None:
                 self._store.require_tournament(tournament)
@@ -132,12 +157,11 @@ class StoreSource:
     def game(self, match_id: int | None = None) -> RecordedGame:
         """Return the game with a match id and its record; by default the only game."""
         if match_id is None:
-            match_id = only_id(
-                self.name, [game.match_id for game in self._store.games(2, tournament_id=self._tournament)]
-            )
+            newest = self._store.games(2, tournament_id=self._tournament)
+            match_id = self.only_id([game.match_id for game in newest])
         game = self._store.game(match_id)
         if game is None or self._tournament not in (None, game.tournament_id):
-            raise no_game(self.name, match_id)
+            raise self.no_game(match_id)
         self._check(game.bots)
         return game, self._store.record(match_id)
 
@@ -153,24 +177,16 @@ class StoreSource:
             raise StoreError(self._store.url, f"{DAMAGED}: {error}") from None
 
 
-class RecordSource:
+class RecordSource(Source):
     """The games of a record file, or of all record files in a folder, in the order of their names."""
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
-        self.files: Sequence[Path] = [path]
+        self.files = [path]
         if path.is_dir():
             self.files = sorted(
                 file for file in path.iterdir() if file.suffix in _RECORD_FILES and file.is_file()
             )
-
-    def tournaments(self) -> list[StoredTournament]:
-        """Return nothing: a record doesn't name its tournament."""
-        return []
-
-    def bots(self) -> Iterator[str]:
-        """Yield the bots of the games."""
-        return (bot for game, _ in self.games(with_records=False) for bot in game.bots)
 
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield the games as they come in the files, numbered from 1."""
@@ -179,12 +195,6 @@ class RecordSource:
             yield _read_game(where, line, number=number), line.strip() if with_records else None
         if not number:
             raise SourceError(self.name, "no record in it")
-
-    def results(self) -> Iterator[list[Result]]:
-        """Yield what ratings take of the games as they come, some at once."""
-        results = (game.result for game, _ in self.games(with_records=False))
-        while some := list(islice(results, _GAMES_AT_ONCE)):
-            yield some
 
     def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
         """Yield the games as if the last one in the files were the newest."""
@@ -201,15 +211,12 @@ class RecordSource:
             first = list(islice(lines, 2))
             if first:
                 _with_seat_names(*first[0])  # what isn't a file of records has no games to choose from
-            match_id = only_id(self.name, range(1, len(first) + 1))
+            match_id = self.only_id(range(1, len(first) + 1))
             lines = iter(first)
         for where, line in islice(lines, match_id - 1, match_id):
             named = _with_seat_names(where, line).strip()
             return _read_game(where, named, number=match_id), named
-        raise no_game(self.name, match_id)
-
-    def close(self) -> None:
-        """Do nothing: files are open only while they are read."""
+        raise self.no_game(match_id)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield the place and text of every line that isn't blank."""
@@ -223,37 +230,23 @@ class RecordSource:
                 raise SourceError(str(path), "neither a store nor a file of records") from None
 
 
-def only_id(source: str, ids: Sequence[int]) -> int:
-    """Return the only one of the ids of a source's games, of which two are enough.
-
-    Raises:
-        SourceError: there is none, or there are several.
-    """
-    if len(ids) == 1:
-        return ids[0]
-    if not ids:
-        raise SourceError(source, "there is no game in it")
-    raise SourceError(source, f"it has several games; name one by its id, which this lists: {LIST_GAMES}")
-
-
-def no_game(source: str, match_id: int) -> SourceError:
-    """Return the error of a game that a source doesn't have."""
-    return SourceError(source, f"it has no game {match_id}; this lists its games: {LIST_GAMES}")
-
-
 def _with_seat_names(where: str, line: str) -> str:
     """Return a record with names of the bots in it, those of their seats if it has none."""
-    try:
-        return named_record(
-            [f"seat-{number}" for number in range(1, config_of(loads(line)).players + 1)], line
-        )
-    except RecordError as error:
-        raise SourceError(where, f"malformed record: {error}") from None
+    with _errors_name(where):
+        players = config_of(loads(line)).players
+        return named_record([f"seat-{number}" for number in range(1, players + 1)], line)
 
 
 def _read_game(where: str, line: str, *, number: int) -> FinishedGame:
-    try:
+    with _errors_name(where):
         return game_of_record(line, number=number)
+
+
+@contextmanager
+def _errors_name(where: str) -> Iterator[None]:
+    """Let errors in a record say where it is."""
+    try:
+        yield
     except RecordError as error:
         raise SourceError(where, f"malformed record: {error}") from None
 

@@ -34,7 +34,6 @@ from happycity_tournament.storage.rows import (
     RESULT_COLUMNS,
     game_of,
     game_row,
-    insert_rows,
     mentions,
     profile_of,
     results_of,
@@ -158,11 +157,13 @@ class Store(Database):
         """Store finished games with their records, all of them or, if one can't be stored, none."""
         if not batch:
             return
-        packed = [(game.match_id, pack(record)) for game, record in batch if record is not None]
+        packed = [
+            {"game_id": game.match_id, "record": pack(record)} for game, record in batch if record is not None
+        ]
         with self.writing() as connection:
-            insert_rows(connection, games, [game_row(game) for game, _ in batch])
+            connection.execute(insert(games), [game_row(game) for game, _ in batch])
             if packed:
-                insert_rows(connection, records, packed)
+                connection.execute(insert(records), packed)
             of_ladder = [game for game, _ in batch if game.ladder is not None]
             if of_ladder:
                 assert self.on_ladder_games is not None, "nobody keeps a ladder in this store"
@@ -333,11 +334,6 @@ class Store(Database):
             return None
         query = select(records.c.record).where(records.c.game_id == match_id)
         return self._first(query, lambda row: unpack(row.record))
-
-    def last_round(self, tournament_id: int) -> int:
-        """Return the last round of which a game is finished, 0 without any."""
-        query = select(func.max(games.c.round)).where(games.c.tournament_id == tournament_id)
-        return self._first(query, lambda row: int(row[0] or 0)) or 0
 
     def next_match_id(self) -> int:
         """Return an id above those of all games, of those too that were deleted."""

@@ -11,32 +11,6 @@ from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTournament:
-    """A tournament as it was set up, and where it stands."""
-
-    id: int
-    """From 1."""
-    request_id: str | None
-    """That of the request by which it was made, after its caller, if it had one."""
-    config: dict[str, Any]
-    """What it consists of, by `TournamentConfig.json`; empty if the row can't be read."""
-    games_total: int
-    """How many games its schedule has."""
-    state: TournamentState
-    created_at: float
-    """Unix time in seconds."""
-    troubles: Troubles
-    profiles: Mapping[str, BotProfile] = field(default_factory=dict)
-    """What its bots said of themselves, by their names, of those that have connected since it began."""
-
-    @property
-    def bots(self) -> Sequence[str]:
-        """The names of its bots; none if they can't be read."""
-        bots = self.config.get("bots")
-        return bots if isinstance(bots, list) else ()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Troubles:
     """What went wrong in a tournament, as it was noted last."""
@@ -49,6 +23,32 @@ class Troubles:
     """The disqualified bots, the first one first."""
     remarks: tuple[str, ...] = ()
     """What the organiser should know, a line each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTournament:
+    """A tournament as it was set up, and where it stands."""
+
+    id: int
+    """From 1."""
+    config: dict[str, Any]
+    """What it consists of, by `TournamentConfig.json`; empty if the row can't be read."""
+    games_total: int
+    """How many games its schedule has."""
+    state: TournamentState
+    created_at: float
+    """Unix time in seconds."""
+    request_id: str | None = None
+    """That of the request by which it was made, after its caller, if it had one."""
+    troubles: Troubles = field(default_factory=Troubles)
+    profiles: Mapping[str, BotProfile] = field(default_factory=dict)
+    """What its bots said of themselves, by their names, of those that have connected since it began."""
+
+    @property
+    def bots(self) -> Sequence[str]:
+        """The names of its bots; none if they can't be read."""
+        bots = self.config.get("bots")
+        return bots if isinstance(bots, list) else ()
 
 
 @dataclass(frozen=True, slots=True)

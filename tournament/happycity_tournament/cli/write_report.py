@@ -11,7 +11,7 @@ import typer
 
 from happycity import ConfigError
 from happycity.text.words import plural
-from happycity_tournament.cli.games import Choice
+from happycity_tournament.cli.list_games import Choice
 from happycity_tournament.cli.options import (
     ForfeitedGames,
     GamesLimit,

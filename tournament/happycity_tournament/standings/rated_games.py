@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress, groupby
+from itertools import chain, groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ class Naming:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RatingInput:
+class RatedGames:
     """The games of all sources, as ratings take them."""
 
     games: Games
@@ -63,7 +63,7 @@ class RatingInput:
     """The tournaments of the sources, with the names by which their bots are rated."""
 
 
-def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> RatingInput:
+def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> RatedGames:
     """Read all games that count, copies of a game once; games with the same deal seed are one deal.
 
     Raises:
@@ -88,7 +88,7 @@ def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> 
         except RecordError as error:
             raise SourceError(source.name, f"{DAMAGED}: {error}") from None
     naming.check(list(reader.bots))
-    return RatingInput(
+    return RatedGames(
         reader.builder.build(),
         count=reader.count,
         copies=reader.copies,
@@ -163,6 +163,8 @@ class _Reader:
 
     def read(self, parts: Iterable[list[Result]], label: str, rules: CountingRules) -> None:
         """Add the games of a source that count."""
+        from happycity_tournament.ratings.columns import by_size  # noqa: PLC0415 - as above
+
         known: dict[str, int] = {}
         """By the bots' names in the source, the numbers by which they are rated."""
         for tournament_id, own in groupby(parts, key=lambda part: part[0].tournament_id if part else None):
@@ -171,8 +173,11 @@ class _Reader:
                 for bot in dict.fromkeys(chain.from_iterable(one.bots for one in part)):
                     if bot not in known:
                         (known[bot],) = self.builder.indexes(self.names([bot], label))
-                counted = rules.counted(tournament_id, part)
-                self._add(self._without_copies(counted, keys, apart=tournament_id is None), known)
+                counted, _ = rules.rule(tournament_id).divide(part)
+                new = self._without_copies(counted, keys, apart=tournament_id is None)
+                for _, alike in by_size(new):
+                    self.builder.extend(alike, known)
+                self.count += len(new)
             self._seen |= keys
 
     def _without_copies(self, games: Sequence[Result], keys: set[int], *, apart: bool) -> Sequence[Result]:
@@ -191,16 +196,6 @@ class _Reader:
         keys.update(own)
         self.copies += len(games) - len(new)
         return new
-
-    def _add(self, games: Sequence[Result], known: Mapping[str, int]) -> None:
-        """Add games to those that are rated."""
-        sizes = [len(game.bots) for game in games]
-        for size in dict.fromkeys(sizes):
-            alike = list(compress(games, map(size.__eq__, sizes)))
-            seated = map(known.__getitem__, chain.from_iterable(game.bots for game in alike))
-            places = chain.from_iterable(game.places for game in alike)
-            self.builder.add_rows(size, seated, places, [game.deal_seed for game in alike])
-        self.count += len(games)
 
 
 def source_labels(names: Sequence[str]) -> tuple[str, ...]:
