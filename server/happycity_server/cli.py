@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from happycity import ConfigError
+from happycity.runtime.commands import Commands
 from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
 from happycity.runtime.transport import Access
@@ -92,9 +93,7 @@ def worker(**flags: object) -> None:
     work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
 
 
-token = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Create, list and revoke the tokens of a server."
-)
+token = Commands("Create, list and revoke the tokens of a server.")
 
 _TOKENS = typer.Option("--tokens", help="File of the tokens.", envvar="HAPPYCITY_SERVE_TOKENS")
 

@@ -56,6 +56,7 @@ def setting(
     *,
     absent: str = "",
     env: str | None = None,
+    metavar: str | None = None,
     example: object = None,
     secret: bool = False,
     alias: str | None = None,
@@ -66,11 +67,12 @@ def setting(
         default: its value if none is given; `...` for a required one.
         absent: in words, what holds if the default is None or depends on others.
         env: environment variable that the flag may come from too.
+        metavar: what stands for the value in the help, if not N, TEXT or FILE by its type.
         example: a value for an example file, where the default can't be written down.
         secret: whether its value is never shown.
         alias: the key, where the attribute can't have its name.
     """
-    extra = {"absent": absent, "env": env, "example": example, "secret": secret}
+    extra = {"absent": absent, "env": env, "metavar": metavar, "example": example, "secret": secret}
     return Field(default, alias=alias, json_schema_extra=extra)  # type: ignore[arg-type]  # any JSON
 
 
@@ -117,6 +119,7 @@ def _option(key: str, field: FieldInfo, group: str) -> inspect.Parameter:
         f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}",
         help=f"{text}  [default: {default}]" if default else text,
         envvar=detail(field, "env"),
+        metavar=detail(field, "metavar"),
         rich_help_panel=group or None,
     )
     return inspect.Parameter(

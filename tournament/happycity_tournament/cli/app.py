@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from happycity.runtime.commands import GroupedCommand, run_cli
+from happycity.runtime.commands import Commands, run_cli
 
 
 class _Entry(NamedTuple):
@@ -42,8 +42,8 @@ class _Commands(Mapping[str, TyperCommand]):
     def __getitem__(self, name: str) -> TyperCommand:
         entry = COMMANDS[name]
         module = import_module(f"happycity_tournament.cli.{entry.module}")
-        one = typer.Typer(add_completion=False, rich_markup_mode=None)
-        one.command(name, cls=GroupedCommand)(getattr(module, entry.function))
+        one = Commands("")
+        one.command(name)(getattr(module, entry.function))
         command = typer.main.get_command(one)
         assert isinstance(command, TyperCommand)
         return command
@@ -68,21 +68,12 @@ class _Group(TyperGroup):
             formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
 
-app = typer.Typer(
-    name="tournament",
-    cls=_Group,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="Tournaments between bots, with Elo ratings. Commands take the latest run unless an address names "
+app = Commands(
+    "Tournaments between bots, with Elo ratings. Commands take the latest run unless an address names "
     "another tournament: runs/FOLDER, games.sqlite#3, grpc://HOST:PORT#3.",
+    group=_Group,
+    is_program=True,
 )
-
-
-@app.callback()
-def _root() -> None:
-    pass  # without it, typer makes no group of an app that has no commands of its own
 
 
 def main() -> None:
