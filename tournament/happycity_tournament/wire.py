@@ -318,6 +318,8 @@ def snapshot_of(
         games_total=progress.games_total,
         games=progress.games_finished,
         decisions=progress.decisions,
+        games_running=progress.games_running,
+        decisions_running=progress.decisions_running,
         seconds=seconds_of(progress.elapsed),
         games_voided=progress.games_voided,
         games_unrated=progress.games_unrated,

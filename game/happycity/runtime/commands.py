@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, get_args
+from typing import Annotated, Any, NoReturn, TypeVar, get_args
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -30,6 +30,7 @@ Server = Annotated[
 Token = Annotated[str | None, typer.Option(help="Token for the server.", envvar="HAPPYCITY_TOKEN")]
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _METAVARS: dict[object, str] = {int: "N", float: "N", str: "TEXT", Path: "FILE"}
 """What stands for a value in the help, by its type."""
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
@@ -116,7 +117,9 @@ class Commands(typer.Typer):
         if is_program:
             self.callback()(_root)
 
-    def command(self, name: str | None = None, *, cls: Any = GroupedCommand, **attributes: Any) -> Any:
+    def command(
+        self, name: str | None = None, *, cls: Any = GroupedCommand, **attributes: Any
+    ) -> Callable[[_Function], _Function]:
         """Add a command, as typer's own decorator does."""
         return super().command(name, cls=cls, **attributes)
 

@@ -17,8 +17,9 @@ from happycity_server.places.dispatch import Dispatcher
 from happycity_server.places.protocol import Place, WorkerLostError, WorkerService, match_incident
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import Match, MatchSpec, OpenMatch
+from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
 from happycity_server.play.session import Session
+from happycity_tournament.config import DECISIONS_OF_A_SEAT
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.storage import AsyncStore, StoreError
@@ -160,6 +161,23 @@ class Places:
         for place in self._all:
             place.drop_waiting(tournament_id)
 
+    def running(self, tournament_id: int) -> list[OpenMatch]:
+        """Return the matches of a tournament that are being played."""
+        return [match for place in self._all for match in _running(place, tournament_id)]
+
+    def drop_long(self, tournament_id: int, seconds: float) -> None:
+        """Void the running games of a tournament that would take longer than `seconds` at this speed."""
+        for place in self._all:
+            running = _running(place, tournament_id)
+            running.sort(key=lambda match: -match.decisions)  # those that are nearest to their end are kept
+            begun = min((match.started_at or 0.0 for match in running), default=0.0)
+            speed = sum(match.decisions for match in running) / max(self.unix_clock() - begun, 0.001)
+            decisions = seconds * speed
+            for match in running:
+                decisions -= max(DECISIONS_OF_A_SEAT * len(match.bots) - match.decisions, 1)
+                if decisions < 0:
+                    place.drop_match(match)  # type: ignore[arg-type]  # each place has its own matches
+
     def drop_ladder(self) -> None:
         """Void the games of the ladder that wait for a place; the server is about to stop."""
         self._dispatcher.drop(0)
@@ -226,6 +244,14 @@ class Places:
         listener = self.incident_listeners.get(tournament_id)
         if listener is not None:
             listener(incident)
+
+
+def _running(place: Place, tournament_id: int) -> list[OpenMatch]:
+    return [
+        match
+        for match in place.matches.values()
+        if match.spec.tournament_id == tournament_id and match.state is MatchState.RUNNING
+    ]
 
 
 def spec_of(fixture: Fixture, terms: Terms) -> MatchSpec:

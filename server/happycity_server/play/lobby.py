@@ -211,6 +211,10 @@ class Lobby:
             if match.spec.tournament_id == tournament_id and match.state is MatchState.WAITING:
                 match.void(VoidReason.STOPPED)
 
+    def drop_match(self, match: Match) -> None:
+        """Void a match."""
+        match.void(VoidReason.STOPPED)
+
     def next_match_id(self) -> int:
         """Take the next match id."""
         match_id = self._next_match_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -391,8 +391,24 @@ class Tournaments:
         """Return the bots of a tournament that are not connected."""
         return self._places.lobby.not_connected(config.bots)
 
+    def messages(self, status: TournamentStatus) -> tuple[pb.Tournament, pb.TournamentProgress]:
+        """Write a tournament that is in memory, and apart from it its progress."""
+        tournament = tournament_message(
+            status.tournament_id,
+            status.config,
+            revealed=status.state.revealed,
+            created_at=status.created_at,
+            progress=status.progress,
+            profiles=status.profiles,
+        )
+        progress = progress_message(status, missing_bots=self.not_connected(status.config))
+        running = self._places.running(status.tournament_id)
+        progress.games_running = len(running)
+        progress.decisions_running = sum(match.decisions for match in running)
+        return tournament, progress
+
     def _message(self, status: TournamentStatus) -> pb.Tournament:
-        message, progress = messages_of(status, self.not_connected(status.config))
+        message, progress = self.messages(status)
         message.progress.CopyFrom(progress)
         return message
 
@@ -430,21 +446,6 @@ class Tournaments:
 
     def _lock(self, tournament_id: int) -> asyncio.Lock:
         return self._changing.setdefault(tournament_id, asyncio.Lock())
-
-
-def messages_of(
-    status: TournamentStatus, missing_bots: Sequence[str]
-) -> tuple[pb.Tournament, pb.TournamentProgress]:
-    """Write a tournament that is in memory, and apart from it its progress."""
-    tournament = tournament_message(
-        status.tournament_id,
-        status.config,
-        revealed=status.state.revealed,
-        created_at=status.created_at,
-        progress=status.progress,
-        profiles=status.profiles,
-    )
-    return tournament, progress_message(status, missing_bots=missing_bots)
 
 
 def _stored_states(state: TournamentState | None) -> frozenset[TournamentState] | None:

@@ -125,10 +125,10 @@ class Connection:
             finally:
                 call.cancel()
 
-    async def stop(self, tournament_id: int) -> None:
-        """Let no more games begin; those that run are finished."""
+    async def stop(self, tournament_id: int) -> Snapshot:
+        """Let no more games begin; return the tournament with the games that are still finished."""
         request = pb.StopTournamentRequest(tournament_id=tournament_id)
-        await self.call(self._stub.StopTournament, request, wait_for_ready=True)
+        return await self._tournament(self._stub.StopTournament, request)
 
     async def resume(self, tournament_id: int) -> Snapshot:
         """Continue a tournament; one that is being played, or is finished, stays as it is."""
@@ -404,7 +404,7 @@ class Watch:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
-    async def stop(self) -> None:
+    async def stop(self) -> Snapshot:
         """Let the server start no more games; a server that is gone is waited for."""
         while True:
             with suppress(UnavailableError):

@@ -71,6 +71,10 @@ class Snapshot:
     games: int = 0
     """Games finished and stored."""
     decisions: int = 0
+    games_running: int = 0
+    """Games that are being played; 0 where no server was asked."""
+    decisions_running: int = 0
+    """Decisions so far in those."""
     seconds: float = 0.0
     """From the first game's start to the last one's end."""
     games_voided: int = 0
