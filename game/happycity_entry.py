@@ -4,33 +4,39 @@ This module is outside the packages, as importing them takes the time in which C
 """
 
 import os
-import signal
-from contextlib import suppress
-from importlib import import_module
-from typing import NoReturn
 
 EXIT_STOPPED = 130
 
+try:
+    import signal
+    from importlib import import_module
+except KeyboardInterrupt:
+    os._exit(EXIT_STOPPED)
 
-def happycity() -> NoReturn:
+
+def happycity() -> None:
     """Run the command `happycity`."""
     _run("happycity.cli")
 
 
-def tournament() -> NoReturn:
+def tournament() -> None:
     """Run the command `tournament`."""
     _run("happycity_tournament.cli.app")
 
 
-def _run(module: str) -> NoReturn:
+def _run(module: str) -> None:
     """Import a module and run its function `main`."""
-    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a background job ignores it
-    if is_ours:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a background job ignores it
         # An exception in the middle of an import might be reported by what is imported, or be lost there.
-        signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_STOPPED))
-    main = import_module(module).main
-    if is_ours:
+        signal.signal(signal.SIGINT, _exit)
+    import_module(module).main()
+
+
+def allow_cleaning_up() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt again, now that a command begins its work."""
+    if signal.getsignal(signal.SIGINT) is _exit:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    with suppress(KeyboardInterrupt):  # while a command is imported
-        main()
-    raise SystemExit(EXIT_STOPPED)
+
+
+def _exit(*_: object) -> None:
+    os._exit(EXIT_STOPPED)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import Commands
+from happycity.runtime.commands import Commands, remark
 from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
 from happycity.runtime.transport import Access
@@ -223,7 +223,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _report(copied: Copied, file: Path, size: int, *, as_json: bool) -> None:
     games = copied.rows.get("games", 0)
     text = f"{file}: {plural(games, 'game')}, {size / 1e6:,.1f} MB, checked, in {copied.seconds:.1f} s"
-    typer.echo(text, err=True)
+    remark(text)
     if as_json:
         content = {
             "file": str(file),

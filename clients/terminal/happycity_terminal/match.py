@@ -17,6 +17,7 @@ from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime import event_loop
+from happycity.runtime.commands import remark
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
 from happycity_terminal.screen import is_terminal, text_width, write
@@ -89,7 +90,7 @@ def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
 def play_match(plan: MatchPlan, *, as_json: bool) -> None:
     """Play the game in a new run's folder; exit with 130 if it is aborted."""
     config, folder = plan.config, new_folder()
-    typer.echo(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it", err=True)
+    remark(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it")
     game = _Game(plan.lineup, folder, watch=not as_json)
     try:
         last = event_loop.run(game.play(config))
@@ -149,7 +150,7 @@ class _Game:
 
     def remark(self, text: str) -> None:
         """Show a line."""
-        typer.echo(text, err=True)
+        remark(text)
 
     def update(self, snapshot: Snapshot) -> None:
         """Note that the game has begun."""

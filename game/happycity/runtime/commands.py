@@ -18,6 +18,7 @@ from happycity.compiled import is_compiled
 from happycity.errors import HappyCityError, ReplayError, near_name, suggestion
 from happycity.runtime.event_loop import open_standard_streams
 from happycity.runtime.program import collect_garbage_rarely, read_variables_from_files
+from happycity_entry import allow_cleaning_up
 
 # Where and as whom a bot plays. The environment has the rest: HAPPYCITY_CA, HAPPYCITY_CERT and HAPPYCITY_KEY
 # for servers with TLS.
@@ -81,6 +82,11 @@ class GroupedCommand(TyperCommand):
                 annotation = parameter.type_descriptor.annotation
                 parameter.metavar = _METAVARS.get(next(iter(get_args(annotation)), annotation))
         self.params.append(_quiet_option())
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, all of whose imports are done."""
+        allow_cleaning_up()
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options, group by group in the order of their first options, others last."""

@@ -72,9 +72,8 @@ class Display(ExitStack):
             BarColumn(BAR_WIDTH),
             TextColumn("{task.description}", markup=False),
             console=self._console,
-            get_time=time.monotonic,
-            speed_estimate_period=RATE_SECONDS,
         )
+        self._decisions: deque[tuple[float, int]] = deque()  # how many there were when, of the last seconds
         self._games = self._bar.add_task("", total=None)
         self._incidents = _Incidents()
         self._remarked: set[str] = set()
@@ -121,20 +120,33 @@ class Display(ExitStack):
             limit = snapshot.config.time.connect_seconds
             return f"waiting for {', '.join(snapshot.missing_bots)}, at most {limit:g} s"
         missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
-        task, decisions_each = self._bar.tasks[0], _decisions_of_a_game(snapshot)
-        self._bar.update(self._games, total=snapshot.games_total * decisions_each)
-        self._bar.advance(self._games, snapshot.decisions + snapshot.decisions_running - task.completed)
-        if task.speed is None:
+        decisions, decisions_each = (
+            snapshot.decisions + snapshot.decisions_running,
+            _decisions_of_a_game(snapshot),
+        )
+        total = snapshot.games_total * decisions_each
+        self._bar.update(self._games, completed=decisions, total=total)
+        if (decisions_per_second := self._speed(decisions)) is None:
             return f"{games_text(snapshot)}{missing}"
-        rate = task.speed / decisions_each
+        rate = decisions_per_second / decisions_each
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:
             return f"{games_text(snapshot)}, {speed}; {sprt_progress(snapshot.test)}{missing}"
         if snapshot.until_error is not None:
             return f"{games_text(snapshot)}, {speed}; {error_text(snapshot)}{missing}"
-        left = task.time_remaining
-        estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
-        return f"{games_text(snapshot)} ({task.percentage:.0f}%), {speed}, {estimate}{missing}"
+        left = (
+            _duration((total - decisions) / decisions_per_second) if decisions_per_second else "unknown time"
+        )
+        return f"{games_text(snapshot)} ({decisions / total:.0%}), {speed}, {left} left{missing}"
+
+    def _speed(self, decisions: int) -> float | None:
+        """Return the decisions per second of the last `RATE_SECONDS`, None at the first call."""
+        now = time.monotonic()
+        self._decisions.append((now, decisions))
+        while self._decisions[0][0] < now - RATE_SECONDS:
+            self._decisions.popleft()
+        then, before = self._decisions[0]
+        return (decisions - before) / (now - then) if now > then else None
 
     def _news(self, snapshot: Snapshot) -> Iterator[str]:
         """Yield a line for each event that deserves one, once."""

@@ -48,8 +48,8 @@ def run(
     """Play a tournament and print its standings.
 
     Flags win over the file; --bots, --bot and --join together replace its bots. Each game is stored when it
-    ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C finishes the
-    running games and stops.
+    ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C stops it in a
+    few seconds; `tournament resume` continues it.
     """
     if write_example:
         typer.echo(example(), nl=False)

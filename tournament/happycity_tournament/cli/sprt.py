@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from happycity import ConfigError
+from happycity.runtime.commands import remark
 from happycity.runtime.settings import flags_of
 from happycity_tournament.cli.console import sprt_table
 from happycity_tournament.cli.json import result_json, write_json
@@ -68,7 +69,7 @@ def _play_tests(
         for number, (config, lineup) in enumerate(tests, start=1):
             if is_queue:
                 text = f"test {number} of {len(tests)}: {names[number - 1]} against {base.name}"
-                typer.echo(text, err=True)
+                remark(text)
             played.append(play(config, lineup, settings, as_json=as_json, in_queue=is_queue))
     finally:
         if is_queue and played:

@@ -22,6 +22,8 @@ MAX_ATTEMPTS = 3
 """How often a game is begun at most; one that is voided each time has found a fault of the arena."""
 FIRST_GAMES = 64
 """Games that begin at once at first, at each place. With all of them none would end for long."""
+WIDENING = 3
+"""How many more games may run at once after each one that has ended."""
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
@@ -88,7 +90,7 @@ class TournamentRun:
         self._resumed = missing is not None
         self._missing = missing or Missing(status)
         self._ending: TournamentState | None = None  # how it is to end before its last game
-        self._at_once = FIRST_GAMES  # games at a place; one more for each game that has ended
+        self._at_once = FIRST_GAMES  # games at each place
         self._called = asyncio.Event()  # to end early
         self._deadline: asyncio.TimerHandle | None = None  # of the games that run at a stop
 
@@ -236,7 +238,7 @@ class TournamentRun:
             try:
                 while fixture is not None:
                     await self._play(fixture)
-                    self._at_once += 1
+                    self._at_once += WIDENING
                     fill()
                     fixture = self._next(missing) if room() >= 0 else None
             except BaseException:
