@@ -24,7 +24,7 @@ from happycity.records.random_games import movers_rng, play_random_game, record_
 from happycity.records.record import dumps, loads, trace
 from happycity.records.replay import replay
 from happycity.rules.cards import Mode
-from happycity.rules.deals import MAX_SEED, Config, Deal, Scoring
+from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, Config, Deal, Scoring
 from happycity.rules.game import Game
 from happycity.runtime.commands import (
     CommandGroup,
@@ -63,7 +63,7 @@ app = Commands("The Happy City arena: games, bots, tournaments and servers.", gr
 @app.command(rich_help_panel=HEADINGS["simulate"])
 def simulate(
     *,
-    players: Annotated[int, typer.Option(help="Seats at the table, 2 to 5.")] = 4,
+    seats: Annotated[int, typer.Option(min=MIN_PLAYERS, max=MAX_PLAYERS, help="Seats at the table.")] = 4,
     games: Annotated[int, typer.Option(min=1, help="How many games to play.")] = 1,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Deal of the first game; counts up.")] = 0,
     mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
@@ -93,7 +93,7 @@ def simulate(
     if check:
         _replay_all(check)
         return
-    config = Config(players=players, mode=mode, scoring=scoring)
+    config = Config(players=seats, mode=mode, scoring=scoring)
     started = time.perf_counter()
     decisions = 0
     deals = (Deal.shuffle(config, seed=seed + game) for game in range(games))

@@ -61,8 +61,8 @@ def serve(
 class WorkerOptions(Settings):
     """How a worker joins a server."""
 
-    join: str = setting("", env="HAPPYCITY_SERVER", example="grpcs://arena.example:443")
-    """Address of the server: host:port, or grpcs://host:port for TLS."""
+    server: str = setting("", env="HAPPYCITY_SERVER", metavar="ADDRESS")
+    """Address of the server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS."""
     token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
     """Token of the role worker."""
     name: str = setting("", absent="the name of this machine")
@@ -81,8 +81,8 @@ def worker(**flags: object) -> None:
     SIGINT or SIGTERM ends it.
     """
     options = load(WorkerOptions, flags)
-    if not options.join:
-        raise ConfigError("--join: give the address of a server, or set HAPPYCITY_SERVER")
+    if not options.server:
+        raise ConfigError("--server: give the address of a server, or set HAPPYCITY_SERVER")
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     name = options.name or platform.node()
     configure(options.log, worker=name)
@@ -90,7 +90,7 @@ def worker(**flags: object) -> None:
     from happycity_server.workers.worker import work
 
     access = Access.from_env(options.token)
-    work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
+    work(options.server, access, name=name, stop_with_stdin=options.stop_with_stdin)
 
 
 token = Commands("Create, list and revoke the tokens of a server.")
@@ -133,7 +133,7 @@ def list_tokens(
     try:
         stored = read_tokens(tokens)
     except FileNotFoundError:
-        raise ConfigError(f"tokens: there is no file {tokens}") from None
+        raise ConfigError(f"--tokens: there is no file {tokens}") from None
     now = datetime.now(UTC)
     if as_json:
         rows = [
@@ -165,7 +165,7 @@ def _named(one: Token) -> str:
 def _duration(text: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,5})([dhm])", text)
     if match is None or not int(match[1]):
-        raise ConfigError(f"expires: {text!r} is not a time such as 30d, 12h or 90m")
+        raise ConfigError(f"--expires: {text!r} is not a time such as 30d, 12h or 90m")
     return timedelta(days=int(match[1]) * _DAYS[match[2]])
 
 

@@ -288,7 +288,7 @@ def simulated(*, players: int, seed: int, traced: bool) -> Json:
 def test_the_record_shown_is_real() -> None:
     """The shortened record is what its command writes, and that replays."""
     text = sections(text_of("docs/protocol.md"))["Records"]
-    assert "happycity simulate --players 2 --seed 9\n" in text
+    assert "happycity simulate --seats 2 --seed 9\n" in text
     shown, shown_move = (json.loads(block) for block in blocks(text, "json"))
     record = simulated(players=2, seed=9, traced=False)
     replay(record)

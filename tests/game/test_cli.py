@@ -39,7 +39,7 @@ def simulations(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     files = {players: folder / f"{players}.jsonl" for players in (2, 3, 4, 5)}
     for players, file in files.items():
         result = happycity(
-            "simulate", "--players", str(players), "--games", str(GAMES), "--trace", "--out", file
+            "simulate", "--seats", str(players), "--games", str(GAMES), "--trace", "--out", file
         )
         assert result.status == 0, result.errors
     return files
@@ -62,13 +62,13 @@ def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
     assert [record["deal"]["seed"] for record in records] == list(range(GAMES))
     assert len({str(record["deal"]["decks"]) for record in records}) == GAMES
     # The same command writes the same records.
-    again = happycity("simulate", "--players", "2", "--games", str(GAMES), "--trace")
+    again = happycity("simulate", "--seats", "2", "--games", str(GAMES), "--trace")
     assert again.output == simulations[2].read_text(encoding="utf-8")
 
 
 def test_simulate_writes_records_to_the_standard_output() -> None:
     # Without a file the records are printed, and the summary goes to the standard error.
-    result = run("simulate", "--players", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
+    result = run("simulate", "--seats", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
     first, second = map(json.loads, result.stdout.splitlines())
     assert (first["deal"]["seed"], second["deal"]["seed"]) == (9, 10)
     assert first["config"] == {"players": 3, "mode": "family", "scoring": "sum"}
@@ -83,8 +83,8 @@ def test_simulate_writes_records_to_the_standard_output() -> None:
 
 def test_what_simulate_cannot_do_is_refused(tmp_path: Path) -> None:
     # A number of players that the game isn't made for is one line and status 2.
-    result = happycity("simulate", "--players", "7")
-    assert_refused(result, status=2, saying="players: 7")
+    result = happycity("simulate", "--seats", "7")
+    assert_refused(result, status=2, saying="--seats: 7")
 
     # A mode that doesn't exist is a wrong call: status 2, nothing on the standard output.
     result = happycity("simulate", "--mode", "solo")
@@ -101,7 +101,7 @@ def test_simulate_plays_the_expert_game(tmp_path: Path) -> None:
     """Expert games are written, traced, and replayed without a difference."""
     file = str(tmp_path / "expert.jsonl")
     simulated = happycity(
-        "simulate", "--mode", "expert", "--players", "5", "--games", "20", "--trace", "--out", file
+        "simulate", "--mode", "expert", "--seats", "5", "--games", "20", "--trace", "--out", file
     )
     assert simulated.status == 0, simulated.errors
     replayed = happycity("simulate", "--check", file)

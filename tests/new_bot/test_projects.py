@@ -16,7 +16,7 @@ from happycity_new_bot.cli import Language, new_bot
 from happycity_new_bot.languages import LANGUAGES
 from happycity_new_bot.project import own_checkout, package_name, write_project
 
-TOOLS = {"go": "go", "typescript": "npm", "rust": "cargo", "java": "mvn", "cpp": "cmake", "line": "jq"}
+TOOLS = {"go": "go", "typescript": "npm", "rust": "cargo", "java": "mvn", "cpp": "cmake", "bridge": "jq"}
 
 
 @pytest.fixture(params=[None, ROOT], ids=["published", "checkout"])

@@ -272,7 +272,7 @@ async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None
     token = issued_token(tokens, Role.BOT, "anna")
     async with serving(tmp_path, tokens=tokens) as (server, _):
         program = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "happycity", "worker", "--join", server.address),
+            *(sys.executable, "-m", "happycity", "worker", "--server", server.address),
             env={**os.environ, "HAPPYCITY_TOKEN": token},
             stderr=subprocess.PIPE,
         )

@@ -92,7 +92,7 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
         (("--bot", BOT, "--against", "zzz"), "'zzz' is no bot of the house at {}; there are: easy, greedy"),
         (("--bot", BOT, "--against", ""), "--against: 0 bots; name 1 to 4, separated by commas"),
         (("--against", "greedy"), "--bot, --join: give one of them"),
-        (("--join", "a b", "--against", "greedy"), "bot name 'a b': use 1-64 letters"),
+        (("--join", "a b", "--against", "greedy"), "bot name 'a b': use 1-64 of"),
         (("--bot", "mine=nowhere/bot", "--against", "greedy"), "there is no such program"),
         (
             ("--bot", f"mine={sys.executable} nowhere.py", "--against", "greedy"),

@@ -73,8 +73,8 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path) -> None:
             ("runs/20261122-080000", "x"),
             "GAME: 'x' is not the id of a game; this lists games: tournament games",
         ),
-        (("1", "--seat", "gredy"), "--seat: no bot 'gredy' plays; did you mean greedy?"),
-        (("1", "--seat", "7"), "--seat: no bot '7' plays; there are: "),
+        (("1", "--bot", "gredy"), "--bot: no bot 'gredy' plays; did you mean greedy?"),
+        (("1", "--bot", "7"), "--bot: no bot '7' plays; there are: "),
         (("1", "--from", "5000"), "--from: 5000: the game has "),
         (("1", "--follow"), "runs/20261122-080000 is not being played now"),
         (("1", "--follow", "--browser"), "--follow, --json: they have no effect on a page"),
@@ -145,7 +145,7 @@ def test_decisions_are_selected_by_number_and_seat(tmp_path: Path) -> None:
     seats = [line["seat"] for line in RECORD["moves"]]
     assert shown(name, "--from", 41).count("--- Game 1, decision ") == len(seats) - 40
     for seat in ("bob", "2"):
-        text = shown(name, "--seat", seat)
+        text = shown(name, "--bot", seat)
         assert text.count("--- Game 1, decision ") == seats.count(1)
         assert "--- Game 1, the end after" in text
 

@@ -64,11 +64,11 @@ def test_a_game_is_written_from_wherever_it_is(run_folder: Path, monkeypatch: py
 
 @pytest.mark.usefixtures("run_folder")
 def test_a_page_begins_where_it_is_asked_to() -> None:
-    """--from names the decision, --seat the bot that is shown first; the end and seat 1 are usual."""
+    """--from names the decision, --bot the bot that is shown first; the end and seat 1 are usual."""
     assert happycity("show", 1, "--out", "a.html").status == 0
     last, seat = start_of(Path("a.html").read_text())
     assert seat == "1"
-    assert happycity("show", 1, "--from", 12, "--seat", 2, "--out", "b.html").status == 0
+    assert happycity("show", 1, "--from", 12, "--bot", 2, "--out", "b.html").status == 0
     assert start_of(Path("b.html").read_text()) == ("11", "2")
     assert happycity("show", 1, "--from", last, "--out", "c.html").status == 0
     assert start_of(Path("c.html").read_text()) == (str(int(last) - 1), "1")
@@ -80,7 +80,7 @@ def test_a_page_begins_where_it_is_asked_to() -> None:
     [
         (("99",), "it has no game 99; this lists its games: tournament games"),
         (("1", "--from", "5000"), "--from: 5000: the game has "),
-        (("1", "--seat", "gredy"), "--seat: no bot 'gredy' plays; did you mean greedy?"),
+        (("1", "--bot", "gredy"), "--bot: no bot 'gredy' plays; did you mean greedy?"),
         (("1", "--out", "none/a.html"), "--out: none/a.html can't be written: "),
     ],
 )

@@ -114,7 +114,7 @@ def play_match(plan: MatchPlan, *, as_json: bool) -> None:
     programs = {name for name, _ in plan.lineup.commands}
     for bot, seat in zip(playback.bots, playback.results, strict=True):
         if seat.forfeited and bot in programs:
-            typer.echo(f"ask {bot} again with: happycity ask {folder} --seat {bot}")
+            typer.echo(f"ask {bot} again with: happycity ask {folder} --bot {bot}")
     typer.echo(f"look at it with: happycity show {folder}")
     if is_terminal():
         from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe

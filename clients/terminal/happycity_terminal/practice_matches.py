@@ -118,7 +118,7 @@ class PracticeMatches:
                     raise
                 if reason != "TOO_MANY_OPEN" and reason not in self._remarked:  # the usual wait for a place
                     self._remarked.add(reason)
-                    self.remark(f"waiting: {error}")
+                    self.remark(f"waiting for a game: {error}")
                 await asyncio.sleep(pause or PAUSE_SECONDS)
 
     async def _finished(self, matches: Any, match_id: int) -> pb.Match:

@@ -174,7 +174,10 @@ def run_cli(cli: typer.Typer) -> NoReturn:
         status = cli(standalone_mode=False)
     except ReplayError as error:
         _fail(str(error), status=1)
-    except (HappyCityError, OSError) as error:
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        _fail(f"{where}{error.strerror or error}", status=2)
+    except HappyCityError as error:
         _fail(str(error), status=2)
     except typer.TyperException as error:  # of the options and arguments
         text = _usage_problem(error)
@@ -208,6 +211,9 @@ def _usage_problem(error: typer.TyperException) -> str:
             return f"{place}: {value_problem(cause.errors()[0], choices=choices)}"
     if "\n" in text:
         return text
+    if text.startswith("Got unexpected extra argument"):
+        extra = text.partition("(")[2].rstrip(")")
+        return f"{extra}: no argument is expected here; a value with spaces needs quotes"
     return f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean").rstrip(".")
 
 

@@ -146,13 +146,13 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as error:
-        raise _UnreadableError(f"tokens: {path} can't be read: {error}") from None
+        raise _UnreadableError(f"--tokens: {path} can't be read: {error}") from None
     try:
         return tuple(_Content.model_validate_json(text).tokens)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, problem["loc"])) or "file"
-        raise TokenError(f"tokens: {path} is not a tokens file: {where}: {problem['msg']}") from None
+        raise TokenError(f"--tokens: {path} is not a tokens file: {where}: {problem['msg']}") from None
 
 
 def add_tokens(path: Path, tokens: Iterable[Token]) -> None:
@@ -259,7 +259,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _UnreadableError(f"tokens: {path} can't be read: {error}") from None
+        raise _UnreadableError(f"--tokens: {path} can't be read: {error}") from None
     return status.st_mtime_ns, status.st_ino, status.st_size
 
 

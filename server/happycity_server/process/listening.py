@@ -118,7 +118,7 @@ def tokens_of(settings: ServerSettings) -> TokenFile | None:
         if "tokens" not in settings.model_fields_set:
             return None
         raise TokenError(
-            f"tokens: there is no file {settings.tokens}; create it with: "
+            f"--tokens: there is no file {settings.tokens}; create it with: "
             f"happycity token create --role organiser --name NAME --tokens {settings.tokens}"
         ) from None
 
@@ -157,7 +157,7 @@ def bind(server: grpc.aio.Server, listen: str, certificate: CertificateFiles | N
                 bound = server.add_secure_port(listen, certificate.grpc_credentials())
     if not bound:
         raise ListenError(
-            f"listen: {listen} can't be listened on; another program may use the port "
+            f"--listen: {listen} can't be listened on; another program may use the port "
             "(choose another, or port 0 for any free one)"
         )
     return listen if is_unix(listen) else f"{listen.rpartition(':')[0]}:{bound}"

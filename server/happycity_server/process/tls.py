@@ -81,13 +81,15 @@ class CertificateFiles:
             _log.error("certificate_unusable", text=f"{problem}; the certificate read before stays in use")
 
     def _read(self) -> tuple[grpc.ServerCertificateConfiguration, ssl.SSLContext]:
-        chain, key = read_certificate(self._cert, self._key)
-        authorities = None if self._client_ca is None else read_authorities(self._client_ca, "client_ca")
+        chain, key = read_certificate(self._cert, self._key, settings=("--tls-cert", "--tls-key"))
+        authorities = None if self._client_ca is None else read_authorities(self._client_ca, "--client-ca")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             context.load_cert_chain(self._cert, self._key)
         except (OSError, ssl.SSLError):  # replaced since it was checked
-            raise ConfigError(f"cert, key: {self._cert} and {self._key} are being written") from None
+            raise ConfigError(
+                f"--tls-cert, --tls-key: {self._cert} and {self._key} are being written"
+            ) from None
         return grpc.ssl_server_certificate_configuration([(key, chain)], authorities), context
 
     def _now(self) -> _Stamp:

@@ -62,7 +62,7 @@ def work(server: str, access: Access, *, name: str, stop_with_stdin: bool) -> No
         ConfigError: the address or a file of TLS can't be used.
         WorkerRefusedError: the server refuses the worker: its token or version, for example.
     """
-    target = Target.parse(server, setting="--join")
+    target = Target.parse(server, setting="--server")
     access.check(target)
     raise_file_limit()
     gc.freeze()  # what is imported stays, and needn't be looked through again

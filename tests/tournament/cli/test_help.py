@@ -83,8 +83,8 @@ def test_options_of_a_run_are_grouped(run: Run) -> None:
     assert list(sections) == [
         "Arguments", "Basics", "Schedule", "Game", "Time", "Running", "Ratings", "Options",
     ]  # fmt: skip
-    assert sections["Basics"] == {"--bots", "--bot", "--join", "--rounds", "--seats", "--seed"}
-    assert sections["Options"] == {"--json", "--example", "--help"}
+    assert sections["Basics"] == {"--config", "--bots", "--bot", "--join", "--rounds", "--seats", "--seed"}
+    assert sections["Options"] == {"--json", "--example", "--quiet", "--help"}
     assert sum(map(len, sections.values())) <= 30
 
 

@@ -76,7 +76,7 @@ class Presenter:
         except ServerEndedError as error:
             raise HappyCityError(self._with_advice(str(error))) from None
         except NotBegunError as error:
-            advice = f"{self._continue_with()}; a run with --begin-incomplete doesn't wait for them"
+            advice = f"{self._continue_with()}; a run whose file has begin_incomplete = true goes on"
             raise HappyCityError(f"{error}; {advice}") from None
         self._print(last)
         if last.state is not TournamentState.FINISHED:

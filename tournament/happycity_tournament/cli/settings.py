@@ -6,7 +6,8 @@ import dataclasses
 import json
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import Annotated, Any, ClassVar
 
@@ -158,7 +159,10 @@ class RunningSettings(Settings):
     """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to;
     local: a new one of this machine alone, which ends with the run."""
     server: Annotated[_Text, AfterValidator(_address)] | None = setting(
-        None, absent="HAPPYCITY_SERVER, else one of the run's own", example="grpcs://arena.example:443"
+        None,
+        absent="HAPPYCITY_SERVER, else one of the run's own",
+        metavar="ADDRESS",
+        example="grpcs://arena.example:443",
     )
     """Play on a running server, grpc://HOST:PORT or grpcs://HOST:PORT; its token is in HAPPYCITY_TOKEN."""
     store: _Text | None = setting(
@@ -170,7 +174,16 @@ class RunningSettings(Settings):
 
 
 FILE_ONLY = frozenset(
-    {*FailureSettings.model_fields, "increment", "margin", "processes", "anchor_elo"} - {"grace"}
+    {
+        *FailureSettings.model_fields,
+        "bank",
+        "increment",
+        "margin",
+        "begin_incomplete",
+        "processes",
+        "anchor_elo",
+    }
+    - {"grace"}
 )
 """The settings that are in a file only, as few need them."""
 
@@ -187,15 +200,15 @@ class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings,
     def _check_together(self) -> PlaySettings:
         where = "--server" if self.server else SERVER_VARIABLE
         if self.server is not None and self.store is not None:
-            raise ValueError("--store has no effect with --server: that server has a store of its own")
+            raise ValueError("--store: it has no effect with --server: that server has a store of its own")
         if self.server_to_use and self.workers is not None:
-            raise ValueError(f"--workers has no effect with {where}: that server was started with its own")
+            raise ValueError(f"--workers: it has no effect with {where}: that server has its own")
         if self.server_to_use and self.ray is not None:
-            raise ValueError(f"--ray has no effect with {where}: that server was started without")
+            raise ValueError(f"--ray: it has no effect with {where}: that server was started without")
         if self.ray is not None and self.workers == 0:
-            raise ValueError("--ray needs workers on the nodes: leave --workers 0 out, or give at least 1")
+            raise ValueError("--ray: it needs workers on the nodes: give at least --workers 1, or none")
         if self.increment and not self.bank:
-            raise ValueError("increment has no effect without --bank")
+            raise ValueError("increment: it has no effect without bank")
         return self
 
     def _config(self, bots: Sequence[str], chosen: Format, **more: Any) -> TournamentConfig:
@@ -289,11 +302,11 @@ class RunSettings(RatingSettings, PlaySettings, ScheduleSettings, RoundsSettings
             if key in self.model_fields_set and key not in takes:
                 flags = [f"--{own.replace('_', '-')}" for own in takes]
                 raise ValueError(
-                    f"--{key.replace('_', '-')} has no effect in {self.format.value}; "
+                    f"--{key.replace('_', '-')}: it has no effect in {self.format.value}; "
                     f"it takes {', '.join(flags[:-1])} and {flags[-1]}"
                 )
         if self.format is FormatName.GAUNTLET and not self.challengers:
-            raise ValueError("a gauntlet needs --challengers NAME,...")
+            raise ValueError("--challengers: a gauntlet needs it, such as --challengers mine")
         return self
 
     def config(self) -> TournamentConfig:
@@ -350,11 +363,23 @@ class SprtSettings(PlaySettings, SprtTestSettings):
         return self._config((candidate.name, base.name), test)
 
 
+@contextmanager
+def naming_flags() -> Iterator[None]:
+    """Name a setting of a tournament in an error as its flag, if it has one."""
+    try:
+        yield
+    except ConfigError as error:
+        key, colon, text = str(error).partition(": ")
+        if not colon or key not in {*fields_of(RunSettings), *fields_of(SprtSettings)} - FILE_ONLY:
+            raise
+        raise ConfigError(f"--{key.replace('_', '-')}: {text}") from None
+
+
 def example() -> str:
     """Return a commented example of `tournament run`'s file: each key with its default."""
     blocks = [
-        "# A tournament, for: tournament run FILE. Flags win over this file; a key is the flag's name with\n"
-        "# underscores. What is commented out shows the default, or an example where there is none.\n"
+        "# A tournament, for: tournament run --config FILE. Flags win over this file; a key is the flag's\n"
+        "# name with underscores. What is commented out shows the default, or an example where there is none.\n"
     ]
     blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
     blocks.append(

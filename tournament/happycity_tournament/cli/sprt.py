@@ -16,20 +16,20 @@ from happycity_tournament.cli.json import result_json, write_json
 from happycity_tournament.cli.options import AsJson, load_flags
 from happycity_tournament.cli.presenter import exit_unless_decided
 from happycity_tournament.cli.run import File, play
-from happycity_tournament.cli.settings import FILE_ONLY, SprtSettings, SprtTestSettings
+from happycity_tournament.cli.settings import FILE_ONLY, SprtSettings, SprtTestSettings, naming_flags
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
 
 
 @flags_of(SprtSettings, without={"candidate", *FILE_ONLY})
 def sprt(
-    file: File = None,
     *,
+    file: File = None,
     candidates: Annotated[
         list[str] | None,
         typer.Option(
             "--candidate",
-            metavar="TEXT",
+            metavar="NAME=BOT",
             help="A bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND. May be repeated; each one is "
             "tested against the base, one after the other.",
             rich_help_panel=SprtTestSettings.group,
@@ -48,7 +48,8 @@ def sprt(
         flags["candidate"] = tuple(candidates)
     settings = load_flags(SprtSettings, flags, file=file)
     queue = [bot_entry("--candidate", text) for text in settings.candidate]
-    _play_tests(queue, bot_entry("--base", settings.base), settings, as_json=as_json)
+    with naming_flags():
+        _play_tests(queue, bot_entry("--base", settings.base), settings, as_json=as_json)
 
 
 def _play_tests(

@@ -346,8 +346,6 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
         encoded = dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")
         details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
         text = one_line(error.details() or error.code().name)
-        if details.reason == "UNAUTHENTICATED" and not access.token:
-            text = "this server needs a token: set HAPPYCITY_TOKEN"
         if error.code() is not grpc.StatusCode.UNAVAILABLE:
             raise ServerError(f"the server {address} refused: {text}", details) from None
         lost = "can't serve" if details.reason else "can't be reached"
