@@ -32,8 +32,8 @@ def test_the_example_is_played() -> None:
     assert tournament("list").output == "no runs\n"
     Path("league.toml").write_text(tournament("run", "--example").output)
     done = tournament(
-        "run", "--config", "league.toml", "--rounds", "2", "--seed", "3", "--bots", "random,random2=random,greedy",
-        "--seats", "3", "--json",
+        "run", "--config", "league.toml", "--rounds", "2", "--seed", "3",
+        "--bots", "random,random2=random,greedy", "--seats", "3", "--json",
     )  # fmt: skip
     assert done.status == 0, done
     for text in ("random2", "greedy", "6 of 6 games", "seed 3", "decisions/s", f"output: {own_folder()}/"):

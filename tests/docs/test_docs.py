@@ -139,7 +139,7 @@ def test_the_page_of_commands_has_every_command(commands: dict[str, set[str]]) -
         name: {
             flag
             for row in re.findall(r"^\| (`--\w.*?) \|", text, re.M)
-            for flag in re.findall("--[^`]+", row)
+            for flag in re.findall("(?<=`)-[^`]+", row)
         }
         for name, text in shown.items()
     } == commands

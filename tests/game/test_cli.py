@@ -84,7 +84,7 @@ def test_simulate_writes_records_to_the_standard_output() -> None:
 def test_what_simulate_cannot_do_is_refused(tmp_path: Path) -> None:
     # A number of players that the game isn't made for is one line and status 2.
     result = happycity("simulate", "--seats", "7")
-    assert_refused(result, status=2, saying="--seats: 7")
+    assert_refused(result, status=2, saying="--seats: '7'")
 
     # A mode that doesn't exist is a wrong call: status 2, nothing on the standard output.
     result = happycity("simulate", "--mode", "solo")

@@ -190,7 +190,7 @@ def test_a_program_that_never_connects_is_an_error(ask: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("1", "--bot", "nosuch"), "bot mine: 'nosuch' can't be started: there is no such program"),
+        (("1", "--bot", "nosuch"), "--bot: no bot 'nosuch' plays; there are: greedy, mine"),
         (("1", "--bot", "mien"), "--bot: no bot 'mien' plays; did you mean mine?"),
         (("1@4000",), "GAME@DECISION: there is no decision 4000; the game has "),
         (("1@3", "--all"), "--all: it asks the whole game; leave the decision out"),
@@ -219,7 +219,10 @@ def test_without_a_run_the_bot_must_be_named(played_run: Path) -> None:
     assert (
         "--bot: say which bot's decisions are asked, of " in happycity("ask", store, 1, "--bot", MINE).error
     )
-    assert "--bot: give the command that starts mine" in happycity("ask", store, 1, "--bot", "mine").error
+    assert (
+        '--bot: give the command that starts it, as in --bot "mine=COMMAND"'
+        in happycity("ask", store, 1, "--bot", "mine").error
+    )
 
 
 @pytest.mark.thorough

@@ -161,7 +161,7 @@ async def server_with_anna(folder: Path, **values: Any) -> AsyncIterator[str]:
 
 
 async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -> None:
-    """A bot plays against itself; the bot that is not there yet is waited for, which is said once."""
+    """A bot plays against itself; one that is not there for long is waited for, which is said once."""
     remarks: list[str] = []
     async with server_with_anna(tmp_path) as address:
         games = await played(matches(address, ["anna"], remark=remarks.append), 5, seed=2**32 - 1)

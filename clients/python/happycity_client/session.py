@@ -196,6 +196,8 @@ class Session:
         is_lost = code in own and not details.reason
         if is_lost and self.welcome is None:
             text = unreachable(target, said)
+        elif is_lost:
+            text = f"the connection to {target.address} was lost"
         else:
             what = "refused the bot" if self.welcome is None else "ended the session"
             text = f"{target.address} {what}: {one_line(said)}"

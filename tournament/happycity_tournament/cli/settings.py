@@ -379,7 +379,7 @@ def example() -> str:
     """Return a commented example of `tournament run`'s file: each key with its default."""
     blocks = [
         "# A tournament, for: tournament run --config FILE. Flags win over this file; a key is the flag's\n"
-        "# name with underscores. What is commented out shows the default, or an example where there is none.\n"
+        "# name with underscores. What is commented out shows the default, or an example.\n"
     ]
     blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
     blocks.append(
