@@ -27,6 +27,7 @@ from happycity.rules.cards import Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, Config, Deal, Scoring
 from happycity.rules.game import Game
 from happycity.runtime.commands import (
+    AsJson,
     CommandGroup,
     Commands,
     remark,
@@ -131,7 +132,7 @@ def _replay_all(files: Sequence[str]) -> None:
 @app.command(rich_help_panel=HEADINGS["catalogue"])
 def catalogue(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a card.")] = False,
+    as_json: AsJson = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a page of Markdown.")] = False,
 ) -> None:
     """Print every card: values, condition, and what it does."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import Commands, remark
-from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
+from happycity.runtime.commands import AsJson, Commands, remark
+from happycity.runtime.settings import Settings, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
 from happycity.runtime.transport import Access
 from happycity.text.words import plural
@@ -46,12 +46,7 @@ def serve(
     On loopback, everybody may do everything unless there is a file of tokens. To listen to other machines,
     it needs tokens and TLS.
     """
-    try:
-        settings = load_settings(flags, os.environ, config)
-    except SettingsError as error:
-        for problem in error.problems:
-            typer.echo(f"error: {problem}", err=True)
-        raise typer.Exit(2) from None
+    settings = load_settings(flags, os.environ, config)
     if print_config:
         typer.echo(settings.toml(), nl=False)
         return
@@ -126,7 +121,7 @@ def create(
 @token.command("list")
 def list_tokens(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
+    as_json: AsJson = False,
     tokens: Annotated[Path, _TOKENS] = DEFAULT_TOKENS,
 ) -> None:
     """List the tokens of a file, without their secrets."""
@@ -192,7 +187,7 @@ def backup(
             "--store", help="Database URL of the store.", envvar="HAPPYCITY_SERVE_STORE", show_envvar=True
         ),
     ] = DEFAULT_STORE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was copied as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy a server's store into a new file, or back.
 

@@ -13,6 +13,7 @@ import typer
 from happycity import ConfigError
 from happycity.runtime import event_loop
 from happycity.runtime.child import ChildError
+from happycity.runtime.commands import AsJson
 
 
 def check(
@@ -28,7 +29,7 @@ def check(
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for each thing that the bot has to do.")
     ] = 10.0,
-    json_wanted: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_wanted: AsJson = False,
     only: Annotated[
         list[str] | None, typer.Option(metavar="STEP", help="Only this step and those that it needs.")
     ] = None,

@@ -13,8 +13,7 @@ import typer
 
 from happycity import ConfigError, Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.runtime.commands import Server, until_output_closes
-from happycity_tournament.cli.options import AsJson, check_output
+from happycity.runtime.commands import AsJson, Server, check_output, until_output_closes
 from happycity_tournament.lineup import bot_entries
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, TypeVar, get_args
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from happycity.compiled import is_compiled
-from happycity.errors import HappyCityError, ReplayError, near_name, suggestion
+from happycity.errors import ConfigError, HappyCityError, ReplayError, near_name, suggestion
 from happycity.runtime.event_loop import open_standard_streams
 from happycity.runtime.program import collect_garbage_rarely, read_variables_from_files
 from happycity_entry import allow_cleaning_up
@@ -28,6 +29,7 @@ Server = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help=SERVER_HELP, envvar="HAPPYCITY_SERVER"),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Token = Annotated[str | None, typer.Option(help="Token for the server.", envvar="HAPPYCITY_TOKEN")]
 
 
@@ -130,6 +132,52 @@ class Commands(typer.Typer):
         return super().command(name, cls=cls, **attributes)
 
 
+class LazyCommand(NamedTuple):
+    """A command whose module is imported when it is called."""
+
+    module: str
+    function: str
+    summary: str
+    """What the list of commands says of it: the first sentence of its own help."""
+
+
+class _Imported(Mapping[str, TyperCommand]):
+    """Commands by name; each is imported when it is looked up."""
+
+    def __init__(self, package: str, entries: Mapping[str, LazyCommand]) -> None:
+        self._package, self._entries = package, entries
+
+    def __getitem__(self, name: str) -> TyperCommand:
+        entry = self._entries[name]
+        one = Commands("")
+        one.command(name)(getattr(import_module(f"{self._package}.{entry.module}"), entry.function))
+        command = typer.main.get_command(one)
+        assert isinstance(command, TyperCommand)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class LazyGroup(TyperGroup):
+    """A group of such commands, whose help imports none of them."""
+
+    package: ClassVar[str]
+    """Where the modules are."""
+    entries: ClassVar[Mapping[str, LazyCommand]]
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Imported(self.package, self.entries)  # type: ignore[assignment]  # nothing is added to them
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands."""
+        _write_groups(formatter, (("Commands", (name, one.summary)) for name, one in self.entries.items()))
+
+
 def _write_groups(formatter: Any, records: Iterable[tuple[str, tuple[str, str]]]) -> None:
     """Write lines of help, each with its heading, in sections in the order of their first lines."""
     groups: dict[str, list[tuple[str, str]]] = {}
@@ -178,7 +226,7 @@ def run_cli(cli: typer.Typer) -> NoReturn:
         where = f"{error.filename}: " if error.filename is not None else ""
         _fail(f"{where}{error.strerror or error}", status=2)
     except HappyCityError as error:
-        _fail(str(error), status=2)
+        _fail(*getattr(error, "problems", (str(error),)), status=2)
     except typer.TyperException as error:  # of the options and arguments
         text = _usage_problem(error)
         if "\n" not in text:
@@ -217,9 +265,9 @@ def _usage_problem(error: typer.TyperException) -> str:
     return f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean").rstrip(".")
 
 
-def _fail(text: str, *, status: int) -> NoReturn:
-    # One line in any case: some system errors carry newlines.
-    typer.echo("error: " + " ".join(text.split()), err=True)
+def _fail(*texts: str, status: int) -> NoReturn:
+    for text in texts:  # in one line in any case: some system errors carry newlines
+        typer.echo("error: " + " ".join(text.split()), err=True)
     sys.exit(status)
 
 
@@ -248,3 +296,31 @@ def _root(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None: ...
+
+
+def check_output(flag: str, path: Path | None) -> None:
+    """Refuse a file that can't be written, before anything is played or read; None is no file."""
+    if path is None:
+        return
+    is_new = not path.exists()
+    if not (is_new or path.is_file() or path.is_dir()):
+        return  # opening a device or a pipe may block, or have effects
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise ConfigError(f"{flag}: {path} can't be written: {error.strerror}") from None
+    if is_new:
+        path.unlink()
+
+
+def write_example(file: Path, text: str) -> None:
+    """Write a file that doesn't exist yet.
+
+    Raises:
+        ConfigError: it does.
+    """
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{file} is there already; remove it, or name another file") from None

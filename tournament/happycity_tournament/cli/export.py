@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import remark
+from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
-from happycity_tournament.cli.options import Source, check_output
+from happycity_tournament.cli.options import Source
 from happycity_tournament.cli.places import keep_apart, open_sources, reading_games
 from happycity_tournament.report.export import export_games
 

@@ -16,11 +16,11 @@ from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import SeatResult
 from happycity.records.record import Json
+from happycity.runtime.commands import AsJson
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import moment, write_json
 from happycity_tournament.cli.options import (
     GAMES_LISTED,
-    AsJson,
     ForfeitedGames,
     GamesLimit,
     GamesOfBot,

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from happycity import HappyCityError
 from happycity.records.record import Json
-from happycity.runtime.commands import remark
+from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.transport import SERVER_VARIABLE
 from happycity.text.words import plural
 from happycity_tournament.cli.console import (
@@ -26,7 +26,7 @@ from happycity_tournament.cli.console import (
     tournaments_table,
 )
 from happycity_tournament.cli.json import listed_json, metrics_json, result_json, write_json
-from happycity_tournament.cli.options import Address, AsJson
+from happycity_tournament.cli.options import Address
 from happycity_tournament.cli.places import Place, find_tournament, open_sources, place_at, reading_games
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders

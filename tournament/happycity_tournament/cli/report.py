@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import remark
+from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
 from happycity_tournament.cli.games import Choice
 from happycity_tournament.cli.options import (
@@ -19,7 +19,6 @@ from happycity_tournament.cli.options import (
     GamesOfBot,
     LostGames,
     WorstGames,
-    check_output,
 )
 from happycity_tournament.cli.options import (
     Source as Games,

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from happycity.match import DEFAULT_LINEUP
-from happycity.runtime.settings import flags_of
-from happycity_tournament.cli.options import BASICS, BOTS_HELP, AsJson, Commands, Joining, load_flags
+from happycity.runtime.commands import AsJson
+from happycity.runtime.settings import flags_of, load
+from happycity_tournament.cli.options import BASICS, BOTS_HELP, Commands, Joining
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, example, naming_flags
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Venue, new_folder, own_store
@@ -62,7 +63,7 @@ def run(
     if bots is not None or commands or joining:
         builtin = ",".join(DEFAULT_LINEUP) if bots is None else bots
         flags["bots"] = bot_entries(builtin, commands or (), joining or ())
-    settings = load_flags(RunSettings, flags, file=file)
+    settings = load(RunSettings, flags, file=file)
     lineup = Lineup(bots=settings.bots, processes=settings.processes)
     with naming_flags():
         play(settings.config(), lineup, settings, as_json=as_json)

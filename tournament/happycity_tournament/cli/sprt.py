@@ -9,11 +9,10 @@ import typer
 from rich.console import Console
 
 from happycity import ConfigError
-from happycity.runtime.commands import remark
-from happycity.runtime.settings import flags_of
+from happycity.runtime.commands import AsJson, remark
+from happycity.runtime.settings import flags_of, load
 from happycity_tournament.cli.console import sprt_table
 from happycity_tournament.cli.json import result_json, write_json
-from happycity_tournament.cli.options import AsJson, load_flags
 from happycity_tournament.cli.presenter import exit_unless_decided
 from happycity_tournament.cli.run import File, play
 from happycity_tournament.cli.settings import FILE_ONLY, SprtSettings, SprtTestSettings, naming_flags
@@ -46,7 +45,7 @@ def sprt(
     """
     if candidates:
         flags["candidate"] = tuple(candidates)
-    settings = load_flags(SprtSettings, flags, file=file)
+    settings = load(SprtSettings, flags, file=file)
     queue = [bot_entry("--candidate", text) for text in settings.candidate]
     with naming_flags():
         _play_tests(queue, bot_entry("--base", settings.base), settings, as_json=as_json)

@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import Commands, Server
+from happycity.runtime.commands import AsJson, Commands, Server, write_example
 from happycity.runtime.transport import DEFAULT_ADDRESS
 from happycity_ladder.entries import ChallengeState, DealKind
-from happycity_tournament.cli.options import AsJson, write_example
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
