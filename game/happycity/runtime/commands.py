@@ -119,7 +119,7 @@ class Commands(typer.Typer):
             no_args_is_help=True,
             rich_markup_mode=None,
             pretty_exceptions_enable=False,
-            context_settings={"help_option_names": ["-h", "--help"]},
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
             help=text,
         )
         if is_program:
@@ -260,7 +260,7 @@ def _usage_problem(error: typer.TyperException) -> str:
     if "\n" in text:
         return text
     if text.startswith("Got unexpected extra argument"):
-        extra = text.partition("(")[2].rstrip(")")
+        extra = text.partition(" (")[2].removesuffix(")")
         return f"{extra}: no argument is expected here; a value with spaces needs quotes"
     return f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean").rstrip(".")
 

@@ -163,20 +163,14 @@ class Places:
 
     def running(self, tournament_id: int) -> list[OpenMatch]:
         """Return the matches of a tournament that are being played."""
-        return [match for place in self._all for match in _running(place, tournament_id)]
+        opened = (match for place in self._all for match in _opened(place, tournament_id))
+        return [match for match in opened if match.state is MatchState.RUNNING]
 
     def drop_long(self, tournament_id: int, seconds: float) -> None:
-        """Void the running games of a tournament that would take longer than `seconds` at this speed."""
+        """Void the games of a tournament that would take longer than `seconds` at their place."""
         for place in self._all:
-            running = _running(place, tournament_id)
-            running.sort(key=lambda match: -match.decisions)  # those that are nearest to their end are kept
-            begun = min((match.started_at or 0.0 for match in running), default=0.0)
-            speed = sum(match.decisions for match in running) / max(self.unix_clock() - begun, 0.001)
-            decisions = seconds * speed
-            for match in running:
-                decisions -= max(DECISIONS_OF_A_SEAT * len(match.bots) - match.decisions, 1)
-                if decisions < 0:
-                    place.drop_match(match)  # type: ignore[arg-type]  # each place has its own matches
+            for match in long_matches(_opened(place, tournament_id), seconds, now=self.unix_clock()):
+                place.drop_match(match)  # type: ignore[arg-type]  # each place has its own matches
 
     def drop_ladder(self) -> None:
         """Void the games of the ladder that wait for a place; the server is about to stop."""
@@ -246,12 +240,25 @@ class Places:
             listener(incident)
 
 
-def _running(place: Place, tournament_id: int) -> list[OpenMatch]:
-    return [
-        match
-        for match in place.matches.values()
-        if match.spec.tournament_id == tournament_id and match.state is MatchState.RUNNING
-    ]
+def _opened(place: Place, tournament_id: int) -> list[OpenMatch]:
+    """Return the matches of a tournament at a place that are not over."""
+    opened = (match for match in place.matches.values() if match.spec.tournament_id == tournament_id)
+    return [match for match in opened if not match.over.done()]
+
+
+def long_matches(matches: Sequence[OpenMatch], seconds: float, *, now: float) -> Iterator[OpenMatch]:
+    """Yield the matches of a place that it can't finish within `seconds`, if it finishes the others first.
+
+    Those that are nearest to their end are finished. How fast the place plays follows from what it has played
+    of these matches by `now`, in Unix time.
+    """
+    begun = min((match.started_at or now for match in matches), default=now)
+    speed = sum(match.decisions for match in matches) / max(now - begun, 0.001)
+    decisions = seconds * speed
+    for match in sorted(matches, key=lambda match: -match.decisions):
+        decisions -= max(DECISIONS_OF_A_SEAT * len(match.bots) - match.decisions, 1)
+        if decisions < 0:
+            yield match
 
 
 def spec_of(fixture: Fixture, terms: Terms) -> MatchSpec:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
+from happycity_server.play.match import OpenMatch
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile
 from happycity_tournament.play.progress import (
@@ -391,24 +392,9 @@ class Tournaments:
         """Return the bots of a tournament that are not connected."""
         return self._places.lobby.not_connected(config.bots)
 
-    def messages(self, status: TournamentStatus) -> tuple[pb.Tournament, pb.TournamentProgress]:
-        """Write a tournament that is in memory, and apart from it its progress."""
-        tournament = tournament_message(
-            status.tournament_id,
-            status.config,
-            revealed=status.state.revealed,
-            created_at=status.created_at,
-            progress=status.progress,
-            profiles=status.profiles,
-        )
-        progress = progress_message(status, missing_bots=self.not_connected(status.config))
-        running = self._places.running(status.tournament_id)
-        progress.games_running = len(running)
-        progress.decisions_running = sum(match.decisions for match in running)
-        return tournament, progress
-
     def _message(self, status: TournamentStatus) -> pb.Tournament:
-        message, progress = self.messages(status)
+        running = self._places.running(status.tournament_id)
+        message, progress = messages_of(status, self.not_connected(status.config), running)
         message.progress.CopyFrom(progress)
         return message
 
@@ -446,6 +432,24 @@ class Tournaments:
 
     def _lock(self, tournament_id: int) -> asyncio.Lock:
         return self._changing.setdefault(tournament_id, asyncio.Lock())
+
+
+def messages_of(
+    status: TournamentStatus, missing_bots: Sequence[str], running: Sequence[OpenMatch]
+) -> tuple[pb.Tournament, pb.TournamentProgress]:
+    """Write a tournament that is in memory, and apart from it its progress."""
+    tournament = tournament_message(
+        status.tournament_id,
+        status.config,
+        revealed=status.state.revealed,
+        created_at=status.created_at,
+        progress=status.progress,
+        profiles=status.profiles,
+    )
+    progress = progress_message(status, missing_bots=missing_bots)
+    progress.games_running = len(running)
+    progress.decisions_running = sum(match.decisions for match in running)
+    return tournament, progress
 
 
 def _stored_states(state: TournamentState | None) -> frozenset[TournamentState] | None:

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.broadcast import Broadcast
 from happycity_server.places.places import Places
-from happycity_server.tournaments.registry import Tournaments
+from happycity_server.tournaments.registry import Tournaments, messages_of
 from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.standings.standings import Standing
 from happycity_tournament.wire import sprt_message, standing_message
@@ -208,7 +208,8 @@ class TournamentWatches:
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
-        tournament, progress = self._tournaments.messages(status)
+        running = self._places.running(status.tournament_id)
+        tournament, progress = messages_of(status, self._tournaments.not_connected(status.config), running)
         sprt = sprt_message(status.test)
         parts: dict[str, Message] = {"tournament": tournament, "progress": progress}
         return parts if sprt is None else parts | {"sprt": sprt}

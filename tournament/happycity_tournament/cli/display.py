@@ -83,6 +83,7 @@ class Display(ExitStack):
     def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._live = self.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
+            self._live.update(Text(f"starting; {self._hint}", style="dim"), refresh=True)
         return self
 
     def remark(self, text: str) -> None:

@@ -28,8 +28,17 @@ Sources = Annotated[
     list[str] | None,
     typer.Argument(metavar="ADDRESS", help=f"{_GAMES} Several are read together.  [default: the latest run]"),
 ]
-Before = Annotated[str, typer.Argument(metavar="BEFORE", help=f"{_GAMES} Those before a change.")]
-After = Annotated[str, typer.Argument(metavar="AFTER", help="Games after it, named in the same ways.")]
+Before = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="BEFORE",
+        help=f"{_GAMES} Those before a change.  [default: the last run but one]",
+    ),
+]
+After = Annotated[
+    str | None,
+    typer.Argument(metavar="AFTER", help="Games after it, named in the same ways.  [default: the last run]"),
+]
 Renamed = Annotated[
     list[str] | None,
     typer.Option(

@@ -155,7 +155,7 @@ class RunningSettings(Settings):
     """Processes among which the reference bots are divided."""
     workers: _Workers | None = setting(None, absent="by the cores, if that pays", example=2)
     """Processes that play games beside the run's own server, each with its own processes of bots."""
-    ray: _Text | None = setting(None, example="auto")
+    ray: _Text | None = setting(None, metavar="ADDRESS", example="auto")
     """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to;
     local: a new one of this machine alone, which ends with the run."""
     server: Annotated[_Text, AfterValidator(_address)] | None = setting(
@@ -166,7 +166,7 @@ class RunningSettings(Settings):
     )
     """Play on a running server, grpc://HOST:PORT or grpcs://HOST:PORT; its token is in HAPPYCITY_TOKEN."""
     store: _Text | None = setting(
-        None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
+        None, absent="a new SQLite file under runs/", metavar="URL", example="sqlite:///games.sqlite"
     )
     """Database URL of the store for the results."""
     web: _Switch = setting(default=True, absent="on, if happycity[web] is installed")
@@ -275,7 +275,7 @@ class ScheduleSettings(Settings):
     """How often a round-robin or gauntlet is repeated, with different deals."""
     seat_orders: SeatOrders = SeatOrders.ROTATIONS
     """The orders of seats in which each deal is played."""
-    challengers: _Names = setting((), example=["planner"])
+    challengers: _Names = setting((), metavar="NAME,...", example=["planner"])
     """In a gauntlet, the bots that meet all others, separated by commas."""
 
 
@@ -284,7 +284,7 @@ class RatingSettings(Settings):
 
     group: ClassVar[str] = "Ratings"
 
-    anchor: _Text | None = setting(None, absent="the mean of the bots", example="random")
+    anchor: _Text | None = setting(None, absent="the mean of the bots", metavar="NAME", example="random")
     """The bot whose final rating is fixed."""
     anchor_elo: _Number = MEAN_ELO
     """The final rating of the anchor, or the mean of all final ratings."""
