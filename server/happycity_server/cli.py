@@ -8,7 +8,7 @@ import platform
 import re
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -110,12 +110,21 @@ def create(
     now = datetime.now(UTC)
     until = now + _duration(expires) if expires else None
     clear, created = new_token(role, name, created=now, expires=until, owner=owner)
+    earlier = [
+        one.id for one in _stored(tokens) if (one.role, one.name) == (role, name) and one.is_valid(now)
+    ]
     add_tokens(tokens, [created])
+    if earlier:
+        remark(f"{name} has other tokens that stay valid: {', '.join(earlier)}")
     typer.echo(
         f"{role.value} token {created.id} of {_named(created)}, {_until(created, now)}; in {tokens}",
         err=True,
     )
     typer.echo(clear)
+
+
+def _stored(tokens: Path) -> Sequence[Token]:
+    return read_tokens(tokens) if tokens.exists() else ()
 
 
 @token.command("list")
@@ -137,8 +146,9 @@ def list_tokens(
         ]
         typer.echo(json.dumps(rows, indent=2))
         return
-    for one in stored:
-        typer.echo(f"{one.id}  {one.role.value:9}  {_until(one, now):24}  {_named(one)}")
+    width = max((len(one.id) for one in stored), default=2)
+    for cells in (("id", "role", "valid", "name"), *_rows(stored, now)):
+        typer.echo("{:{}}  {:9}  {:26}  {}".format(cells[0], width, *cells[1:]))
 
 
 @token.command()
@@ -150,6 +160,11 @@ def revoke(
     """Revoke a token: a running server refuses it at once, and ends the streams that use it."""
     revoked = revoke_token(tokens, token_id)
     typer.echo(f"revoked: {revoked.role.value} token {revoked.id} of {_named(revoked)}")
+
+
+def _rows(tokens: Iterable[Token], now: datetime) -> Iterator[tuple[str, str, str, str]]:
+    for one in tokens:
+        yield one.id, one.role.value, _until(one, now), _named(one)
 
 
 def _named(one: Token) -> str:

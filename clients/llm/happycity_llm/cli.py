@@ -71,7 +71,7 @@ def llm(
     prompts: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER",
+            metavar="DIR",
             help="Folder with your own rules.txt, system.txt, turn.txt or retry.txt.",
             show_default=False,
         ),
