@@ -10,16 +10,19 @@ from pathlib import Path
 
 import pytest
 
+from happycity.compiled import is_compiled
+
 BIN = Path(sys.executable).parent
 EXIT_STOPPED = 130
+VERSION = f"{version('happycity')} ({'compiled' if is_compiled() else 'pure Python'})\n"
 
 
 @pytest.mark.parametrize(
     ("line", "status", "expected"),
     [
         ("happycity -h", 0, "Run a server:\n  serve "),
-        ("happycity --version", 0, version("happycity")),
-        ("tournament --version", 0, version("happycity")),
+        ("happycity --version", 0, VERSION),
+        ("tournament --version", 0, VERSION),
         ("tournament games -h", 0, "-q, --quiet"),
         ("happycity tournament list", 0, "no runs"),
         ("happycity -h", 0, "--show-completion"),

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from tests.commands.programs import Done, happycity
 from tests.programs import run
 
 from happycity import CARDS, CARDS_BY_ID
-from happycity.compiled import is_compiled
 
 Json = dict[str, Any]
 
@@ -188,10 +186,3 @@ def test_catalogue_as_json_has_one_card_a_line() -> None:
 
     # Two forms at once are refused in one line.
     assert_refused(happycity("catalogue", "--json", "--markdown"), status=2, saying="exclude each other")
-
-
-def test_the_version_is_the_packages() -> None:
-    """`--version` prints the version of the distribution, and whether its hot modules are compiled."""
-    result = happycity("--version")
-    code = "compiled" if is_compiled() else "pure Python"
-    assert (result.status, result.output, result.errors) == (0, f"{version('happycity')} ({code})\n", "")
