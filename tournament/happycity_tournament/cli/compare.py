@@ -60,14 +60,10 @@ def compare(
 def _runs_of(bot: str | None) -> list[str]:
     """Return the folders of the runs that have a bot, None for any, the newest first; two at least."""
     names = set((bot or "").split("="))
-    folders = [
-        str(folder)
-        for folder in run_folders()
-        if bot is None or names.intersection(Run.load(folder).lineup.names)
-    ]
-    if len(folders) < 2:
+    runs = [run for run in map(Run.load, run_folders()) if bot is None or names & {*run.lineup.names}]
+    if len(runs) < 2:
         raise ConfigError("BEFORE: it is missing, and there are no two runs to compare in runs/")
-    return folders
+    return [str(run.folder) for run in runs]
 
 
 def _compare(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:

@@ -9,10 +9,10 @@ import typer
 
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import AsJson
-from happycity.runtime.settings import flags_of, load
+from happycity.runtime.settings import flags_of, load, naming_flags
 from happycity_tournament.cli.options import BASICS, BOTS_HELP, Commands, Joining
 from happycity_tournament.cli.presenter import Presenter
-from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, example, naming_flags
+from happycity_tournament.cli.settings import FILE_ONLY, FLAGS, PlaySettings, RunSettings, example
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Venue, new_folder, own_store
 from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
@@ -65,7 +65,7 @@ def run(
         flags["bots"] = bot_entries(builtin, commands or (), joining or ())
     settings = load(RunSettings, flags, file=file)
     lineup = Lineup(bots=settings.bots, processes=settings.processes)
-    with naming_flags():
+    with naming_flags(FLAGS):
         play(settings.config(), lineup, settings, as_json=as_json)
 
 

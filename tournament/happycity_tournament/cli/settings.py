@@ -6,8 +6,7 @@ import dataclasses
 import json
 import os
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import Enum
 from typing import Annotated, Any, ClassVar
 
@@ -363,16 +362,8 @@ class SprtSettings(PlaySettings, SprtTestSettings):
         return self._config((candidate.name, base.name), test)
 
 
-@contextmanager
-def naming_flags() -> Iterator[None]:
-    """Name a setting of a tournament in an error as its flag, if it has one."""
-    try:
-        yield
-    except ConfigError as error:
-        key, colon, text = str(error).partition(": ")
-        if not colon or key not in {*fields_of(RunSettings), *fields_of(SprtSettings)} - FILE_ONLY:
-            raise
-        raise ConfigError(f"--{key.replace('_', '-')}: {text}") from None
+FLAGS = {*fields_of(RunSettings), *fields_of(SprtSettings)} - FILE_ONLY
+"""The keys that have a flag."""
 
 
 def example() -> str:

@@ -10,12 +10,12 @@ from rich.console import Console
 
 from happycity import ConfigError
 from happycity.runtime.commands import AsJson, remark
-from happycity.runtime.settings import flags_of, load
+from happycity.runtime.settings import flags_of, load, naming_flags
 from happycity_tournament.cli.console import sprt_table
 from happycity_tournament.cli.json import result_json, write_json
 from happycity_tournament.cli.presenter import exit_unless_decided
 from happycity_tournament.cli.run import File, play
-from happycity_tournament.cli.settings import FILE_ONLY, SprtSettings, SprtTestSettings, naming_flags
+from happycity_tournament.cli.settings import FILE_ONLY, FLAGS, SprtSettings, SprtTestSettings
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
 
@@ -47,7 +47,7 @@ def sprt(
         flags["candidate"] = tuple(candidates)
     settings = load(SprtSettings, flags, file=file)
     queue = [bot_entry("--candidate", text) for text in settings.candidate]
-    with naming_flags():
+    with naming_flags(FLAGS):
         _play_tests(queue, bot_entry("--base", settings.base), settings, as_json=as_json)
 
 
