@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import entry_points, version
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 try:
     import typer
@@ -19,44 +19,52 @@ except ModuleNotFoundError:  # a bot needs none of the commands
     )
     raise SystemExit(2) from None
 
-from happycity.compiled import is_compiled
 from happycity.errors import RecordError, ReplayError
 from happycity.records.random_games import movers_rng, play_random_game, record_random_game
 from happycity.records.record import dumps, loads, trace
 from happycity.records.replay import replay
 from happycity.rules.cards import Mode
-from happycity.rules.deals import MAX_SEED, Config, Deal, Scoring
+from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, Config, Deal, Scoring
 from happycity.rules.game import Game
-from happycity.runtime.commands import GroupedCommand, run_cli, until_output_closes
+from happycity.runtime.commands import (
+    AsJson,
+    CommandGroup,
+    Commands,
+    remark,
+    run_cli,
+    until_output_closes,
+)
 from happycity.text.catalogue import entries, plain
 from happycity.text.words import plural
 
 COMMANDS = "happycity.commands"
 """The entry-point group by which other packages add commands."""
 
-app = typer.Typer(
-    name="happycity",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    help="The Happy City arena: rules, server and bots. Tournaments are run by the command `tournament`.",
-)
+HEADINGS = {
+    **dict.fromkeys(("play", "show", "tournament"), "Play and watch"),
+    **dict.fromkeys(("new-bot", "check", "ask", "practice", "bot", "bridge"), "Write a bot"),
+    **dict.fromkeys(("serve", "status", "token", "ladder", "worker", "backup"), "Run a server"),
+    **dict.fromkeys(("llm", "mcp"), "Other AIs"),
+    **dict.fromkeys(("simulate", "catalogue"), "Records and cards"),
+}
+"""The heading in the help of each command, in this order; commands of other packages come after them."""
 
 
-@app.callback(invoke_without_command=True)
-def _root(
-    *, show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
-) -> None:
-    if show_version:
-        typer.echo(f"{version('happycity')} ({'compiled' if is_compiled() else 'pure Python'})")
-        raise typer.Exit
+class _Group(CommandGroup):
+    """The commands in the order of their headings."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands, those without a heading last."""
+        return sorted(super().list_commands(ctx), key=lambda name: (*HEADINGS, name).index(name))
 
 
-@app.command()
+app = Commands("The Happy City arena: games, bots, tournaments and servers.", group=_Group, is_program=True)
+
+
+@app.command(rich_help_panel=HEADINGS["simulate"])
 def simulate(
     *,
-    players: Annotated[int, typer.Option(help="Seats at the table, 2 to 5.")] = 4,
+    seats: Annotated[int, typer.Option(min=MIN_PLAYERS, max=MAX_PLAYERS, help="Seats at the table.")] = 4,
     games: Annotated[int, typer.Option(min=1, help="How many games to play.")] = 1,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Deal of the first game; counts up.")] = 0,
     mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
@@ -86,7 +94,7 @@ def simulate(
     if check:
         _replay_all(check)
         return
-    config = Config(players=players, mode=mode, scoring=scoring)
+    config = Config(players=seats, mode=mode, scoring=scoring)
     started = time.perf_counter()
     decisions = 0
     deals = (Deal.shuffle(config, seed=seed + game) for game in range(games))
@@ -102,7 +110,7 @@ def simulate(
     seconds = time.perf_counter() - started
     rate = decisions / seconds
     played = f"{plural(games, 'game')}, {plural(decisions, 'decision')}"
-    typer.echo(f"{played}, {seconds:.2f} s, {rate:,.0f} decisions/s", err=True)
+    remark(f"{played}, {seconds:.2f} s, {rate:,.0f} decisions/s")
 
 
 def _replay_all(files: Sequence[str]) -> None:
@@ -121,10 +129,10 @@ def _replay_all(files: Sequence[str]) -> None:
     typer.echo(f"{plural(count, 'record')} replayed, no difference")
 
 
-@app.command()
+@app.command(rich_help_panel=HEADINGS["catalogue"])
 def catalogue(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a card.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print every card: values, condition, and what it does."""
     if as_json:
@@ -162,16 +170,13 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 def main() -> None:
     """Run the command `happycity`."""
     called = sys.argv[1] if len(sys.argv) > 1 else ""
-    own = {
-        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
-    }
     entries = entry_points(group=COMMANDS)
     for entry in entries:
         # Load what is called and nothing else, as the others bring gRPC with them; the help needs all.
-        if entry.name == called or called not in (*own, *entries.names):
-            command = entry.load()
+        if entry.name == called or called not in ("simulate", "catalogue", *entries.names):
+            command, heading = entry.load(), HEADINGS.get(entry.name)
             if isinstance(command, typer.Typer):
-                app.add_typer(command, name=entry.name)
+                app.add_typer(command, name=entry.name, rich_help_panel=heading)
             else:
-                app.command(entry.name, cls=GroupedCommand)(command)
+                app.command(entry.name, rich_help_panel=heading)(command)
     run_cli(app)

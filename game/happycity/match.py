@@ -34,7 +34,7 @@ def check_bot_name(name: str) -> str:
         ConfigError: it may not.
     """
     if not _BOT_NAME.fullmatch(name):
-        raise ConfigError(f"bot name {name[:80]!r}: use 1-64 letters, digits or . _ - +")
+        raise ConfigError(f"bot name {name[:80]!r}: use 1-64 of a-z, A-Z, 0-9 and . _ - +")
     return name
 
 

@@ -8,6 +8,7 @@ import platform
 import re
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.settings import Settings, SettingsError, flags_of, load, setting
+from happycity.runtime.commands import AsJson, Commands, remark
+from happycity.runtime.settings import Settings, flags_of, load, setting
 from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
 from happycity.runtime.transport import Access
 from happycity.text.words import plural
@@ -43,12 +45,7 @@ def serve(
     On loopback, everybody may do everything unless there is a file of tokens. To listen to other machines,
     it needs tokens and TLS.
     """
-    try:
-        settings = load_settings(flags, os.environ, config)
-    except SettingsError as error:
-        for problem in error.problems:
-            typer.echo(f"error: {problem}", err=True)
-        raise typer.Exit(2) from None
+    settings = load_settings(flags, os.environ, config)
     if print_config:
         typer.echo(settings.toml(), nl=False)
         return
@@ -58,8 +55,8 @@ def serve(
 class WorkerOptions(Settings):
     """How a worker joins a server."""
 
-    join: str = setting("", env="HAPPYCITY_SERVER", example="grpcs://arena.example:443")
-    """Address of the server: host:port, or grpcs://host:port for TLS."""
+    join: str = setting("", env="HAPPYCITY_SERVER", metavar="ADDRESS")
+    """Address of the server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS."""
     token: str = setting("", env="HAPPYCITY_TOKEN", secret=True)
     """Token of the role worker."""
     name: str = setting("", absent="the name of this machine")
@@ -90,9 +87,7 @@ def worker(**flags: object) -> None:
     work(options.join, access, name=name, stop_with_stdin=options.stop_with_stdin)
 
 
-token = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Create, list and revoke the tokens of a server."
-)
+token = Commands("Create, list and revoke the tokens of a server.")
 
 _TOKENS = typer.Option("--tokens", help="File of the tokens.", envvar="HAPPYCITY_SERVE_TOKENS")
 
@@ -114,7 +109,12 @@ def create(
     now = datetime.now(UTC)
     until = now + _duration(expires) if expires else None
     clear, created = new_token(role, name, created=now, expires=until, owner=owner)
+    earlier = [
+        one.id for one in _stored(tokens) if (one.role, one.name) == (role, name) and one.is_valid(now)
+    ]
     add_tokens(tokens, [created])
+    if earlier:
+        remark(f"{name} has other tokens that stay valid: {', '.join(earlier)}")
     typer.echo(
         f"{role.value} token {created.id} of {_named(created)}, {_until(created, now)}; in {tokens}",
         err=True,
@@ -122,17 +122,21 @@ def create(
     typer.echo(clear)
 
 
+def _stored(tokens: Path) -> Sequence[Token]:
+    return read_tokens(tokens) if tokens.exists() else ()
+
+
 @token.command("list")
 def list_tokens(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON array.")] = False,
+    as_json: AsJson = False,
     tokens: Annotated[Path, _TOKENS] = DEFAULT_TOKENS,
 ) -> None:
     """List the tokens of a file, without their secrets."""
     try:
         stored = read_tokens(tokens)
     except FileNotFoundError:
-        raise ConfigError(f"tokens: there is no file {tokens}") from None
+        raise ConfigError(f"--tokens: there is no file {tokens}") from None
     now = datetime.now(UTC)
     if as_json:
         rows = [
@@ -159,6 +163,11 @@ def revoke(
     typer.echo(f"revoked: {revoked.role.value} token {revoked.id} of {_named(revoked)}")
 
 
+def _rows(tokens: Iterable[Token], now: datetime) -> Iterator[tuple[str, str, str, str]]:
+    for one in tokens:
+        yield one.id, one.role.value, _until(one, now), _named(one)
+
+
 def _named(one: Token) -> str:
     """Return a token's name, and its owner where that is another one."""
     return one.name if one.owner == one.name else f"{one.name} (owner: {one.owner})"
@@ -167,7 +176,7 @@ def _named(one: Token) -> str:
 def _duration(text: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,5})([dhm])", text)
     if match is None or not int(match[1]):
-        raise ConfigError(f"expires: {text!r} is not a time such as 30d, 12h or 90m")
+        raise ConfigError(f"--expires: {text!r} is not a time such as 30d, 12h or 90m")
     return timedelta(days=int(match[1]) * _DAYS[match[2]])
 
 
@@ -194,7 +203,7 @@ def backup(
             "--store", help="Database URL of the store.", envvar="HAPPYCITY_SERVE_STORE", show_envvar=True
         ),
     ] = DEFAULT_STORE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what was copied as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy a server's store into a new file, or back.
 
@@ -222,7 +231,7 @@ def backup(
 def _report(copied: Copied, file: Path, size: int, *, as_json: bool) -> None:
     games = copied.rows.get("games", 0)
     text = f"{file}: {plural(games, 'game')}, {size / 1e6:,.1f} MB, checked, in {copied.seconds:.1f} s"
-    typer.echo(text, err=True)
+    remark(text)
     if as_json:
         content = {
             "file": str(file),

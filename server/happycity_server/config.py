@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -92,35 +92,38 @@ class LogFormat(Enum):
     JSON = "json"
 
 
-class ServerSettings(Settings):
-    """How a server is run. Times are seconds, sizes bytes."""
+class BasicSettings(Settings):
+    """How a server runs."""
+
+    group: ClassVar[str] = "Basics"
 
     listen: _Listen = DEFAULT_ADDRESS
     """Address to listen on, host:port or unix:path; port 0 takes a free one and prints it."""
     store: Annotated[str, _checked(_check_store)] = setting(DEFAULT_STORE, secret=True)
     """Database URL where finished games are kept."""
-    grace: NonNegativeFloat = 5.0
-    """Seconds that running matches may go on when the server is stopped."""
-    stop_with_stdin: bool = False
-    """Also stop when the standard input ends, as when a parent process dies."""
-    resume_tournaments: bool = True
-    """Continue all unfinished tournaments of the store at the start."""
-    log: LogFormat = LogFormat.AUTO
-    """Format of the log."""
-    workers: Annotated[NonNegativeInt, Field(le=MAX_WORKERS)] = 0
-    """Workers that the server starts here, or with --ray on the nodes of a cluster; 0: none, or with --ray as
-    many as the nodes have CPUs for."""
-    ray: Annotated[str, Field(min_length=1)] | None = None
-    """Ray cluster on whose nodes workers are started, host:port; auto: the one that this machine belongs to;
-    local: a new one of this machine alone, which ends with the server."""
-    worker_address: _Address | None = None
-    """Address at which workers on a Ray cluster reach this server, host:port, if it is not this machine's."""
     house: Annotated[str, _checked(parse_house)] = ""
     """Reference bots that the server plays itself, for practice and tournaments, separated by commas;
     NAME=BOT plays BOT under another name."""
-
     ladder: Path | None = None
     """File that describes a ladder (TOML), in which all bots that connect are paired again and again."""
+    web: _Address | None = None
+    """Address for pages that a browser shows, host:port; port 0 takes a free one."""
+    grace: NonNegativeFloat = 5.0
+    """Seconds that running matches may go on when the server is stopped."""
+    resume_tournaments: bool = True
+    """Continue all unfinished tournaments of the store at the start."""
+    stop_with_stdin: bool = False
+    """Also stop when the standard input ends, as when a parent process dies."""
+    log: LogFormat = LogFormat.AUTO
+    """Format of the log."""
+    no_clock: bool = False
+    """Play all matches without clocks, for debugging."""
+
+
+class AccessSettings(Settings):
+    """Who may do what."""
+
+    group: ClassVar[str] = "Access"
 
     tokens: Path = DEFAULT_TOKENS
     """File of the tokens; see happycity token. On loopback it need not exist."""
@@ -134,18 +137,42 @@ class ServerSettings(Settings):
     """CA certificates, PEM, of which one must have signed a client's certificate."""
     insecure: bool = False
     """Listen to other machines without tokens or without TLS."""
-    metrics: _Address | None = None
-    """Address for Prometheus, host:port; port 0 takes a free one."""
-    insecure_metrics: bool = False
-    """Let other machines read the metrics."""
-    web: _Address | None = None
-    """Address for pages that a browser shows, host:port; port 0 takes a free one."""
+
+
+class WorkerSettings(Settings):
+    """Where else games are played."""
+
+    group: ClassVar[str] = "Workers"
+
+    workers: Annotated[NonNegativeInt, Field(le=MAX_WORKERS)] = 0
+    """Workers that the server starts here, or with --ray on the nodes of a cluster; 0: none, or with --ray as
+    many as the nodes have CPUs for."""
+    ray: Annotated[str, Field(min_length=1)] | None = None
+    """Ray cluster on whose nodes workers are started, host:port; auto: the one that this machine belongs to;
+    local: a new one of this machine alone, which ends with the server."""
+    worker_address: _Address | None = None
+    """Address at which workers on a Ray cluster reach this server, host:port, if it is not this machine's."""
+
+
+class PageSettings(Settings):
+    """What browsers and monitoring read."""
+
+    group: ClassVar[str] = "Pages and metrics"
+
     web_name: str = ""
     """Host name under which browsers reach the pages, as where a proxy stands before them."""
     web_viewers: PositiveInt = 4000
     """Pages that may follow by themselves at once, of all visitors."""
-    no_clock: bool = False
-    """Play all matches without clocks, for debugging."""
+    metrics: _Address | None = None
+    """Address for Prometheus, host:port; port 0 takes a free one."""
+    insecure_metrics: bool = False
+    """Let other machines read the metrics."""
+
+
+class ConnectionLimits(Settings):
+    """Limits of a connection."""
+
+    group: ClassVar[str] = "Limits of connections"
 
     message_bytes: PositiveInt = 1024 * 1024
     """The largest message that is accepted, in bytes."""
@@ -157,8 +184,6 @@ class ServerSettings(Settings):
     """Seconds that a bot may leave a message unread."""
     outbox_bytes: PositiveInt = _LIMITS.outbox_bytes
     """Bytes that may wait to be sent to a bot."""
-    games_per_bot: NonNegativeInt = 1000
-    """Games of a bot at once; 0: any number."""
     streams_per_token: PositiveInt = 64
     """Streams that may be open with one token."""
     streams_per_peer: PositiveInt = 1024
@@ -167,6 +192,15 @@ class ServerSettings(Settings):
     """Calls a second, for each token, or each address without one."""
     calls_burst: PositiveInt = 1000
     """Calls that may come at once after a pause."""
+
+
+class GameLimits(Settings):
+    """Limits of what is played."""
+
+    group: ClassVar[str] = "Limits of games"
+
+    games_per_bot: NonNegativeInt = 1000
+    """Games of a bot at once; 0: any number."""
     open_matches: PositiveInt = 1000
     """Single matches that may wait or run at once, practice not counted."""
     practice_matches: PositiveInt = 4
@@ -180,15 +214,21 @@ class ServerSettings(Settings):
     simulation_playouts_per_minute: PositiveInt = 120_000
     """Playouts and positions of the forward model a minute, for each token, or each address without one."""
 
+
+class ServerSettings(
+    GameLimits, ConnectionLimits, PageSettings, WorkerSettings, AccessSettings, BasicSettings
+):
+    """How a server is run; the help has the last base first. Times are seconds, sizes bytes."""
+
     @model_validator(mode="after")
     def _check_together(self) -> ServerSettings:
         if (self.tls_cert is None) != (self.tls_key is None):
-            raise ValueError("tls_cert, tls_key: one needs the other; give both")
+            raise ValueError("--tls-cert, --tls-key: one needs the other; give both")
         if self.client_ca is not None and self.tls_cert is None:
-            raise ValueError("client_ca: it needs TLS; give tls_cert and tls_key too")
+            raise ValueError("--client-ca: it needs TLS; give --tls-cert and --tls-key too")
         if self.metrics is not None and not is_loopback(self.metrics) and not self.insecure_metrics:
             raise ValueError(
-                f"metrics: {self.metrics} can be reached from other machines, and metrics are neither "
+                f"--metrics: {self.metrics} can be reached from other machines, and metrics are neither "
                 "encrypted nor protected; use a loopback address, or allow it with --insecure-metrics"
             )
         return self

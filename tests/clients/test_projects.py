@@ -16,7 +16,7 @@ from happycity.runtime.child import child_environment
 from happycity_new_bot.languages import LANGUAGES
 from happycity_new_bot.project import write_project
 
-TOOLS = {"go": "go", "typescript": "npm", "rust": "cargo", "java": "mvn", "cpp": "cmake", "line": "jq"}
+TOOLS = {"go": "go", "typescript": "npm", "rust": "cargo", "java": "mvn", "cpp": "cmake", "bridge": "jq"}
 
 
 def maven_repository(folder: Path) -> Path:

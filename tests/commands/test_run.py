@@ -32,8 +32,8 @@ def test_the_example_is_played() -> None:
     assert tournament("list").output == "no runs\n"
     Path("league.toml").write_text(tournament("run", "--example").output)
     done = tournament(
-        "run", "league.toml", "--rounds", "2", "--seed", "3", "--bots", "random,random2=random,greedy",
-        "--seats", "3", "--json",
+        "run", "--config", "league.toml", "--rounds", "2", "--seed", "3",
+        "--bots", "random,random2=random,greedy", "--seats", "3", "--json",
     )  # fmt: skip
     assert done.status == 0, done
     for text in ("random2", "greedy", "6 of 6 games", "seed 3", "decisions/s", f"output: {own_folder()}/"):
@@ -134,7 +134,7 @@ def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
     )
     assert advice == (
         f"mute runs: there is no error in its output (output: {folder}/bot-mute.log); continue with: "
-        f"tournament resume {folder}; a run with --begin-incomplete doesn't wait for them"
+        f"tournament resume {folder}; a run whose file has begin_incomplete = true goes on"
     )
     with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
         assert store.games(1) == []
@@ -143,9 +143,10 @@ def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
 @pytest.mark.thorough
 def test_a_run_may_begin_incomplete() -> None:
     """Then the games of a bot that never connects are forfeited."""
+    Path("incomplete.toml").write_text("begin_incomplete = true")
     result = played(
         "run", "--rounds", "1", "--seats", "2", "--bots", "random", "--bot", "mute=sleep 100",
-        "--connect-time", "1", "--begin-incomplete",
+        "--connect-time", "1", "--config", "incomplete.toml",
     )  # fmt: skip
     forfeits = {line["bot"]: line["forfeits"] for line in result["standings"]}
     assert (result["state"], forfeits["mute"]) == ("finished", 2)

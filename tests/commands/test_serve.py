@@ -142,7 +142,7 @@ def test_a_command_that_can_not_do_its_work_says_so_in_one_line() -> None:
         (("bot", "random", "--server", "127.0.0.1:9"), "nothing listens on 127.0.0.1:9"),
         (("status", "arena.example"), "'arena.example' is not an address such as grpc://127.0.0.1:50051"),
         (("token", "create", "--role", "king", "--name", "a"), "--role: there is no 'king'; there are: "),
-        (("token", "create", "--role", "bot", "--name", "no name"), "'no name': use 1-64 letters"),
+        (("token", "create", "--role", "bot", "--name", "no name"), "'no name': use 1-64 of"),
         (("token", "create", "--role", "bot", "--name", "a", "--expires", "soon"), "expires: 'soon' is not"),
         (("token", "create", "--role", "bot", "--name", "a", "--expires", "0d"), "expires: '0d' is not"),
         (("token", "revoke", "12345678"), "there is no token '12345678' in runs/tokens.json"),

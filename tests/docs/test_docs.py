@@ -118,7 +118,7 @@ def test_the_page_of_commands_has_every_command(commands: dict[str, set[str]]) -
     parts = re.split(r"^##+ `(.+)`$", commands_page(), flags=re.MULTILINE)
     shown = dict(zip(parts[1::2], parts[2::2], strict=True))
     rows = {name: re.findall(r"^\| (`--\w.*?) \|", text, re.M) for name, text in shown.items()}
-    assert {name: {*re.findall("--[^`]+", " ".join(found))} for name, found in rows.items()} == commands
+    assert {name: {*re.findall("(?<=`)-[^`]+", " ".join(found))} for name, found in rows.items()} == commands
     assert {"happycity simulate", "happycity serve", "tournament run"} <= set(commands)
 
 
@@ -238,7 +238,7 @@ def simulated(*, players: int, seed: int, traced: bool) -> Json:
 def test_the_record_shown_is_real() -> None:
     """The shortened record is what its command writes, and that replays."""
     text = sections(text_of("docs/protocol.md"))["Records"]
-    assert "happycity simulate --players 2 --seed 9\n" in text
+    assert "happycity simulate --seats 2 --seed 9\n" in text
     shown, shown_move = (json.loads(block) for block in blocks(text, "json"))
     record = simulated(players=2, seed=9, traced=False)
     replay(record)

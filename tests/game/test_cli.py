@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from tests.commands.programs import Done, happycity
 from tests.programs import run
 
 from happycity import CARDS, CARDS_BY_ID
-from happycity.compiled import is_compiled
 
 Json = dict[str, Any]
 
@@ -38,7 +36,7 @@ def simulations(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     files = {players: folder / f"{players}.jsonl" for players in (2, 3, 4, 5)}
     for players, file in files.items():
         mode = "expert" if players > 3 else "family"
-        arguments = ("--players", players, "--games", GAMES, "--mode", mode, "--trace", "--out", file)
+        arguments = ("--seats", players, "--games", GAMES, "--mode", mode, "--trace", "--out", file)
         result = happycity("simulate", *arguments)
         assert result.status == 0, result.errors
     return files
@@ -61,13 +59,13 @@ def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
     assert [record["deal"]["seed"] for record in records] == list(range(GAMES))
     assert len({str(record["deal"]["decks"]) for record in records}) == GAMES
     # The same command writes the same records.
-    again = happycity("simulate", "--players", "2", "--games", str(GAMES), "--trace")
+    again = happycity("simulate", "--seats", "2", "--games", str(GAMES), "--trace")
     assert again.output == simulations[2].read_text(encoding="utf-8")
 
 
 def test_simulate_writes_records_to_the_standard_output() -> None:
     # Without a file the records are printed, and the summary goes to the standard error.
-    result = run("simulate", "--players", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
+    result = run("simulate", "--seats", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
     first, second = map(json.loads, result.stdout.splitlines())
     assert (first["deal"]["seed"], second["deal"]["seed"]) == (9, 10)
     assert first["config"] == {"players": 3, "mode": "family", "scoring": "sum"}
@@ -82,8 +80,8 @@ def test_simulate_writes_records_to_the_standard_output() -> None:
 
 def test_what_simulate_cannot_do_is_refused(tmp_path: Path) -> None:
     # A number of players that the game isn't made for is one line and status 2.
-    result = happycity("simulate", "--players", "7")
-    assert_refused(result, status=2, saying="players: 7")
+    result = happycity("simulate", "--seats", "7")
+    assert_refused(result, status=2, saying="--seats: '7'")
 
     # A mode that doesn't exist is a wrong call: status 2, nothing on the standard output.
     result = happycity("simulate", "--mode", "solo")
@@ -165,10 +163,3 @@ def test_catalogue_as_json_has_one_card_a_line() -> None:
     assert castle["condition"] == {"green": 1, "purple": 1}
     assert castle["effect"].startswith("Gain 1 coin")
     assert all(card["effect"] for card in cards if card["special_set"] == "expert")
-
-
-def test_the_version_is_the_packages() -> None:
-    """`--version` prints the version of the distribution, and whether its hot modules are compiled."""
-    result = happycity("--version")
-    code = "compiled" if is_compiled() else "pure Python"
-    assert (result.status, result.output, result.errors) == (0, f"{version('happycity')} ({code})\n", "")

@@ -40,7 +40,7 @@ def test_example_is_a_file_of_defaults(tmp_path: Path) -> None:
         ("boards = [{players = 4}, {players = 4}]", "boards: 4-family is there more than once"),
         ("drfit = 3", "drfit: there is no such key"),
         ("quotas = {deals_per_day = 0}", "quotas.deals_per_day: "),
-        ("anchor = 'no name'", "bot name 'no name': use 1-64 letters"),
+        ("anchor = 'no name'", "bot name 'no name': use 1-64 of"),
         ("[", "can't be read"),
     ],
 )

@@ -218,7 +218,7 @@ def test_bad_settings_are_refused_at_the_start() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"http": "8000"}, "--http: '8000' is not HOST:PORT"),
         ({"allow_host": ["x"]}, "--allow-host: it has no effect without --http"),
-        ({"name": "a b"}, "bot name 'a b': use 1-64 letters, digits or . _ - +"),
+        ({"name": "a b"}, "bot name 'a b': use 1-64 of a-z, A-Z, 0-9 and . _ - +"),
         ({"server": "http://arena:1"}, "HAPPYCITY_SERVER: 'http://arena:1' is not an address"),
     ]
     for options, problem in cases:

@@ -97,10 +97,10 @@ def test_every_problem_is_reported_with_its_place(file: Path) -> None:
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ({"tls_cert": "a.pem"}, "tls_cert, tls_key: one needs the other"),
-        ({"tls_key": "a.pem"}, "tls_cert, tls_key: one needs the other"),
-        ({"client_ca": "a.pem"}, "client_ca: it needs TLS"),
-        ({"metrics": "0.0.0.0:9464"}, "metrics: 0.0.0.0:9464 can be reached from other machines"),
+        ({"tls_cert": "a.pem"}, "--tls-cert, --tls-key: one needs the other"),
+        ({"tls_key": "a.pem"}, "--tls-cert, --tls-key: one needs the other"),
+        ({"client_ca": "a.pem"}, "--client-ca: it needs TLS"),
+        ({"metrics": "0.0.0.0:9464"}, "--metrics: 0.0.0.0:9464 can be reached from other machines"),
     ],
 )
 def test_settings_that_do_not_fit_together_are_refused(values: dict[str, object], text: str) -> None:

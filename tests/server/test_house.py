@@ -121,7 +121,7 @@ def test_house_is_named_as_bots_of_a_run_are() -> None:
     ("text", "problem"),
     [
         ("gredy", "'gredy' is not a reference bot; did you mean greedy?"),
-        ("a b=greedy", "bot name 'a b': use 1-64 letters, digits or . _ - +"),
+        ("a b=greedy", "bot name 'a b': use 1-64 of a-z, A-Z, 0-9 and . _ - +"),
         ("greedy,greedy=random", "'greedy' is named more than once"),
     ],
 )

@@ -105,7 +105,7 @@ def written(path: Path, record: Json) -> Path:
 )
 def test_a_whole_game_is_asked(ask: Any, played_run: Path, bot: str) -> None:
     """A deterministic bot decides all as then, also one that uses the seed of its game."""
-    asked = ask(played_run, 2, "--seat", bot, "--all")
+    asked = ask(played_run, 2, "--bot", bot, "--all")
     assert asked.status == 0, asked
     assert asked.marks == "=" * len(decisions_of(played_run, 2, bot))
 
@@ -172,8 +172,8 @@ def test_what_a_bot_does_is_marked(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("1", "--bot", "nosuch"), "bot mine: 'nosuch' can't be started: there is no such program"),
-        (("1", "--seat", "mien"), "--seat: no bot 'mien' plays; did you mean mine?"),
+        (("1", "--bot", "nosuch"), "--bot: no bot 'nosuch' plays; there are: greedy, mine"),
+        (("1", "--bot", "mien"), "--bot: no bot 'mien' plays; did you mean mine?"),
         (("1@4000",), "GAME@DECISION: there is no decision 4000; the game has "),
         (("1@3", "--all"), "--all: it asks the whole game; leave the decision out"),
         (("77",), "it has no game 77; this lists its games: tournament games"),
@@ -190,14 +190,15 @@ def test_what_is_not_clear_is_asked_for(played_run: Path) -> None:
     # Where a decision is another seat's, the nearest one of the bot is named.
     greedy, mine = (decisions_of(played_run, 1, bot) for bot in ("greedy", "mine"))
     near = min(mine, key=lambda number: abs(number - greedy[2]))
-    refused = happycity("ask", f"1@{greedy[2]}", "--seat", "mine").error
+    refused = happycity("ask", f"1@{greedy[2]}", "--bot", "mine").error
     assert f"decision {greedy[2]} is one of greedy; the nearest of mine is {near}" in refused
 
     # A store doesn't say how its bots were started, nor which of them is meant.
     store = played_run / "games.sqlite"
     said = happycity("ask", store, 1, "--bot", MINE).error
-    assert "--seat: say which bot's decisions are asked, of " in said
-    assert "--bot: give the command that starts mine" in happycity("ask", store, 1, "--seat", "mine").error
+    assert "--bot: say which bot's decisions are asked, of " in said
+    said = happycity("ask", store, 1, "--bot", "mine").error
+    assert '--bot: give the command that starts it, as in --bot "mine=COMMAND"' in said
 
 
 @pytest.mark.thorough

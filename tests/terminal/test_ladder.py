@@ -175,7 +175,7 @@ def test_mistakes_cost_one_line(server: LadderServer) -> None:
         (("show", "--season", "99"), "season: '99' is not in this ladder"),
         (("show", "--season", "0"), "--season: "),
         (("show", "zoe"), "bot: 'zoe' is not in this ladder"),
-        (("show", "no name"), "bot: bot name 'no name': use 1-64 letters"),
+        (("show", "no name"), "bot: bot name 'no name': use 1-64 of"),
         (("deals", "--kind", "odd"), "--kind: there is no 'odd'; there are: rated, challenge, comparison"),
         (("challenge", "anna", "--deals", "0"), "--deals: "),
         (("challenge", "anna", "--deals", "51"), "deals: 51 is not 1 to 50"),

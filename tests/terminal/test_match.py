@@ -50,7 +50,7 @@ def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -
     folder = own_folder()
     assert done.status == 0, done
     assert "mine crashed in 1 of 1 game: IndexError: tuple index out of range (first_move.py:" in done.output
-    assert f"ask mine again with: happycity ask {folder} --seat mine\n" in done.output
+    assert f"ask mine again with: happycity ask {folder} --bot mine\n" in done.output
     assert f"look at it with: happycity show {folder}\n" in done.output
     moves = [line for line in done.output.splitlines() if " round " in line]
     assert [int(line.split()[0]) for line in moves] == list(range(1, len(moves) + 1))

@@ -34,7 +34,7 @@ def test_a_whole_game_is_played_by_a_script() -> None:
         assert text in done.stdout, text
     store = kept_store()
     assert done.stdout.endswith(f"look at the game again with: happycity show {store}\n")
-    shown = happycity("show", store, "--seat", "you")
+    shown = happycity("show", store, "--bot", "you")
     assert shown.status == 0
     assert shown.output.count("you chose: ") == done.stdout.count("your move (1-")
 

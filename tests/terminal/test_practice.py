@@ -92,7 +92,7 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
         ),
         (("--bot", BOT, "--against", ""), "--against: 0 bots; name 1 to 4, separated by commas"),
         (("--against", "greedy"), "--bot, --join: give one of them"),
-        (("--join", "a b", "--against", "greedy"), "bot name 'a b': use 1-64 letters"),
+        (("--join", "a b", "--against", "greedy"), "bot name 'a b': use 1-64 of"),
         (("--bot", "mine=nowhere/bot", "--against", "greedy"), "there is no such program"),
         (("--bot", f"mine={sys.executable} no.py", "--against", "greedy"), "bot mine ended with status 2"),
         (("--bot", f"mine={sys.executable} -c 1", "--against", "greedy"), "bot mine ended with status 0"),
@@ -150,7 +150,7 @@ async def server_with_anna(folder: Path, **values: Any) -> AsyncIterator[str]:
 
 
 async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -> None:
-    """A bot plays against itself; the bot that is not there yet is waited for, which is said once."""
+    """A bot plays against itself; one that is not there for long is waited for, which is said once."""
     remarks: list[str] = []
     async with server_with_anna(tmp_path) as address:
         games = await played(matches(address, ["anna"], remark=remarks.append), 5, seed=2**32 - 1)

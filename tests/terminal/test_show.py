@@ -82,8 +82,8 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path, monkeypatch: pyte
         (("99",), "it has no game 99; this lists its games: tournament games"),
         (("first",), "first: there is no such file or folder"),
         ((FOLDER, "x"), "GAME: 'x' is not the id of a game; this lists games: tournament games"),
-        (("1", "--seat", "gredy"), "--seat: no bot 'gredy' plays; did you mean greedy?"),
-        (("1", "--seat", "7"), "--seat: no bot '7' plays; there are: "),
+        (("1", "--bot", "gredy"), "--bot: no bot 'gredy' plays; did you mean greedy?"),
+        (("1", "--bot", "7"), "--bot: no bot '7' plays; there are: "),
         (("1", "--from", "5000"), "--from: 5000: the game has "),
         (("1", "--follow"), "runs/20261122-080000 is not being played now"),
         (("1", "--follow", "--browser"), "--follow, --json: they have no effect on a page"),
@@ -151,7 +151,7 @@ def test_decisions_are_selected_by_number_and_seat(tmp_path: Path) -> None:
     seats = [line["seat"] for line in RECORD["moves"]]
     assert shown(name, "--from", 41).count("--- Game 1, decision ") == len(seats) - 40
     for seat in ("bob", "2"):
-        text = shown(name, "--seat", seat)
+        text = shown(name, "--bot", seat)
         assert text.count("--- Game 1, decision ") == seats.count(1)
         assert "--- Game 1, the end after" in text
 
@@ -262,11 +262,11 @@ def test_a_game_opens_in_the_browser(run_folder: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("run_folder")
 def test_a_page_begins_where_it_is_asked_to() -> None:
-    """--from names the decision, --seat the bot that is shown first; the end and seat 1 are usual."""
+    """--from names the decision, --bot the bot that is shown first; the end and seat 1 are usual."""
     assert happycity("show", 1, "--out", "a.html").status == 0
     last, seat = start_of(Path("a.html").read_text())
     assert seat == "1"
-    assert happycity("show", 1, "--from", 12, "--seat", 2, "--out", "b.html").status == 0
+    assert happycity("show", 1, "--from", 12, "--bot", 2, "--out", "b.html").status == 0
     assert start_of(Path("b.html").read_text()) == ("11", "2")
     assert happycity("show", 1, "--from", last, "--out", "c.html").status == 0
     assert start_of(Path("c.html").read_text()) == (str(int(last) - 1), "1")

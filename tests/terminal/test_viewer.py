@@ -23,7 +23,7 @@ def first_of_round(number: int) -> int:
 def test_keys_step_through_a_game(columns: int) -> None:
     """Arrows, pages, Home, End, numbers, a seat's decisions and incidents are each one key away; q leaves."""
     bob = [number for number, line in enumerate(RECORD["moves"], start=1) if line["seat"] == 1]
-    with Terminal("show", record_file(RECORD), "--seat", "bob", columns=columns) as terminal:
+    with Terminal("show", record_file(RECORD), "--bot", "bob", columns=columns) as terminal:
 
         def press(keys: str, decision: int) -> str:
             terminal.send(keys)

@@ -302,6 +302,9 @@ class InstantHost:
     def drop_waiting(self, tournament_id: int) -> None:
         """Do nothing: no game waits."""
 
+    def drop_long(self, tournament_id: int, seconds: float) -> None:
+        """Do nothing: no game takes long."""
+
 
 def schedule(given: argparse.Namespace, folder: Path) -> None:
     """Play a tournament some times, print what each took, and the median of games a second."""

@@ -11,7 +11,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from happycity.cli import COMMANDS
 from happycity.cli import app as happycity_app
-from happycity.runtime.commands import GroupedCommand
+from happycity.runtime.commands import Commands
 from happycity_tournament.cli.app import app as tournament_app
 from tools.docs.contract import table
 
@@ -47,10 +47,12 @@ def all_commands() -> Iterator[tuple[str, Command]]:
     happycity = typer.main.get_command(happycity_app)
     assert isinstance(happycity, TyperGroup)
     for entry in entry_points(group=COMMANDS):
+        if entry.name == "tournament":  # a program of its own
+            continue
         command = entry.load()
         if not isinstance(command, typer.Typer):
-            one = typer.Typer(add_completion=False)
-            one.command(entry.name, cls=GroupedCommand)(command)
+            one = Commands("")
+            one.command(entry.name)(command)
             command = one
         happycity.add_command(typer.main.get_command(command), entry.name)
     yield from _commands_below("happycity", happycity)

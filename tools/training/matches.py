@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("bot", choices=BOTS)
     parser.add_argument("rival", choices=BOTS)
     parser.add_argument("--budget", type=Budget.parse, help="of the first bot, if it takes one")
-    parser.add_argument("--players", type=int, default=4, choices=range(2, 6))
+    parser.add_argument("--seats", dest="players", type=int, default=4, choices=range(2, 6))
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, choices=list(Mode))
     parser.add_argument(
         "--deals", type=int, default=100, help="each is played twice, with the seats exchanged"

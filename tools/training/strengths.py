@@ -50,7 +50,13 @@ def main() -> None:
         help="all by default",
     )
     parser.add_argument(
-        "--players", nargs="+", type=int, choices=range(2, 6), default=[4], metavar="N", help="4 by default"
+        "--seats",
+        nargs="+",
+        type=int,
+        choices=range(2, 6),
+        default=[4],
+        metavar="N",
+        help="4 by default",
     )
     parser.add_argument("--deals", type=int, default=100, help="each is played twice, with seats exchanged")
     options = parser.parse_args()
@@ -63,7 +69,7 @@ def main() -> None:
     sys.stdout.write(HEAD)
     try:
         for name in options.bots:
-            for players in options.players:
+            for players in options.seats:
                 sys.stdout.write(row(name, players, deals=options.deals))
                 sys.stdout.flush()
     except KeyboardInterrupt:

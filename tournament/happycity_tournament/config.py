@@ -23,6 +23,10 @@ from happycity.match import MAX_LABEL, check_bot_name
 from happycity.rules.deals import MAX_SEED
 
 DEFAULT_ROUNDS = 100
+DECISIONS_OF_A_SEAT = 28
+"""Decisions of a seat in a game, about, as measured with the reference bots at 2 to 5 seats."""
+STOP_SECONDS = 3.0
+"""The time in which the running games of a tournament that is stopped must end to count."""
 DEFAULT_CONCURRENCY = 768
 """Many, so that messages carry many decisions: a message costs as much as ten of them. A bot sets its own
 limit; games that wait for it are not lost by a stop or a kill."""

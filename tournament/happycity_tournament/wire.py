@@ -185,6 +185,8 @@ def progress_message(snapshot: Snapshot) -> pb.TournamentProgress:
         missing_bots=snapshot.missing_bots,
         disqualified_bots=snapshot.disqualified,
         remarks=snapshot.remarks,
+        games_running=snapshot.games_running,
+        decisions_running=snapshot.decisions_running,
     )
 
 
@@ -269,6 +271,8 @@ def snapshot_of(
         games_total=progress.games_total,
         games=progress.games_finished,
         decisions=progress.decisions,
+        games_running=progress.games_running,
+        decisions_running=progress.decisions_running,
         seconds=seconds_of(progress.elapsed),
         games_voided=progress.games_voided,
         games_unrated=progress.games_unrated,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from happycity.match import REFERENCE_BOTS
+from happycity.runtime.commands import SERVER_HELP
 from happycity.runtime.transport import TOKENS_VARIABLE
 
 
@@ -18,11 +19,18 @@ def bot(
     *,
     server: Annotated[
         str | None,
-        typer.Option(help="Address of the server; - reads it from a line of the standard input."),
+        typer.Option(
+            metavar="ADDRESS",
+            help=f"{SERVER_HELP} - reads it from a line of the standard input.",
+            envvar="HAPPYCITY_SERVER",
+        ),
     ] = None,
     token: Annotated[
         str | None,
-        typer.Option(help=f"Token for the server; {TOKENS_VARIABLE} has several, NAME=TOKEN,..."),
+        typer.Option(
+            help=f"Token for the server; {TOKENS_VARIABLE} has several, NAME=TOKEN,...",
+            envvar="HAPPYCITY_TOKEN",
+        ),
     ] = None,
     games: Annotated[int, typer.Option(min=0, help="Games at once for each bot; 0: any number.")] = 0,
     budget: Annotated[

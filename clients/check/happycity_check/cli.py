@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ import typer
 from happycity import ConfigError
 from happycity.runtime import event_loop
 from happycity.runtime.child import ChildError
+from happycity.runtime.commands import AsJson
 
 
 def check(
@@ -29,9 +29,7 @@ def check(
     timeout: Annotated[
         float, typer.Option(min=0.1, help="Seconds for each thing that the bot has to do.")
     ] = 10.0,
-    result: Annotated[
-        str, typer.Option("--json", metavar="FILE", help="File for the result as JSON; - is standard output.")
-    ] = "",
+    json_wanted: AsJson = False,
     only: Annotated[
         list[str] | None, typer.Option(metavar="STEP", help="Only this step and those that it needs.")
     ] = None,
@@ -51,9 +49,7 @@ def check(
         raise ConfigError("give either --bot COMMAND or --listen HOST:PORT")
     options = Options(command=bot, token=token, timeout=timeout, seed=seed, sdk=sdk)
     steps = steps_named(only or (), sdk=sdk)
-    if result not in ("", "-"):
-        Path(result).touch()  # an impossible path is refused before the bot is tried
-    print_line = partial(typer.echo, err=result == "-")
+    print_line = partial(typer.echo, err=json_wanted)
     print_line(f"checking {bot or 'the bot that connects to ' + listen}; stop with Ctrl-C")
     checking = check_bot(options, steps, listen=listen or "127.0.0.1:0", print_line=print_line)
     try:
@@ -64,7 +60,6 @@ def check(
     except ChildError as error:
         raise ChildError(f"--bot: {error}") from None
     print_line(summary(findings))
-    if result:
-        text = json.dumps(as_json(options, findings, measurements), indent=2)
-        typer.echo(text) if result == "-" else Path(result).write_text(text + "\n", encoding="utf-8")
+    if json_wanted:
+        typer.echo(json.dumps(as_json(options, findings, measurements), indent=2))
     raise typer.Exit(0 if passed(findings) else 1)

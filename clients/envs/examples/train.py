@@ -212,7 +212,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("file", type=Path, help="the file of the weights")
     parser.add_argument("--play", action="store_true", help="play with them in the arena; train nothing")
-    parser.add_argument("--players", type=int, default=4)
+    parser.add_argument("--seats", dest="players", type=int, default=4)
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, help="family or expert")
     parser.add_argument("--steps", type=int, default=300, help="decisions of each game in each half")
     options = parser.parse_args()

@@ -14,7 +14,7 @@ from happycity import BotInfo, Config, ConfigError, Game, Mode
 from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime.child import MODEL_KEYS
-from happycity.runtime.commands import Name, Server, Token
+from happycity.runtime.commands import Name, Server, Token, remark
 from happycity.runtime.program import missing_packages
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
@@ -71,7 +71,7 @@ def llm(
     prompts: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER",
+            metavar="DIR",
             help="Folder with your own rules.txt, system.txt, turn.txt or retry.txt.",
             show_default=False,
         ),
@@ -136,7 +136,7 @@ async def _play(settings: Settings, model: LanguageModel) -> None:
         await play(partial(ModelBot, model=model), settings)
     finally:
         if model.decisions:
-            typer.echo(model.summary(), err=True)
+            remark(model.summary())
         await model.endpoint.close()
 
 

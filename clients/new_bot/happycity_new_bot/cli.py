@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -20,14 +21,14 @@ def new_bot(
         Path, typer.Argument(metavar="DIR", help="Folder to be made, or an empty one.", show_default=False)
     ],
     *,
-    language: Annotated[Language, typer.Option(help="Programming language; line: any, by lines of JSON.")],
+    language: Annotated[Language, typer.Option(help="Programming language; bridge: any, by lines of JSON.")],
     name: Annotated[
         str | None, typer.Option(help="Name of the bot; the folder's by default.", show_default=False)
     ] = None,
     checkout: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER",
+            metavar="DIR",
             help="Checkout with the SDK; by default the one that this command runs from.",
             show_default=False,
         ),
@@ -47,4 +48,6 @@ def new_bot(
     root = None if published else (checkout or own_checkout())
     folder = folder.resolve()
     write_project(folder, language.value, name=name or folder.name, checkout=root and root.resolve())
-    typer.echo(f"made {folder}: continue with its README.md, or\n  cd {folder} && make play")
+    typer.echo(
+        f"made {folder}: continue with its README.md, or\n  cd {shlex.quote(str(folder))} && make play"
+    )

@@ -170,7 +170,7 @@ LANGUAGES: Mapping[str, Language] = {
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
-    "line": Language(
+    "bridge": Language(
         title="any language, by lines of JSON; this one is in bash with jq",
         source="bot.sh",
         example="examples/bash/first.sh",

@@ -82,7 +82,9 @@ def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
         "tools": spec.tools,
         "command": Template(spec.command).substitute(package=names.package),
         "build": "\n".join(f"\t{line}" for line in spec.build(names)),
-        "published": "" if checkout is None else _NOT_PUBLISHED.format(checkout=copied),
+        "published": ""
+        if checkout is None
+        else _NOT_PUBLISHED.format(checkout=copied, what="arena" if language == "bridge" else "SDK"),
         "copy_sdk": "\n".join(
             f"COPY --from=checkout {part} {copied}/{part}"
             for part in spec.sdk_folders
@@ -115,7 +117,7 @@ def _files(folder: Traversable, path: str = "") -> Iterator[tuple[str, Traversab
 
 
 _NOT_PUBLISHED = """\
-The SDK isn't published yet: this project takes it from the checkout in {checkout}, by a path. Once it is
+The {what} isn't published yet: this project takes it from the checkout in {checkout}, by a path. Once it is
 published, `happycity new-bot` writes its name and version instead."""
 _CI_CHECKOUT = """\
       - run: |  # the arena is not published yet: its checkout is put where this project looks for it

@@ -1,11 +1,14 @@
 """The Python SDK: a bot is a class with one method, `choose`. It has all of `happycity`, too."""
 
-import happycity
-from happycity import *  # noqa: F403 - so that a bot needs one import
-from happycity_client.bot import Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
-from happycity_client.client import play, run, run_until_stopped
-from happycity_client.errors import ConnectionFailedError, ProtocolError
-from happycity_client.settings import Settings
+try:
+    import happycity
+    from happycity import *  # noqa: F403 - so that a bot needs one import
+    from happycity_client.bot import Bot, BotFactory, Decision, GameOver, GameStarted, IllegalChoiceError
+    from happycity_client.client import play, run, run_until_stopped
+    from happycity_client.errors import ConnectionFailedError, ProtocolError
+    from happycity_client.settings import Settings
+except KeyboardInterrupt:  # a program that is stopped while it begins needs no traceback
+    raise SystemExit(130) from None
 
 __all__ = [
     "Bot",

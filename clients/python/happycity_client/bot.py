@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import random
 from collections.abc import Awaitable, Callable
@@ -129,8 +130,9 @@ class Decision:
             position = operator.index(choice)
             if 0 <= position < len(self.moves):
                 return self._options.index(self.moves[position])
-        legal = ", ".join(map(str, self.moves))
-        raise IllegalChoiceError(f"the bot chose {choice}, which is not legal ({legal})")
+        error = IllegalChoiceError(f"the bot chose {choice}, which is not legal")
+        error.add_note(", ".join(map(str, self.moves)))  # for the log only: equal errors are counted together
+        raise error
 
 
 NO_GAME = GameStarted(match_id=0, config=Config(), seat=0, bots=(), seed=0)
@@ -177,3 +179,7 @@ def check_bot(bot: object) -> None:
     if isinstance(bot, type) and bot.choose is Bot.choose:
         near = near_name("choose", vars(bot))
         raise ConfigError(f"{name} has no choose" + (f" but {near}: did you mean choose?" if near else ""))
+    try:
+        inspect.signature(bot).bind(NO_GAME)
+    except TypeError:
+        raise ConfigError(f"{name} must take the start of a game: def __init__(self, start)") from None

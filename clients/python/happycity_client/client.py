@@ -48,6 +48,8 @@ def run(
             default_name, name=name, server=server, token=token, games=games, reconnect=reconnect, info=info
         )
         run_until_stopped(play(bot, settings))
+    except KeyboardInterrupt:  # before `play` listens for signals
+        raise SystemExit(event_loop.EXIT_STOPPED) from None
     except HappyCityError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(1 if isinstance(error, ProtocolError) else 2) from None

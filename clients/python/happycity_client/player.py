@@ -206,7 +206,8 @@ class Player:
         """Give up a game in which the bot failed; its other games go on."""
         trace = None if isinstance(error, IllegalChoiceError) else error
         reason = one_line(_crash_reason(error) if trace else str(error))
-        self.log.error("%s: the bot crashed, the game is given up: %s", seat, reason, exc_info=trace)
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()) if not trace)
+        self.log.error("%s: the bot crashed, the game is given up: %s%s", seat, reason, notes, exc_info=trace)
         seat.bot = None
         seat.resignation = play.Resign(match_id=seat.match_id, seat=seat.number, crashed=True, reason=reason)
         seat.reply()

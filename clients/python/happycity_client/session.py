@@ -194,8 +194,9 @@ class Session:
         # Where the transport breaks a stream off, also while it is written, gRPC makes a status of its own.
         own = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL)
         is_lost = code in own and not details.reason
-        if is_lost and self.welcome is None:
-            text = unreachable(target, said)
+        if is_lost:
+            lost = f"the connection to {target.address} was lost"
+            text = lost if self.welcome else unreachable(target, said)
         else:
             what = "refused the bot" if self.welcome is None else "ended the session"
             text = f"{target.address} {what}: {one_line(said)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import signal
 import sys
 from collections.abc import Coroutine, Sequence
@@ -17,6 +18,7 @@ from happycity import ConfigError, HappyCityError
 from happycity.records.playback import Playback, Step
 from happycity.records.record import Json, loads
 from happycity.runtime import event_loop
+from happycity.runtime.child import words_of
 from happycity.text.board import Style
 from happycity_check.recorded_match import RecordedMatch
 from happycity_terminal.asked_bot import BotFailedError, asked_bot
@@ -68,7 +70,6 @@ def ask(
     game: str | None,
     *,
     bot: str | None,
-    seat: str | None,
     every: bool,
     as_json: bool,
 ) -> None:
@@ -77,7 +78,7 @@ def ask(
     folder, _ = game_arguments(source, game)
     found, record = find_game(source, game)
     run = find_run(folder)
-    question = question_of(found, loads(record), run, bot=bot, seat=seat, decision=decision, every=every)
+    question = question_of(found, loads(record), run, bot=bot, decision=decision, every=every)
     if not found.bot_seeds:
         typer.echo("the seed of the bot's own randomness isn't known here; it is 0", err=True)
     replies: list[Reply] = []
@@ -108,7 +109,6 @@ def question_of(
     run: Run | None,
     *,
     bot: str | None,
-    seat: str | None,
     decision: int | None,
     every: bool,
 ) -> Question:
@@ -120,10 +120,8 @@ def question_of(
     if every and decision is not None:
         raise ConfigError("--all: it asks the whole game; leave the decision out")
     playback = Playback.of_record(record, bots=game.bots, match_id=game.match_id)
-    named, _, command = (bot or "").partition("=")
-    if not (command and named in game.bots):
-        named, command = "", bot or ""
-    chosen = seat_of(playback, seat or named or None)
+    named, command = _named_bot(bot or "", game.bots)
+    chosen = seat_of(playback, named or None)
     if chosen is None:
         chosen = _only_seat(playback, run, decision)
     entry, directory = _entry(game.bots[chosen], command, run)
@@ -152,6 +150,15 @@ def _split(source: str | None, game: str | None) -> tuple[str | None, str | None
     return None if game is None else source, match[1], int(match[2][:9])
 
 
+def _named_bot(text: str, bots: Sequence[str]) -> tuple[str, str]:
+    """Return the bot (or its seat) and the command of `NAME`, `COMMAND` or `NAME=COMMAND`, "" if absent."""
+    name, _, command = text.partition("=")
+    if name in bots or name.isdecimal():
+        return name, command
+    is_command = not text or shutil.which(words_of(text)[0]) is not None or set(text) & set(" /")
+    return ("", text) if is_command else (text, "")
+
+
 def _only_seat(playback: Playback, run: Run | None, decision: int | None) -> int:
     """Return the seat whose decision was named, else that of the only program of the run in the game."""
     if decision is not None:
@@ -160,7 +167,7 @@ def _only_seat(playback: Playback, run: Run | None, decision: int | None) -> int
     seats = [seat for seat, bot in enumerate(playback.bots) if bot in programs]
     if len(seats) == 1:
         return seats[0]
-    raise ConfigError(f"--seat: say which bot's decisions are asked, of {', '.join(playback.bots)}")
+    raise ConfigError(f"--bot: say which bot's decisions are asked, of {', '.join(playback.bots)}")
 
 
 def _step(playback: Playback, decision: int) -> Step:
@@ -178,7 +185,7 @@ def _entry(name: str, command: str, run: Run | None) -> tuple[BotEntry, Path]:
         next((entry for entry in run.lineup.bots if entry.name == name), None) if run is not None else None
     )
     if run is None or entry is None or entry.join:
-        raise ConfigError(f"--bot: give the command that starts {name}")
+        raise ConfigError(f'--bot: give the command that starts it, as in --bot "{name}=COMMAND"')
     if entry.builtin is not None:
         entry = BotEntry(name=name, command=f"{sys.executable} -m happycity bot {name}={entry.builtin}")
     return entry, run.lineup.directory

@@ -13,6 +13,7 @@ import typer
 from happycity import ConfigError
 from happycity.match import check_person_name
 from happycity.runtime import event_loop
+from happycity.runtime.commands import remark
 from happycity.runtime.program import missing_packages
 from happycity_terminal.play import GamePlan, has_game
 from happycity_tournament.client.processes import ProcessError, start_server
@@ -63,7 +64,7 @@ async def _serve(lineup: Lineup, fields: dict[str, str], *, opens: bool) -> None
     folder = new_folder()
     tokens = IssuedTokens(folder / TOKENS_FILE)
     organiser = tokens.organiser()
-    typer.echo(f"starting a server with {', '.join(lineup.names)}; Ctrl-C ends it", err=True)
+    remark(f"starting a server with {', '.join(lineup.names)}; Ctrl-C ends it")
     server = start_server(
         OwnServer(store=own_store(folder)),
         Lineup(),

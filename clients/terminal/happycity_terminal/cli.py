@@ -13,8 +13,7 @@ import typer
 
 from happycity import ConfigError, Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.runtime.commands import Server, until_output_closes
-from happycity_tournament.cli.options import AsJson, check_output
+from happycity.runtime.commands import AsJson, Server, check_output, until_output_closes
 from happycity_tournament.lineup import bot_entries
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
@@ -43,9 +42,9 @@ def show(
     first: Annotated[
         int | None, typer.Option("--from", min=1, metavar="N", help="The decision to begin at.")
     ] = None,
-    seat: Annotated[
+    bot: Annotated[
         str | None,
-        typer.Option(metavar="BOT", help="The bot, or the seat's number, whose decisions are of interest."),
+        typer.Option(metavar="NAME", help="The bot, or the seat's number, whose decisions are of interest."),
     ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", help="Watch a game that is being played, from its beginning.")
@@ -71,11 +70,11 @@ def show(
         from happycity_terminal import view as viewing
 
         check_output("--out", out)
-        viewing.view(source, game, viewing.Start(decision=first, seat=seat), output=out)
+        viewing.view(source, game, viewing.Start(decision=first, seat=bot), output=out)
         return
     from happycity_terminal import show as showing
 
-    selection = showing.Selection(first=first or 1, seat=seat, as_json=as_json)
+    selection = showing.Selection(first=first or 1, seat=bot, as_json=as_json)
     with until_output_closes():
         if follow:
             showing.follow(source, game, selection)
@@ -97,17 +96,10 @@ def ask(
     bot: Annotated[
         str | None,
         typer.Option(
-            metavar="COMMAND",
-            help="Starts the bot, in any language; NAME=COMMAND says which bot of the game it is.  "
-            "[default: as the run has started it]",
-        ),
-    ] = None,
-    seat: Annotated[
-        str | None,
-        typer.Option(
-            metavar="BOT",
-            help="The bot, or the seat's number, whose decisions are asked.  [default: that of the decision, "
-            "else the run's only program]",
+            metavar="NAME=COMMAND",
+            help="The bot, or the seat's number, whose decisions are asked, and what starts it; one of them "
+            "may be left out.  [default: the bot of the decision, else the run's only program; as the run "
+            "has started it]",
         ),
     ] = None,
     every: Annotated[
@@ -123,7 +115,7 @@ def ask(
     """
     from happycity_terminal.ask import ask as ask_bot
 
-    ask_bot(source, game, bot=bot, seat=seat, every=every, as_json=as_json)
+    ask_bot(source, game, bot=bot, every=every, as_json=as_json)
 
 
 def play(

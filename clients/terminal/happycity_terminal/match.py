@@ -17,6 +17,7 @@ from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime import event_loop
+from happycity.runtime.commands import remark
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
 from happycity_terminal.screen import is_terminal, text_width, write
@@ -89,7 +90,7 @@ def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
 def play_match(plan: MatchPlan, *, as_json: bool) -> None:
     """Play the game in a new run's folder; exit with 130 if it is aborted."""
     config, folder = plan.config, new_folder()
-    typer.echo(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it", err=True)
+    remark(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it")
     game = _Game(plan.lineup, folder, watch=not as_json)
     try:
         last = event_loop.run(game.play(config))
@@ -113,7 +114,7 @@ def play_match(plan: MatchPlan, *, as_json: bool) -> None:
     programs = {name for name, _ in plan.lineup.commands}
     for bot, seat in zip(playback.bots, playback.results, strict=True):
         if seat.forfeited and bot in programs:
-            typer.echo(f"ask {bot} again with: happycity ask {folder} --seat {bot}")
+            typer.echo(f"ask {bot} again with: happycity ask {folder} --bot {bot}")
     typer.echo(f"look at it with: happycity show {folder}")
     if is_terminal():
         from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
@@ -149,7 +150,7 @@ class _Game:
 
     def remark(self, text: str) -> None:
         """Show a line."""
-        typer.echo(text, err=True)
+        remark(text)
 
     def update(self, snapshot: Snapshot) -> None:
         """Note that the game has begun."""

@@ -23,6 +23,7 @@ from happycity.match import check_bot_name
 from happycity.records.playback import Playback
 from happycity.rules.deals import MAX_PLAYERS
 from happycity.runtime import event_loop
+from happycity.runtime.commands import remark
 from happycity.runtime.transport import Access
 from happycity.text.board import Line
 from happycity.wire.watch import add_to_playback
@@ -87,7 +88,7 @@ async def _play_alone(plan: GamePlan) -> None:
     table = plan.table(lineup.names)
     lineup.check()
     folder = new_folder()
-    typer.echo(f"starting a server and {', '.join(lineup.names)}; Ctrl-C ends the game", err=True)
+    remark(f"starting a server and {', '.join(lineup.names)}; Ctrl-C ends the game")
     try:
         async with open_arena(lineup, store=own_store(folder), folder=folder, observer=_Remarks()) as arena:
             token = arena.tokens.of([plan.name])[plan.name]
@@ -182,7 +183,7 @@ class _Remarks:
 
     def remark(self, text: str) -> None:
         """Show a line."""
-        typer.echo(text, err=True)
+        remark(text)
 
     def update(self, snapshot: Snapshot) -> None:
         """Do nothing: there is no tournament."""

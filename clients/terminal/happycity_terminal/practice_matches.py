@@ -21,6 +21,8 @@ AT_ONCE = 4
 CONNECT_SECONDS = 30.0
 """How long a bot may take to connect."""
 PAUSE_SECONDS = 0.1
+USUAL_SECONDS = 3.0
+"""The time in which a bot that was just started is expected to connect."""
 """The pause between two attempts where the server names none."""
 MAX_SEED = 2**32 - 1
 
@@ -112,13 +114,16 @@ class PracticeMatches:
                 return await self._call(matches.CreatePracticeMatch, request)
             except ServerError as error:
                 reason, pause = error.details.reason, error.details.retry_seconds
-                if reason == "BOTS_MISSING" and asyncio.get_running_loop().time() < deadline:
-                    pause = PAUSE_SECONDS
+                left, text, is_usual = deadline - asyncio.get_running_loop().time(), str(error), False
+                if reason == "BOTS_MISSING" and left > 0:
+                    pause, text = PAUSE_SECONDS, f"{self.bot} is not connected yet"
+                    is_usual = left > CONNECT_SECONDS - USUAL_SECONDS  # a program that starts
                 elif reason not in ("RATE_LIMITED", "TOO_MANY_OPEN"):
                     raise
-                if reason != "TOO_MANY_OPEN" and reason not in self._remarked:  # the usual wait for a place
+                is_usual |= reason == "TOO_MANY_OPEN"  # the wait for a place
+                if not is_usual and reason not in self._remarked:
                     self._remarked.add(reason)
-                    self.remark(f"waiting: {error}")
+                    self.remark(f"waiting: {text}")
                 await asyncio.sleep(pause or PAUSE_SECONDS)
 
     async def _finished(self, matches: Any, match_id: int) -> pb.Match:

@@ -10,9 +10,8 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError, Mode
-from happycity.runtime.commands import Server
+from happycity.runtime.commands import AsJson, Server
 from happycity.runtime.transport import DEFAULT_ADDRESS
-from happycity_tournament.cli.options import AsJson
 
 
 def status(
@@ -39,7 +38,7 @@ def status(
             help="Name in the server's certificate, if it is not that of the address.",
         ),
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say whether a server serves, and list its bots.
 

@@ -141,8 +141,8 @@ def seat_of(playback: Playback, text: str | None) -> int | None:
         return int(text) - 1
     if seats:
         numbers = ", ".join(str(seat + 1) for seat in seats)
-        raise ConfigError(f"--seat: {text} has the seats {numbers}; name one by its number")
-    raise ConfigError(f"--seat: no bot {text[:64]!r} plays; {suggestion(text[:64], playback.bots)}")
+        raise ConfigError(f"--bot: {text} has the seats {numbers}; name one by its number")
+    raise ConfigError(f"--bot: no bot {text[:64]!r} plays; {suggestion(text[:64], playback.bots)}")
 
 
 class Printer:

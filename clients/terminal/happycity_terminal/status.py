@@ -41,7 +41,9 @@ def show_status(address: str, *, health: bool, service: str, server_name: str, a
     elif bots:
         from rich.console import Console
 
-        Console().print(_table(bots))
+        console = Console()
+        # A file has room for all, and a terminal shows what fits: bots say much of themselves.
+        Console(width=console.width if console.is_terminal else 1000).print(_table(bots))
     elif answer == SERVING and not (health or service):
         typer.echo("no bot is connected")
     if answer != SERVING:
@@ -97,7 +99,13 @@ def _table(listed: Sequence[ConnectedBot]) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("bot", "state", "since (UTC)", "games", "strikes", "about"):
         numbers = heading in ("games", "strikes")
-        table.add_column(heading, justify="right" if numbers else "left", no_wrap=heading != "about")
+        said = heading == "about"
+        table.add_column(
+            heading,
+            justify="right" if numbers else "left",
+            overflow="ellipsis" if said else "fold",
+            no_wrap=said,
+        )
     for bot in listed:
         state = ("house" if bot.house else "connected") if bot.connected else "away"
         since = bot.since.ToDatetime().strftime("%m-%d %H:%M:%S")

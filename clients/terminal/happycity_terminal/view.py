@@ -14,6 +14,7 @@ import typer
 from happycity import ConfigError
 from happycity.records.playback import Playback
 from happycity.records.record import loads
+from happycity.runtime.commands import remark
 from happycity_terminal.show import find_finished, seat_of
 from happycity_tournament.cli.places import find_run, game_arguments
 from happycity_tournament.client.run_folder import REPLAYS_FOLDER
@@ -49,7 +50,7 @@ def view(source: str | None, game: str | None, start: Start, *, output: Path | N
     )
     if output is not None:
         output.write_text(page, encoding="utf-8")
-        typer.echo(f"{output}: {len(page.encode()) / 1e6:.1f} MB", err=True)
+        remark(f"{output}: {len(page.encode()) / 1e6:.1f} MB")
         return
     folder = _folder(source, game)
     path = folder / replay_name(found.match_id)
@@ -58,7 +59,7 @@ def view(source: str | None, game: str | None, start: Start, *, output: Path | N
     if not _has_display() or not webbrowser.open(address):
         typer.echo(address)
     else:
-        typer.echo(f"opened in the browser: {address}", err=True)
+        remark(f"opened in the browser: {address}")
 
 
 def _folder(source: str | None, game: str | None) -> Path:

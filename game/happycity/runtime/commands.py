@@ -4,47 +4,210 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn
+from contextvars import ContextVar
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, TypeVar, get_args
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from happycity.errors import HappyCityError, ReplayError, near_name, suggestion
+from happycity.compiled import is_compiled
+from happycity.errors import ConfigError, HappyCityError, ReplayError, near_name, suggestion
 from happycity.runtime.event_loop import open_standard_streams
 from happycity.runtime.program import collect_garbage_rarely, read_variables_from_files
+from happycity_entry import allow_cleaning_up
 
 # Where and as whom a bot plays. The environment has the rest: HAPPYCITY_CA, HAPPYCITY_CERT and HAPPYCITY_KEY
 # for servers with TLS.
-Name = Annotated[str | None, typer.Option(help="Name of the bot.", envvar="HAPPYCITY_NAME")]
+Name = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the bot.", envvar="HAPPYCITY_NAME")]
+SERVER_HELP = "Address of the server: grpc://HOST:PORT, or grpcs://HOST:PORT for TLS."
 Server = Annotated[
     str | None,
-    typer.Option(
-        help="Address of the server: host:port, or grpcs://host:port for TLS.", envvar="HAPPYCITY_SERVER"
-    ),
+    typer.Option(metavar="ADDRESS", help=SERVER_HELP, envvar="HAPPYCITY_SERVER"),
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Token = Annotated[str | None, typer.Option(help="Token for the server.", envvar="HAPPYCITY_TOKEN")]
 
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_METAVARS: dict[object, str] = {int: "N", float: "N", str: "TEXT", Path: "FILE"}
+"""What stands for a value in the help, by its type."""
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+def is_quiet() -> bool:
+    """Return whether the command that runs was given --quiet."""
+    return _quiet.get()
+
+
+def _be_quiet(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
+    _quiet.set(wanted)
+
+
+def remark(text: str) -> None:
+    """Print a line that is neither a result nor an error to the standard error; nothing with --quiet."""
+    if not is_quiet():
+        typer.echo(text, err=True)
+
+
+class CommandGroup(TyperGroup):
+    """A group whose help lists its commands by their headings, those without one under "Commands"."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, heading by heading in the order of `headings`."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        limit = formatter.width - 6 - max(len(name) for name, _ in commands)
+        _write_groups(
+            formatter,
+            (
+                (getattr(command, "rich_help_panel", None) or "Commands", (name, short))
+                for name, command in commands
+                if command is not None and (short := command.get_short_help_str(limit))
+            ),
+        )
+
+
 class GroupedCommand(TyperCommand):
-    """A command whose help lists the options by their groups, those without one under "Options"."""
+    """A command whose help lists the options by their groups, those without one under "Options".
+
+    Each has the option --quiet.
+    """
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        for parameter in self.params:
+            if parameter.metavar is None and isinstance(parameter, TyperOption):
+                annotation = parameter.type_descriptor.annotation
+                parameter.metavar = _METAVARS.get(next(iter(get_args(annotation)), annotation))
+        self.params.append(_quiet_option())
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, all of whose imports are done."""
+        allow_cleaning_up()
+        return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then options, group by group in the order of their first options, others last."""
-        groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
-        for parameter in self.get_params(ctx):
-            if (record := parameter.get_help_record(ctx)) is not None:
-                is_argument = parameter.param_type_name == "argument"
-                group = (
-                    "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
-                )
-                groups.setdefault(group, []).append(record)
-        groups["Options"] = groups.pop("Options", [])  # what every command has comes last
-        for group, records in groups.items():
-            if records:
-                with formatter.section(group):
-                    formatter.write_dl(records)
+        records = []
+        for one in self.get_params(ctx):
+            name, text = one.get_help_record(ctx) or ("", "")
+            if isinstance(one, TyperArgument):
+                records.append(("Arguments", (one.metavar or name, text)))
+            elif name:
+                records.append((getattr(one, "rich_help_panel", None) or "Options", (name, text)))
+        # Arguments come first, and what every command has last.
+        records.sort(key=lambda pair: {"Arguments": 0, "Options": 2}.get(pair[0], 1))
+        _write_groups(formatter, records)
+
+
+class Commands(typer.Typer):
+    """Commands below a common name, whose help is that of the classes above; `text` describes them all.
+
+    Those of a program have its version and shell completion too.
+    """
+
+    def __init__(
+        self, text: str, *, group: type[TyperGroup] = CommandGroup, is_program: bool = False
+    ) -> None:
+        super().__init__(
+            cls=group,
+            add_completion=is_program,
+            no_args_is_help=True,
+            rich_markup_mode=None,
+            pretty_exceptions_enable=False,
+            context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+            help=text,
+        )
+        if is_program:
+            self.callback()(_root)
+
+    def command(
+        self, name: str | None = None, *, cls: Any = GroupedCommand, **attributes: Any
+    ) -> Callable[[_Function], _Function]:
+        """Add a command, as typer's own decorator does."""
+        return super().command(name, cls=cls, **attributes)
+
+
+class LazyCommand(NamedTuple):
+    """A command whose module is imported when it is called."""
+
+    module: str
+    function: str
+    summary: str
+    """What the list of commands says of it: the first sentence of its own help."""
+
+
+class _Imported(Mapping[str, TyperCommand]):
+    """Commands by name; each is imported when it is looked up."""
+
+    def __init__(self, package: str, entries: Mapping[str, LazyCommand]) -> None:
+        self._package, self._entries = package, entries
+
+    def __getitem__(self, name: str) -> TyperCommand:
+        entry = self._entries[name]
+        one = Commands("")
+        one.command(name)(getattr(import_module(f"{self._package}.{entry.module}"), entry.function))
+        command = typer.main.get_command(one)
+        assert isinstance(command, TyperCommand)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class LazyGroup(TyperGroup):
+    """A group of such commands, whose help imports none of them."""
+
+    package: ClassVar[str]
+    """Where the modules are."""
+    entries: ClassVar[Mapping[str, LazyCommand]]
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Imported(self.package, self.entries)  # type: ignore[assignment]  # nothing is added to them
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands."""
+        _write_groups(formatter, (("Commands", (name, one.summary)) for name, one in self.entries.items()))
+
+
+def _write_groups(formatter: Any, records: Iterable[tuple[str, tuple[str, str]]]) -> None:
+    """Write lines of help, each with its heading, in sections in the order of their first lines."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for heading, record in records:
+        groups.setdefault(heading, []).append(record)
+    for heading, lines in groups.items():
+        with formatter.section(heading):
+            formatter.write_dl(lines)
+
+
+def _quiet_option() -> Any:
+    """Return the option --quiet."""
+    one = typer.Typer(add_completion=False)
+
+    @one.command()
+    def command(
+        *,
+        quiet: Annotated[
+            bool,
+            typer.Option(
+                "--quiet",
+                "-q",
+                expose_value=False,
+                callback=_be_quiet,
+                help="Print results and errors only.",
+            ),
+        ] = False,
+    ) -> None: ...
+
+    return typer.main.get_command(one).params[0]
 
 
 def run_cli(cli: typer.Typer) -> NoReturn:
@@ -59,8 +222,11 @@ def run_cli(cli: typer.Typer) -> NoReturn:
         status = cli(standalone_mode=False)
     except ReplayError as error:
         _fail(str(error), status=1)
-    except (HappyCityError, OSError) as error:
-        _fail(str(error), status=2)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        _fail(f"{where}{error.strerror or error}", status=2)
+    except HappyCityError as error:
+        _fail(*getattr(error, "problems", (str(error),)), status=2)
     except typer.TyperException as error:  # of the options and arguments
         text = _usage_problem(error)
         if "\n" not in text:
@@ -93,12 +259,15 @@ def _usage_problem(error: typer.TyperException) -> str:
             return f"{place}: {value_problem(cause.errors()[0], choices=choices)}"
     if "\n" in text:
         return text
+    if text.startswith("Got unexpected extra argument"):
+        extra = text.partition(" (")[2].removesuffix(")")
+        return f"{extra}: no argument is expected here; a value with spaces needs quotes"
     return f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean").rstrip(".")
 
 
-def _fail(text: str, *, status: int) -> NoReturn:
-    # One line in any case: some system errors carry newlines.
-    typer.echo("error: " + " ".join(text.split()), err=True)
+def _fail(*texts: str, status: int) -> NoReturn:
+    for text in texts:  # in one line in any case: some system errors carry newlines
+        typer.echo("error: " + " ".join(text.split()), err=True)
     sys.exit(status)
 
 
@@ -112,3 +281,46 @@ def until_output_closes() -> Iterator[None]:
         # Typer would make this status 1, which means a difference.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(141) from None
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
+    if wanted:
+        typer.echo(f"{version('happycity')} ({'compiled' if is_compiled() else 'pure Python'})")
+        raise typer.Exit
+
+
+def _root(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None: ...
+
+
+def check_output(flag: str, path: Path | None) -> None:
+    """Refuse a file that can't be written, before anything is played or read; None is no file."""
+    if path is None:
+        return
+    is_new = not path.exists()
+    if not (is_new or path.is_file() or path.is_dir()):
+        return  # opening a device or a pipe may block, or have effects
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise ConfigError(f"{flag}: {path} can't be written: {error.strerror}") from None
+    if is_new:
+        path.unlink()
+
+
+def write_example(file: Path, text: str) -> None:
+    """Write a file that doesn't exist yet.
+
+    Raises:
+        ConfigError: it does.
+    """
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise ConfigError(f"{file} is there already; remove it, or name another file") from None

@@ -11,7 +11,8 @@ import inspect
 import re
 import tomllib
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
@@ -19,7 +20,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origi
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from happycity.errors import HappyCityError, suggestion
+from happycity.errors import ConfigError, HappyCityError, suggestion
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 _Settings = TypeVar("_Settings", bound="Settings")
@@ -56,6 +57,7 @@ def setting(
     *,
     absent: str = "",
     env: str | None = None,
+    metavar: str | None = None,
     example: object = None,
     secret: bool = False,
     alias: str | None = None,
@@ -66,11 +68,12 @@ def setting(
         default: its value if none is given; `...` for a required one.
         absent: in words, what holds if the default is None or depends on others.
         env: environment variable that the flag may come from too.
+        metavar: what stands for the value in the help, if not N, TEXT or FILE by its type.
         example: a value for an example file, where the default can't be written down.
         secret: whether its value is never shown.
         alias: the key, where the attribute can't have its name.
     """
-    extra = {"absent": absent, "env": env, "example": example, "secret": secret}
+    extra = {"absent": absent, "env": env, "metavar": metavar, "example": example, "secret": secret}
     return Field(default, alias=alias, json_schema_extra=extra)  # type: ignore[arg-type]  # any JSON
 
 
@@ -117,6 +120,7 @@ def _option(key: str, field: FieldInfo, group: str) -> inspect.Parameter:
         f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}",
         help=f"{text}  [default: {default}]" if default else text,
         envvar=detail(field, "env"),
+        metavar=detail(field, "metavar"),
         rich_help_panel=group or None,
     )
     return inspect.Parameter(
@@ -182,6 +186,18 @@ def load(
         return model.model_validate(values)
     except ValidationError as error:
         raise SettingsError(_problem(model, each, places, prefix) for each in error.errors()) from None
+
+
+@contextmanager
+def naming_flags(keys: Container[str]) -> Iterator[None]:
+    """Name a setting in an error that begins with its key as its flag, if it is one of `keys`."""
+    try:
+        yield
+    except ConfigError as error:
+        key, colon, text = str(error).partition(": ")
+        if not colon or key not in keys:
+            raise
+        raise ConfigError(f"--{key.replace('_', '-')}: {text}") from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -147,13 +147,13 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as error:
-        raise TokenError(f"tokens: {path} can't be read: {error}") from None
+        raise TokenError(f"--tokens: {path} can't be read: {error}") from None
     try:
         return tuple(_Content.model_validate_json(text).tokens)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, problem["loc"])) or "file"
-        raise TokenError(f"tokens: {path} is not a tokens file: {where}: {problem['msg']}") from None
+        raise TokenError(f"--tokens: {path} is not a tokens file: {where}: {problem['msg']}") from None
 
 
 def add_tokens(path: Path, tokens: Iterable[Token]) -> None:

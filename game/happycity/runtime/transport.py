@@ -190,9 +190,7 @@ class Access:
         return grpc.ssl_channel_credentials(authorities, private_key=key, certificate_chain=cert)
 
 
-def read_certificate(
-    cert: Path, key: Path, *, settings: tuple[str, str] = ("cert", "key")
-) -> tuple[bytes, bytes]:
+def read_certificate(cert: Path, key: Path, *, settings: tuple[str, str]) -> tuple[bytes, bytes]:
     """Return the contents of a certificate and its key, in PEM; `settings` are named in errors.
 
     Raises:

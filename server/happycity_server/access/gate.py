@@ -71,7 +71,7 @@ class Authenticator:
         if clear and (person := self.person_of(clear)):
             return Principal(f"person {person}", frozenset({Role.BOT}), person=person)
         if clear is None:
-            text = "this server needs a token: send authorization: Bearer TOKEN"
+            text = "this server needs a token: set HAPPYCITY_TOKEN"
             raise ApiError(Reason.UNAUTHENTICATED, text)
         self.refresh()
         token = None if self._tokens is None else self._tokens.find(clear, self._now())

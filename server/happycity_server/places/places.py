@@ -19,8 +19,9 @@ from happycity_server.places.bots import activity_message, merged_activity
 from happycity_server.places.protocol import Place, WorkerLostError, WorkerService, match_incident
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
-from happycity_server.play.match import Match, MatchSpec, OpenMatch
+from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
 from happycity_server.play.session import Session
+from happycity_tournament.config import DECISIONS_OF_A_SEAT
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.storage import AsyncStore, StoreError
@@ -304,6 +305,17 @@ class Places:
         for place in self._all:
             place.drop_waiting(tournament_id)
 
+    def running(self, tournament_id: int) -> list[OpenMatch]:
+        """Return the matches of a tournament that are being played."""
+        opened = (match for place in self._all for match in _opened(place, tournament_id))
+        return [match for match in opened if match.state is MatchState.RUNNING]
+
+    def drop_long(self, tournament_id: int, seconds: float) -> None:
+        """Void the games of a tournament that would take longer than `seconds` at their place."""
+        for place in self._all:
+            for match in long_matches(_opened(place, tournament_id), seconds, now=self.unix_clock()):
+                place.drop_match(match)  # type: ignore[arg-type]  # each place has its own matches
+
     def drop_ladder(self) -> None:
         """Void the games of the ladder that wait for a place; the server is about to stop."""
         self._dispatcher.drop(0)
@@ -366,6 +378,27 @@ class Places:
         listener = self.incident_listeners.get(tournament_id)
         if listener is not None:
             listener(incident)
+
+
+def _opened(place: Place, tournament_id: int) -> list[OpenMatch]:
+    """Return the matches of a tournament at a place that are not over."""
+    opened = (match for match in place.matches.values() if match.spec.tournament_id == tournament_id)
+    return [match for match in opened if not match.over.done()]
+
+
+def long_matches(matches: Sequence[OpenMatch], seconds: float, *, now: float) -> Iterator[OpenMatch]:
+    """Yield the matches of a place that it can't finish within `seconds`, if it finishes the others first.
+
+    Those that are nearest to their end are finished. How fast the place plays follows from what it has played
+    of these matches by `now`, in Unix time.
+    """
+    begun = min((match.started_at or now for match in matches), default=now)
+    speed = sum(match.decisions for match in matches) / max(now - begun, 0.001)
+    decisions = seconds * speed
+    for match in sorted(matches, key=lambda match: -match.decisions):
+        decisions -= max(DECISIONS_OF_A_SEAT * len(match.bots) - match.decisions, 1)
+        if decisions < 0:
+            yield match
 
 
 def spec_of(fixture: Fixture, terms: Terms) -> MatchSpec:

@@ -160,6 +160,11 @@ class Worker:
         """Void the matches of a tournament that have not begun."""
         self._send(pb.WorkResponse(drop_waiting=tournament_id))
 
+    def drop_match(self, match: OpenMatch) -> None:
+        """Void a match."""
+        match.void(VoidReason.STOPPED)
+        self._send(pb.WorkResponse(drop_match=match.match_id))
+
     async def close(self, grace: float) -> None:
         """Begin nothing more, let running matches end, and wait until all that is over is stored."""
         self._closing = True
@@ -409,6 +414,9 @@ class ServerLink:
                     self._lobby.disqualify(out.bot, out.tournament_id, out.text)
                 case "drop_waiting":
                     self._lobby.drop_waiting(response.drop_waiting)
+                case "drop_match":
+                    if (match := self._lobby.matches.get(response.drop_match)) is not None:
+                        self._lobby.drop_match(match)
                 case "close_seconds":
                     closing = self._start(self._lobby.close(response.close_seconds))
                     closing.add_done_callback(lambda _: self._finish())

@@ -182,6 +182,10 @@ class Lobby:
             if match.spec.tournament_id == tournament_id and match.state is MatchState.WAITING:
                 match.void(VoidReason.STOPPED)
 
+    def drop_match(self, match: Match) -> None:
+        """Void a match."""
+        match.void(VoidReason.STOPPED)
+
     def create(self, spec: MatchSpec, match_id: int | None = None) -> Match:
         """Set up a match, with the next id unless it has one; `played` begins it.
 

@@ -126,7 +126,7 @@ def tokens_of(settings: ServerSettings) -> TokenFile | None:
         if "tokens" not in settings.model_fields_set:
             return None
         raise TokenError(
-            f"tokens: there is no file {settings.tokens}; create it with: "
+            f"--tokens: there is no file {settings.tokens}; create it with: "
             f"happycity token create --role organiser --name NAME --tokens {settings.tokens}"
         ) from None
 
@@ -165,7 +165,7 @@ def bind(server: grpc.aio.Server, listen: str, certificate: CertificateFiles | N
                 bound = server.add_secure_port(listen, certificate.grpc_credentials())
     if not bound:
         raise ListenError(
-            f"listen: {listen} can't be listened on; another program may use the port "
+            f"--listen: {listen} can't be listened on; another program may use the port "
             "(choose another, or port 0 for any free one)"
         )
     return listen if is_unix(listen) else f"{listen.rpartition(':')[0]}:{bound}"
@@ -247,13 +247,15 @@ class CertificateFiles:
             _log.error("certificate_unusable", text=f"{problem}; the certificate read before stays in use")
 
     def _read(self) -> tuple[grpc.ServerCertificateConfiguration, ssl.SSLContext]:
-        chain, key = read_certificate(self._cert, self._key)
-        authorities = None if self._client_ca is None else read_authorities(self._client_ca, "client_ca")
+        chain, key = read_certificate(self._cert, self._key, settings=("--tls-cert", "--tls-key"))
+        authorities = None if self._client_ca is None else read_authorities(self._client_ca, "--client-ca")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             context.load_cert_chain(self._cert, self._key)
         except (OSError, ssl.SSLError):  # replaced since it was checked
-            raise ConfigError(f"cert, key: {self._cert} and {self._key} are being written") from None
+            raise ConfigError(
+                f"--tls-cert, --tls-key: {self._cert} and {self._key} are being written"
+            ) from None
         return grpc.ssl_server_certificate_configuration([(key, chain)], authorities), context
 
     def _now(self) -> tuple[tuple[int, int, int] | None, ...]:

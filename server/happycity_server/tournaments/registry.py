@@ -28,7 +28,7 @@ from happycity_tournament.play.progress import (
     load_unfinished,
 )
 from happycity_tournament.play.runner import TournamentRun
-from happycity_tournament.play.snapshot import final_ratings, listed, played
+from happycity_tournament.play.snapshot import Snapshot, final_ratings, listed, played
 from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage import AsyncStore, Progress, StoredTournament, StoreError
 from happycity_tournament.wire import ratings_message, state_of, tournament_message
@@ -394,8 +394,17 @@ class Tournaments:
                     self._rated = key, ratings_message(ratings)
             return self._rated[1]
 
+    def snapshot(self, status: TournamentStatus) -> Snapshot:
+        """Return a tournament that is in memory, with the games that are being played."""
+        running = self._places.running(status.tournament_id)
+        return replace(
+            played(status, self._places.lobby.not_connected(status.config.bots)),
+            games_running=len(running),
+            decisions_running=sum(match.decisions for match in running),
+        )
+
     def _message(self, status: TournamentStatus) -> pb.Tournament:
-        return tournament_message(played(status, self._places.lobby.not_connected(status.config.bots)))
+        return tournament_message(self.snapshot(status))
 
     async def _resting_message(self, stored: StoredTournament) -> pb.Tournament:
         snapshot = listed(stored, await self._resting_progress(stored.id))

@@ -16,7 +16,6 @@ from happycity_server.broadcast import Broadcast
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.play.progress import TournamentStatus
-from happycity_tournament.play.snapshot import played
 from happycity_tournament.standings.standings import Standing
 from happycity_tournament.wire import progress_message, sprt_message, standing_message, tournament_message
 
@@ -201,7 +200,7 @@ class TournamentWatches:
 
     def _parts(self, status: TournamentStatus) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
-        snapshot = played(status, self._places.lobby.not_connected(status.config.bots))
+        snapshot = self._tournaments.snapshot(status)
         sprt = sprt_message(status.test)
         parts: dict[str, Message] = {
             "tournament": tournament_message(snapshot, with_progress=False),

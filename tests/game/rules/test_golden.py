@@ -3,7 +3,7 @@
 Each record is made by `Golden.command`, and made again by it after a change that is
 meant, such as
 
-    happycity simulate --trace --players 2 --seed 1253 --out tests/game/rules/golden/players_2.jsonl
+    happycity simulate --trace --seats 2 --seed 1253 --out tests/game/rules/golden/players_2.jsonl
 
 In each family game a deck is rebuilt, and in the last one two seats share a place. In the expert games
 specials gain and steal coins, replace a card, and are copied.
@@ -49,16 +49,16 @@ class Golden(NamedTuple):
 GAMES = {
     golden.name: golden
     for golden in (
-        Golden("players_2", "--players 2 --seed 1253"),
-        Golden("players_3", "--players 3 --seed 62 --scoring sum"),
-        Golden("players_4", "--players 4 --seed 106"),
-        Golden("players_5", "--players 5 --seed 1294"),
-        Golden("expert_2", "--mode expert --players 2 --seed 1624"),
-        Golden("expert_2_sum", "--mode expert --players 2 --seed 1601 --scoring sum"),
-        Golden("expert_3", "--mode expert --players 3 --seed 2313"),
-        Golden("expert_3_arena", "--mode expert --players 3 --seed 2925"),
-        Golden("expert_4", "--mode expert --players 4 --seed 1018"),
-        Golden("expert_5", "--mode expert --players 5 --seed 3431"),
+        Golden("players_2", "--seats 2 --seed 1253"),
+        Golden("players_3", "--seats 3 --seed 62 --scoring sum"),
+        Golden("players_4", "--seats 4 --seed 106"),
+        Golden("players_5", "--seats 5 --seed 1294"),
+        Golden("expert_2", "--mode expert --seats 2 --seed 1624"),
+        Golden("expert_2_sum", "--mode expert --seats 2 --seed 1601 --scoring sum"),
+        Golden("expert_3", "--mode expert --seats 3 --seed 2313"),
+        Golden("expert_3_arena", "--mode expert --seats 3 --seed 2925"),
+        Golden("expert_4", "--mode expert --seats 4 --seed 1018"),
+        Golden("expert_5", "--mode expert --seats 5 --seed 3431"),
     )
 }
 ALL = pytest.mark.parametrize("golden", GAMES.values(), ids=GAMES.keys())

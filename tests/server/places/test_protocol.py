@@ -132,6 +132,23 @@ async def test_decisions_at_a_worker_are_seen_at_the_server(tmp_path: Path) -> N
         assert match.HasField("start_time")
 
 
+async def test_stopped_tournament_leaves_no_long_match_at_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bots get to know that it is voided; it doesn't count as a voided game, as it is played again."""
+    monkeypatch.setattr("happycity_tournament.play.runner.STOP_SECONDS", 0.0)
+    async with at_a_worker(tmp_path) as at:
+        await at.anna.until(lambda received: len(received.games_started) == 2)
+        tournaments = TournamentServiceStub(at.channel)
+        await tournaments.StopTournament(tournament_pb.StopTournamentRequest(tournament_id=at.id))
+        await at.anna.until(lambda received: len(received.games_over) == 2)
+        assert {over.void_reason for over in at.anna.received.games_over} == {match_pb2.VOID_REASON_STOPPED}
+        request = tournament_pb.GetTournamentRequest(tournament_id=at.id)
+        while (status := await tournaments.GetTournament(request)).progress.games_running:
+            pass
+        assert (status.progress.games_finished, status.progress.games_voided) == (0, 0)
+
+
 async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path: Path) -> None:
     """A match at a worker ends for its watcher with the result once it is stored; no step is missing.
 

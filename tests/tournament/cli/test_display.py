@@ -42,14 +42,18 @@ def test_progress_is_shown_while_it_runs(update: Callable[..., str], screen: Scr
     waiting = update(state=TournamentState.WAITING, missing_bots=("bob", "cem"))
     assert "waiting for bob, cem, at most 10 s" in waiting
     assert "Ctrl-C stops it" in waiting
-    assert "0 of 40 games, 0.0 games/s, no estimate yet; not connected: cem" in update(missing_bots=("cem",))
-    running = update(games=20)
-    assert "20 of 40 games, 4.0 games/s, 5 s left" in running
+    assert "0 of 40 games; not connected: cem" in update(missing_bots=("cem",))
+    # Before the first game ends, the decisions of the running games say how far it is: a game has about 56.
+    begun = update(games_running=20, decisions_running=560)
+    assert "0 of 40 games (25%), 2.0 games/s, 15 s left" in begun
+    assert "1512" not in begun
+    running = update(games=20, decisions=1120)
+    assert "20 of 40 games (50%), 2.0 games/s, 10 s left" in running
     assert ("1512" in running) is screen.console.is_terminal
     # A line every few seconds is enough in a file.
-    assert ("21 of 40" in update(0.1, games=21)) is screen.console.is_terminal
-    assert "30 of 40 games, 1.9 games/s, 6 s left" in update(10.5, games=30)
-    assert "30 of 40 games, 0.0 games/s, no estimate yet" in update(30, games=30)
+    assert ("21 of 40" in update(0.1, games=21, decisions=1176)) is screen.console.is_terminal
+    assert "30 of 40 games (75%), 1.5 games/s, 7 s left" in update(10.5, games=30, decisions=1680)
+    assert "30 of 40 games (75%), 0.0 games/s, unknown time left" in update(30, games=30, decisions=1680)
 
 
 def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:

@@ -52,11 +52,13 @@ def file(tmp_path: Path) -> Path:
 
 def test_every_flag_has_a_key() -> None:
     """The file can say what the flags can, and some things more; what a command prints is none of it."""
-    assert flags("run") - BOT_FLAGS - {"json", "example"} | {"bots", *FILE_ONLY} == keys(RunSettings)
+    assert flags("run") - BOT_FLAGS - {"json", "example", "quiet", "config"} | {"bots", *FILE_ONLY} == keys(
+        RunSettings
+    )
     assert (
-        flags("sprt") - {"json"}
+        flags("sprt") - {"json", "quiet", "config"}
         <= keys(SprtSettings)
-        == flags("sprt") - {"json"} | FILE_ONLY & keys(SprtSettings)
+        == flags("sprt") - {"json", "quiet", "config"} | FILE_ONLY & keys(SprtSettings)
     )
 
 
@@ -139,23 +141,23 @@ def test_files_that_cannot_be_read_are_named(file: Path, content: str | None, pr
     ("values", "problem"),
     [
         ({"format": "swiss", "cycles": 3},
-         "--cycles has no effect in swiss; it takes --rounds and --seat-orders"),
+         "--cycles: it has no effect in swiss; it takes --rounds and --seat-orders"),
         ({"format": "swiss", "cycles": 1},
-         "--cycles has no effect in swiss; it takes --rounds and --seat-orders"),
+         "--cycles: it has no effect in swiss; it takes --rounds and --seat-orders"),
         ({"cycles": 20},
-         "--cycles has no effect in random-rounds; it takes --rounds, --seat-orders and --until-error"),
+         "--cycles: it has no effect in random-rounds; it takes --rounds, --seat-orders and --until-error"),
         ({"format": "round-robin", "rounds": 100},
-         "--rounds has no effect in round-robin; it takes --cycles and --seat-orders"),
+         "--rounds: it has no effect in round-robin; it takes --cycles and --seat-orders"),
         ({"format": "swiss", "until_error": 10.0},
-         "--until-error has no effect in swiss; it takes --rounds and --seat-orders"),
-        ({"format": "gauntlet"}, "a gauntlet needs --challengers NAME,..."),
-        ({"increment": 1.0}, "increment has no effect without --bank"),
+         "--until-error: it has no effect in swiss; it takes --rounds and --seat-orders"),
+        ({"format": "gauntlet"}, "--challengers: a gauntlet needs it, such as --challengers mine"),
+        ({"increment": 1.0}, "increment: it has no effect without bank"),
         ({"server": "x:1", "store": "sqlite:///x"},
-         "--store has no effect with --server: that server has a store of its own"),
+         "--store: it has no effect with --server: that server has a store of its own"),
         ({"server": "h:1", "ray": "auto"},
-         "--ray has no effect with --server: that server was started without"),
+         "--ray: it has no effect with --server: that server was started without"),
         ({"ray": "auto", "workers": 0},
-         "--ray needs workers on the nodes: leave --workers 0 out, or give at least 1"),
+         "--ray: it needs workers on the nodes: give at least --workers 1, or none"),
     ],
 )  # fmt: skip
 def test_a_flag_without_effect_is_refused(values: dict[str, object], problem: str) -> None:
@@ -207,23 +209,23 @@ def test_flags_name_bots_of_three_kinds() -> None:
     ("arguments", "problem"),
     [
         (("run", "--bots", "gredy"), "--bots: 'gredy' is not a reference bot; did you mean greedy?"),
-        (("run", "--bots", "my bot=greedy"), "--bots: bot name 'my bot': use 1-64 letters, digits or"),
+        (("run", "--bots", "my bot=greedy"), "--bots: bot name 'my bot': use 1-64 of"),
         (("run", "--bots", "=greedy"), "--bots: a name or a command is empty"),
         (("run", "--bot", "mine"), "--bot: 'mine' is not NAME=COMMAND"),
         (("run", "--bot", "mine=no-such-program", "--bots", "greedy"),
          "bot mine: 'no-such-program' can't be started: there is no such program"),
-        (("run", "--bots", "greedy,greedy"), "bots: 'greedy' is named more than once"),
-        (("run", "--bots", "greedy"), "bots: 1 can't fill a table of 2 seats"),
-        (("run", "missing.toml"), "missing.toml can't be read: No such file or directory"),
+        (("run", "--bots", "greedy,greedy"), "--bots: 'greedy' is named more than once"),
+        (("run", "--bots", "greedy"), "--bots: 1 can't fill a table of 2 seats"),
+        (("run", "--config", "missing.toml"), "missing.toml can't be read: No such file or directory"),
         (("run", "--strikes", "1"), "there is no option --strikes"),
-        (("run", "--anchor", "nobody"), "anchor: 'nobody' is not one of the bots"),
-        (("run", "--concurrency", "10001"), "concurrency: 10001 is more than 10000"),
+        (("run", "--anchor", "nobody"), "--anchor: 'nobody' is not one of the bots"),
+        (("run", "--concurrency", "10001"), "--concurrency: 10001 is more than 10000"),
         (("sprt", "--candidate", "greedy", "--base", "greedy"),
          "--candidate, --base: both are named 'greedy'; name one differently, such as --base old=greedy"),
         (("sprt", "--candidate", "greedy", "--candidate", "greedy=planner", "--base", "random"),
          "--candidate: 'greedy' is named more than once"),
         (("sprt", "--candidate", "greedy", "--base", "random", "--alpha", "0.7"),
-         "alpha: 0.7 is not between 0 and 1/2"),
+         "--alpha: 0.7 is not between 0 and 1/2"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_played_costs_one_line(

@@ -150,7 +150,7 @@ async def test_a_bot_that_ends_well_before_it_plays_is_explained(tmp_path: Path)
     ending = "bot ann ended with status 0: there is no error in its output"
     assert process.exit_summary() == f"{ending} (output: {tmp_path}/bot-ann.log)"
     assert process.exit_summary(has_played=False) == (
-        f"{ending}; does its program call run? (output: {tmp_path}/bot-ann.log)"
+        f"bot ann ended without connecting; does it end with run(MyBot)? (output: {tmp_path}/bot-ann.log)"
     )
 
 

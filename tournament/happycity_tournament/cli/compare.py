@@ -15,11 +15,13 @@ from rich.text import Text
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records.record import Json
+from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.options import After, AsJson, Before
+from happycity_tournament.cli.options import After, Before
 from happycity_tournament.cli.places import open_sources, reading_games
+from happycity_tournament.client.run_folder import Run, run_folders
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS
@@ -31,8 +33,8 @@ _UNKNOWN = "-"
 
 
 def compare(
-    before: Before,
-    after: After,
+    before: Before = None,
+    after: After = None,
     *,
     bot: Annotated[
         str | None,
@@ -45,10 +47,23 @@ def compare(
     """Say what a change of a bot gained.
 
     Games of the two sources are compared in pairs that have the same deal, seats and opponents, so that luck
-    cancels. Two runs have such games if they were played with the same --seed and bots.
+    cancels. Two runs have such games if they were played with the same --seed and bots. Without arguments the
+    last two runs are compared.
     """
+    if after is None:
+        latest, *others = _runs_of(bot)
+        before, after = before or others[0], latest
     with open_sources([before, after]) as (first, second):
         _compare(first, second, bot=bot, as_json=as_json)
+
+
+def _runs_of(bot: str | None) -> list[str]:
+    """Return the folders of the runs that have a bot, None for any, the newest first; two at least."""
+    names = set((bot or "").split("="))
+    runs = [run for run in map(Run.load, run_folders()) if bot is None or names & {*run.lineup.names}]
+    if len(runs) < 2:
+        raise ConfigError("BEFORE: it is missing, and there are no two runs to compare in runs/")
+    return [str(run.folder) for run in runs]
 
 
 def _compare(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from happycity import IncidentKind
+from happycity.rules.deals import MIN_PLAYERS
+from happycity.runtime.commands import is_quiet
 from happycity.text.words import plural
 from happycity_tournament.cli.console import (
     disqualified_lines,
@@ -24,11 +27,13 @@ from happycity_tournament.cli.console import (
     sprt_progress,
     standings_table,
 )
-from happycity_tournament.config import TournamentState
+from happycity_tournament.config import DECISIONS_OF_A_SEAT, TournamentState
 from happycity_tournament.play.snapshot import BotActivity, Snapshot
 from happycity_tournament.standings.digest import digests
 
 BAR_WIDTH = 24
+FIRST_LINE_SECONDS = 1.0
+"""The time after the start of the games when there is a first estimate."""
 RATE_SECONDS = 30.0
 """The time over which the rate is measured, from which the estimate follows."""
 LINE_SECONDS = 5.0
@@ -58,16 +63,17 @@ class Display(ExitStack):
         super().__init__()
         self._hint = hint
         self._logs = logs
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, quiet=is_quiet())
         self._live: Live | None = None
-        self._last_line = -LINE_SECONDS
+        self._next_line = 0.0
+        self._started = math.inf
+        """When the games began; infinite before that, and once there was a line with an estimate."""
         self._bar = Progress(
             BarColumn(BAR_WIDTH),
             TextColumn("{task.description}", markup=False),
             console=self._console,
-            get_time=time.monotonic,
-            speed_estimate_period=RATE_SECONDS,
         )
+        self._decisions: deque[tuple[float, int]] = deque()  # how many there were when, of the last seconds
         self._games = self._bar.add_task("", total=None)
         self._incidents = _Incidents()
         self._remarked: set[str] = set()
@@ -77,6 +83,7 @@ class Display(ExitStack):
     def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._live = self.enter_context(Live(console=self._console, auto_refresh=False, transient=True))
+            self._live.update(Text(f"starting; {self._hint}", style="dim"), refresh=True)
         return self
 
     def remark(self, text: str) -> None:
@@ -94,15 +101,17 @@ class Display(ExitStack):
             lines = (*digests(snapshot.standings, snapshot.disqualified, self._logs), *waiting)
             failures = (Text(text, no_wrap=True, overflow="ellipsis") for text in lines)
             view = Group(
-                standings_table(snapshot),
+                *([standings_table(snapshot)] if snapshot.games else []),
                 *failures,
                 self._bar.get_renderable(),
                 Text(self._hint, style="dim"),
             )
             self._live.update(view, refresh=True)
-        elif not snapshot.state.over and now - self._last_line >= LINE_SECONDS:
-            hint = f" ({self._hint})" if self._last_line < 0 else ""
-            self._last_line = now
+        elif not snapshot.state.over and now >= min(self._next_line, self._started + FIRST_LINE_SECONDS):
+            hint = "" if self._next_line else f" ({self._hint})"
+            self._next_line = now + LINE_SECONDS
+            if now >= self._started + FIRST_LINE_SECONDS:
+                self._started = math.inf
             self.remark("; ".join([progress, *waiting]) + hint)
 
     def _progress(self, snapshot: Snapshot) -> str:
@@ -112,23 +121,38 @@ class Display(ExitStack):
             limit = snapshot.config.time.connect_seconds
             return f"waiting for {', '.join(snapshot.missing_bots)}, at most {limit:g} s"
         missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
-        task = self._bar.tasks[0]
-        self._bar.update(self._games, total=snapshot.games_total)
-        self._bar.advance(self._games, snapshot.games - task.completed)
-        rate = task.speed or 0.0
+        decisions, decisions_each = (
+            snapshot.decisions + snapshot.decisions_running,
+            _decisions_of_a_game(snapshot),
+        )
+        total = snapshot.games_total * decisions_each
+        self._bar.update(self._games, completed=decisions, total=total)
+        if (decisions_per_second := self._speed(decisions)) is None:
+            return f"{games_text(snapshot)}{missing}"
+        rate = decisions_per_second / decisions_each
         speed = f"{rate:.1f} games/s" if rate < 10 else f"{rate:.0f} games/s"
         if snapshot.test is not None:
             return f"{games_text(snapshot)}, {speed}; {sprt_progress(snapshot.test)}{missing}"
         if snapshot.until_error is not None:
             return f"{games_text(snapshot)}, {speed}; {error_text(snapshot)}{missing}"
-        left = task.time_remaining
-        estimate = "no estimate yet" if left is None else f"{_duration(left)} left"
-        return f"{games_text(snapshot)}, {speed}, {estimate}{missing}"
+        left = (
+            _duration((total - decisions) / decisions_per_second) if decisions_per_second else "unknown time"
+        )
+        return f"{games_text(snapshot)} ({decisions / total:.0%}), {speed}, {left} left{missing}"
+
+    def _speed(self, decisions: int) -> float | None:
+        """Return the decisions per second of the last `RATE_SECONDS`, None at the first call."""
+        now = time.monotonic()
+        self._decisions.append((now, decisions))
+        while self._decisions[0][0] < now - RATE_SECONDS:
+            self._decisions.popleft()
+        then, before = self._decisions[0]
+        return (decisions - before) / (now - then) if now > then else None
 
     def _news(self, snapshot: Snapshot) -> Iterator[str]:
         """Yield a line for each event that deserves one, once."""
         if snapshot.state is TournamentState.RUNNING and not self._running:
-            self._running = True
+            self._running, self._started = True, time.monotonic()
             for bot in snapshot.missing_bots:
                 yield f"{bot} did not connect in time; its games are forfeited until it does"
         for bot, line in disqualified_lines(snapshot):
@@ -141,6 +165,17 @@ class Display(ExitStack):
             if line not in self._remarked:
                 self._remarked.add(line)
                 yield line
+
+
+def _decisions_of_a_game(snapshot: Snapshot) -> float:
+    """Estimate the decisions of a game: the mean, in which games that are not finished count as usual ones.
+
+    The first games to end are the shortest ones.
+    """
+    seats = MIN_PLAYERS if snapshot.config is None else snapshot.config.game.players
+    unfinished = max(snapshot.games_running, 1)
+    total = snapshot.decisions + unfinished * DECISIONS_OF_A_SEAT * seats
+    return total / (snapshot.games + unfinished)
 
 
 class _Incidents:

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from happycity import ConfigError
+from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
-from happycity_tournament.cli.options import Source, check_output
+from happycity_tournament.cli.options import Source
 from happycity_tournament.cli.places import keep_apart, open_sources, reading_games
 from happycity_tournament.report.export import export_games
 
@@ -41,4 +42,4 @@ def export(
         with reading_games():
             exported = export_games(source, out, file_format=file_format, split=split, game=game)
     lacking = f", {exported.without_record:,} without a record" if exported.without_record else ""
-    typer.echo(f"{out}: {plural(exported.games, 'game')}{lacking}", err=True)
+    remark(f"{out}: {plural(exported.games, 'game')}{lacking}")

@@ -16,11 +16,11 @@ from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import SeatResult
 from happycity.records.record import Json
+from happycity.runtime.commands import AsJson
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import moment, write_json
 from happycity_tournament.cli.options import (
     GAMES_LISTED,
-    AsJson,
     ForfeitedGames,
     GamesLimit,
     GamesOfBot,
@@ -111,7 +111,7 @@ def games(
     limit: GamesLimit = None,
     as_json: AsJson = False,
 ) -> None:
-    """List games, with the ids by which other commands find them.
+    """List games with the ids by which other commands find them.
 
     Each line has a game's id, its deal as round.table, and by seat the bots with their places and points, or
     how they forfeited. Games of the same deal have the same cards.

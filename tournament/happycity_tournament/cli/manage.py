@@ -13,6 +13,7 @@ from rich.console import Console
 
 from happycity import HappyCityError
 from happycity.records.record import Json
+from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.transport import SERVER_VARIABLE
 from happycity.text.words import plural
 from happycity_tournament.cli.console import (
@@ -25,11 +26,11 @@ from happycity_tournament.cli.console import (
     tournaments_table,
 )
 from happycity_tournament.cli.json import listed_json, metrics_json, result_json, write_json
-from happycity_tournament.cli.options import Address, AsJson
+from happycity_tournament.cli.options import Address
 from happycity_tournament.cli.places import Place, find_tournament, open_sources, place_at, reading_games
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
-from happycity_tournament.config import TournamentState
+from happycity_tournament.config import STOP_SECONDS, TournamentState
 from happycity_tournament.play.progress import UNFINISHED, disqualify_stored
 from happycity_tournament.play.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
 from happycity_tournament.report.facts import bot_metrics
@@ -98,10 +99,10 @@ def show_tournament(
 def stop(address: Address = None, *, as_json: AsJson = False) -> None:
     """Stop a tournament.
 
-    Running games are finished; no new ones begin until the tournament is resumed.
+    Running games that end within 3 s count, the others are played again when the tournament is resumed.
     """
     found = find_tournament(address)
-    typer.echo("stopping: running games are finished", err=True)
+    remark(f"stopping: running games are finished in at most {STOP_SECONDS:g} s")
     if isinstance(found.at, RemoteServer):
         snapshot = call_server(found.at, lambda connection: _stopped(connection, found.id))
     else:
@@ -111,7 +112,7 @@ def stop(address: Address = None, *, as_json: AsJson = False) -> None:
             snapshot = stored_snapshot(store, found.id, claimed=False)
     _print_listed(snapshot, as_json=as_json)
     if snapshot.state is TournamentState.STOPPED:
-        typer.echo(f"continue with: tournament resume {found.address}", err=True)
+        remark(f"continue with: tournament resume {found.address}")
 
 
 def disqualify(

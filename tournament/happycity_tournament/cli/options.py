@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from happycity import ConfigError
 from happycity.match import one_line
-from happycity.runtime.settings import Settings, SettingsError, load
 
 GAMES_LISTED = 20
 """Games that a list has unless a limit is given."""
 BASICS = "Basics"
 """The group of options that nearly every run needs."""
-
-_Settings = TypeVar("_Settings", bound=Settings)
 
 Address = Annotated[
     str | None,
@@ -34,9 +28,17 @@ Sources = Annotated[
     list[str] | None,
     typer.Argument(metavar="ADDRESS", help=f"{_GAMES} Several are read together.  [default: the latest run]"),
 ]
-Before = Annotated[str, typer.Argument(metavar="BEFORE", help=f"{_GAMES} Those before a change.")]
-After = Annotated[str, typer.Argument(metavar="AFTER", help="Games after it, named in the same ways.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Before = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="BEFORE",
+        help=f"{_GAMES} Those before a change.  [default: the last run but one]",
+    ),
+]
+After = Annotated[
+    str | None,
+    typer.Argument(metavar="AFTER", help="Games after it, named in the same ways.  [default: the last run]"),
+]
 Renamed = Annotated[
     list[str] | None,
     typer.Option(
@@ -99,16 +101,6 @@ Joining = Annotated[
 ]
 
 
-def load_flags(model: type[_Settings], flags: Mapping[str, object], *, file: Path | None = None) -> _Settings:
-    """Return the settings of a command's flags and file, or exit with a line for each of their problems."""
-    try:
-        return load(model, flags, file=file)
-    except SettingsError as error:
-        for problem in error.problems:
-            typer.echo(f"error: {problem}", err=True)
-        sys.exit(2)
-
-
 def renamed_of(texts: list[str] | None) -> dict[str, str]:
     """Read `--rename OLD=NEW`, or raise a ConfigError."""
     renamed: dict[str, str] = {}
@@ -120,31 +112,3 @@ def renamed_of(texts: list[str] | None) -> dict[str, str]:
             raise ConfigError(f"--rename: {old!r} has two new names")
         renamed[old] = new
     return renamed
-
-
-def check_output(flag: str, path: Path | None) -> None:
-    """Refuse a file that can't be written, before anything is played or read; None is no file."""
-    if path is None:
-        return
-    is_new = not path.exists()
-    if not (is_new or path.is_file() or path.is_dir()):
-        return  # opening a device or a pipe may block, or have effects
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise ConfigError(f"{flag}: {path} can't be written: {error.strerror}") from None
-    if is_new:
-        path.unlink()
-
-
-def write_example(file: Path, text: str) -> None:
-    """Write a file that doesn't exist yet.
-
-    Raises:
-        ConfigError: it does.
-    """
-    try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(text)
-    except FileExistsError:
-        raise ConfigError(f"{file} is there already; remove it, or name another file") from None

@@ -25,6 +25,7 @@ from rich.console import Console
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.match import one_line
+from happycity.runtime.commands import is_quiet
 from happycity.runtime.transport import SERVER_VARIABLE, Access, is_unix
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import (
@@ -138,7 +139,7 @@ def keep_apart(source: Source, out: Path) -> None:
 @contextmanager
 def reading_games() -> Iterator[None]:
     """Show on a terminal that games are read, which may take minutes."""
-    with Console(stderr=True).status("reading games; Ctrl-C stops it"):
+    with Console(stderr=True, quiet=is_quiet()).status("reading games; Ctrl-C stops it"):
         yield
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from happycity import HappyCityError
 from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
+from happycity.runtime.commands import is_quiet, remark
 from happycity_tournament.cli.console import print_result, show
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
@@ -75,7 +76,7 @@ class Presenter:
         except ServerEndedError as error:
             raise HappyCityError(self._with_advice(str(error))) from None
         except NotBegunError as error:
-            advice = f"{self._continue_with()}; a run with --begin-incomplete doesn't wait for them"
+            advice = f"{self._continue_with()}; a run whose file has begin_incomplete = true goes on"
             raise HappyCityError(f"{error}; {advice}") from None
         self._print(last)
         if last.state is not TournamentState.FINISHED:
@@ -90,10 +91,10 @@ class Presenter:
         problem = unstored_problem(self.venue.store, last) if isinstance(self.venue, OwnServer) else ""
         if isinstance(self.venue, OwnServer) and last.test is not None and not problem:
             last = with_stored_history(self.venue.store, last)
-        if not problem:
+        if not (problem or is_quiet()):
             show(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():
-            typer.echo(PURE, err=True)
+            remark(PURE)
         if self.as_json and not self.in_queue:
             write_json(result_json(last, logs=self.folder))
         if problem:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from happycity import ConfigError
-from happycity_tournament.cli.options import Address, AsJson
+from happycity.runtime.commands import AsJson
+from happycity_tournament.cli.options import Address
 from happycity_tournament.cli.places import find_run, find_tournament
 from happycity_tournament.cli.presenter import Presenter, exit_unless_decided
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Run

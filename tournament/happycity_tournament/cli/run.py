@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from happycity.match import DEFAULT_LINEUP
-from happycity.runtime.settings import flags_of
-from happycity_tournament.cli.options import BASICS, BOTS_HELP, AsJson, Commands, Joining, load_flags
+from happycity.runtime.commands import AsJson
+from happycity.runtime.settings import flags_of, load, naming_flags
+from happycity_tournament.cli.options import BASICS, BOTS_HELP, Commands, Joining
 from happycity_tournament.cli.presenter import Presenter
-from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, example
+from happycity_tournament.cli.settings import FILE_ONLY, FLAGS, PlaySettings, RunSettings, example
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Venue, new_folder, own_store
 from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
@@ -21,14 +22,19 @@ from happycity_tournament.schedule import schedule_of
 
 File = Annotated[
     Path | None,
-    typer.Argument(metavar="FILE", help="TOML file with settings, more than there are flags; see --example."),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="TOML file with settings, more than there are flags; see --example.",
+        rich_help_panel=BASICS,
+    ),
 ]
 
 
 @flags_of(RunSettings, without={"bots", *FILE_ONLY})
 def run(
-    file: File = None,
     *,
+    file: File = None,
     bots: Annotated[
         str | None,
         typer.Option(
@@ -41,15 +47,15 @@ def run(
     joining: Joining = None,
     as_json: AsJson = False,
     write_example: Annotated[
-        bool, typer.Option("--example", help="Print an example of FILE with every key, and play nothing.")
+        bool, typer.Option("--example", help="Print an example of the file of --config, and play nothing.")
     ] = False,
     **flags: object,
 ) -> None:
     """Play a tournament and print its standings.
 
     Flags win over the file; --bots, --bot and --join together replace its bots. Each game is stored when it
-    ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C finishes the
-    running games and stops.
+    ends. The store and the output of server and bots are in a new folder under runs/. Ctrl-C stops it in a
+    few seconds; `tournament resume` continues it.
     """
     if write_example:
         typer.echo(example(), nl=False)
@@ -57,9 +63,10 @@ def run(
     if bots is not None or commands or joining:
         builtin = ",".join(DEFAULT_LINEUP) if bots is None else bots
         flags["bots"] = bot_entries(builtin, commands or (), joining or ())
-    settings = load_flags(RunSettings, flags, file=file)
+    settings = load(RunSettings, flags, file=file)
     lineup = Lineup(bots=settings.bots, processes=settings.processes)
-    play(settings.config(), lineup, settings, as_json=as_json)
+    with naming_flags(FLAGS):
+        play(settings.config(), lineup, settings, as_json=as_json)
 
 
 def play(

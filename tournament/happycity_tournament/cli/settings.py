@@ -154,15 +154,18 @@ class RunningSettings(Settings):
     """Processes among which the reference bots are divided."""
     workers: _Workers | None = setting(None, absent="by the cores, if that pays", example=2)
     """Processes that play games beside the run's own server, each with its own processes of bots."""
-    ray: _Text | None = setting(None, example="auto")
+    ray: _Text | None = setting(None, metavar="ADDRESS", example="auto")
     """Ray cluster on whose nodes the workers are, host:port; auto: the one that this machine belongs to;
     local: a new one of this machine alone, which ends with the run."""
     server: Annotated[_Text, AfterValidator(_address)] | None = setting(
-        None, absent="HAPPYCITY_SERVER, else one of the run's own", example="grpcs://arena.example:443"
+        None,
+        absent="HAPPYCITY_SERVER, else one of the run's own",
+        metavar="ADDRESS",
+        example="grpcs://arena.example:443",
     )
     """Play on a running server, grpc://HOST:PORT or grpcs://HOST:PORT; its token is in HAPPYCITY_TOKEN."""
     store: _Text | None = setting(
-        None, absent="a new SQLite file under runs/", example="sqlite:///games.sqlite"
+        None, absent="a new SQLite file under runs/", metavar="URL", example="sqlite:///games.sqlite"
     )
     """Database URL of the store for the results."""
     web: _Switch = setting(default=True, absent="on, if happycity[web] is installed")
@@ -170,7 +173,16 @@ class RunningSettings(Settings):
 
 
 FILE_ONLY = frozenset(
-    {*FailureSettings.model_fields, "increment", "margin", "processes", "anchor_elo"} - {"grace"}
+    {
+        *FailureSettings.model_fields,
+        "bank",
+        "increment",
+        "margin",
+        "begin_incomplete",
+        "processes",
+        "anchor_elo",
+    }
+    - {"grace"}
 )
 """The settings that are in a file only, as few need them."""
 
@@ -187,15 +199,15 @@ class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings,
     def _check_together(self) -> PlaySettings:
         where = "--server" if self.server else SERVER_VARIABLE
         if self.server is not None and self.store is not None:
-            raise ValueError("--store has no effect with --server: that server has a store of its own")
+            raise ValueError("--store: it has no effect with --server: that server has a store of its own")
         if self.server_to_use and self.workers is not None:
-            raise ValueError(f"--workers has no effect with {where}: that server was started with its own")
+            raise ValueError(f"--workers: it has no effect with {where}: that server has its own")
         if self.server_to_use and self.ray is not None:
-            raise ValueError(f"--ray has no effect with {where}: that server was started without")
+            raise ValueError(f"--ray: it has no effect with {where}: that server was started without")
         if self.ray is not None and self.workers == 0:
-            raise ValueError("--ray needs workers on the nodes: leave --workers 0 out, or give at least 1")
+            raise ValueError("--ray: it needs workers on the nodes: give at least --workers 1, or none")
         if self.increment and not self.bank:
-            raise ValueError("increment has no effect without --bank")
+            raise ValueError("increment: it has no effect without bank")
         return self
 
     def _config(self, bots: Sequence[str], chosen: Format, **more: Any) -> TournamentConfig:
@@ -262,7 +274,7 @@ class ScheduleSettings(Settings):
     """How often a round-robin or gauntlet is repeated, with different deals."""
     seat_orders: SeatOrders = SeatOrders.ROTATIONS
     """The orders of seats in which each deal is played."""
-    challengers: _Names = setting((), example=["planner"])
+    challengers: _Names = setting((), metavar="NAME,...", example=["planner"])
     """In a gauntlet, the bots that meet all others, separated by commas."""
 
 
@@ -271,7 +283,7 @@ class RatingSettings(Settings):
 
     group: ClassVar[str] = "Ratings"
 
-    anchor: _Text | None = setting(None, absent="the mean of the bots", example="random")
+    anchor: _Text | None = setting(None, absent="the mean of the bots", metavar="NAME", example="random")
     """The bot whose final rating is fixed."""
     anchor_elo: _Number = MEAN_ELO
     """The final rating of the anchor, or the mean of all final ratings."""
@@ -289,11 +301,11 @@ class RunSettings(RatingSettings, PlaySettings, ScheduleSettings, RoundsSettings
             if key in self.model_fields_set and key not in takes:
                 flags = [f"--{own.replace('_', '-')}" for own in takes]
                 raise ValueError(
-                    f"--{key.replace('_', '-')} has no effect in {self.format.value}; "
+                    f"--{key.replace('_', '-')}: it has no effect in {self.format.value}; "
                     f"it takes {', '.join(flags[:-1])} and {flags[-1]}"
                 )
         if self.format is FormatName.GAUNTLET and not self.challengers:
-            raise ValueError("a gauntlet needs --challengers NAME,...")
+            raise ValueError("--challengers: a gauntlet needs it, such as --challengers mine")
         return self
 
     def config(self) -> TournamentConfig:
@@ -350,11 +362,15 @@ class SprtSettings(PlaySettings, SprtTestSettings):
         return self._config((candidate.name, base.name), test)
 
 
+FLAGS = {*fields_of(RunSettings), *fields_of(SprtSettings)} - FILE_ONLY
+"""The keys that have a flag."""
+
+
 def example() -> str:
     """Return a commented example of `tournament run`'s file: each key with its default."""
     blocks = [
-        "# A tournament, for: tournament run FILE. Flags win over this file; a key is the flag's name with\n"
-        "# underscores. What is commented out shows the default, or an example where there is none.\n"
+        "# A tournament, for: tournament run --config FILE. Flags win over this file; a key is the flag's\n"
+        "# name with underscores. What is commented out shows the default, or an example.\n"
     ]
     blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
     blocks.append(

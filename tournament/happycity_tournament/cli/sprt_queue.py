@@ -9,26 +9,26 @@ import typer
 from rich.console import Console
 
 from happycity import ConfigError
-from happycity.runtime.settings import flags_of
+from happycity.runtime.commands import AsJson, remark
+from happycity.runtime.settings import flags_of, load, naming_flags
 from happycity_tournament.cli.console import sprt_table
 from happycity_tournament.cli.json import result_json, write_json
-from happycity_tournament.cli.options import AsJson, load_flags
 from happycity_tournament.cli.presenter import exit_unless_decided
 from happycity_tournament.cli.run import File, play
-from happycity_tournament.cli.settings import FILE_ONLY, SprtSettings, SprtTestSettings
+from happycity_tournament.cli.settings import FILE_ONLY, FLAGS, SprtSettings, SprtTestSettings
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
 
 
 @flags_of(SprtSettings, without={"candidate", *FILE_ONLY})
 def sprt(
-    file: File = None,
     *,
+    file: File = None,
     candidates: Annotated[
         list[str] | None,
         typer.Option(
             "--candidate",
-            metavar="TEXT",
+            metavar="NAME=BOT",
             help="A bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND. May be repeated; each one is "
             "tested against the base, one after the other.",
             rich_help_panel=SprtTestSettings.group,
@@ -45,9 +45,10 @@ def sprt(
     """
     if candidates:
         flags["candidate"] = tuple(candidates)
-    settings = load_flags(SprtSettings, flags, file=file)
+    settings = load(SprtSettings, flags, file=file)
     queue = [bot_entry("--candidate", text) for text in settings.candidate]
-    _play_tests(queue, bot_entry("--base", settings.base), settings, as_json=as_json)
+    with naming_flags(FLAGS):
+        _play_tests(queue, bot_entry("--base", settings.base), settings, as_json=as_json)
 
 
 def _play_tests(
@@ -68,7 +69,7 @@ def _play_tests(
         for number, (config, lineup) in enumerate(tests, start=1):
             if is_queue:
                 text = f"test {number} of {len(tests)}: {names[number - 1]} against {base.name}"
-                typer.echo(text, err=True)
+                remark(text)
             played.append(play(config, lineup, settings, as_json=as_json, in_queue=is_queue))
     finally:
         if is_queue and played:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
+from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
 from happycity_tournament.cli.list_games import Choice
 from happycity_tournament.cli.options import (
@@ -18,7 +19,6 @@ from happycity_tournament.cli.options import (
     GamesOfBot,
     LostGames,
     WorstGames,
-    check_output,
 )
 from happycity_tournament.cli.options import (
     Source as Games,
@@ -73,7 +73,7 @@ def report(
                 sharing=() if run is None else run.lineup.sharing,
                 processes=1 if run is None else run.lineup.processes,
             )
-    typer.echo(f"{out}: a report of {plural(games, 'game')}", err=True)
+    remark(f"{out}: a report of {plural(games, 'game')}")
     if folder is not None:
         _echo_replays(folder, more=more)
 
@@ -92,10 +92,10 @@ def _one_tournament(address: str | None) -> Iterator[Source]:
 def _echo_replays(folder: ReplayFolder, *, more: bool) -> None:
     """Say what was written into a folder of replays; `more`: the limit left games out."""
     size = f", {sum(folder.sizes) / 1e6:.1f} MB" if folder.sizes else ""
-    typer.echo(f"{folder.path}: {plural(len(folder.sizes), 'replay')}{size}", err=True)
+    remark(f"{folder.path}: {plural(len(folder.sizes), 'replay')}{size}")
     for failure in folder.failures[:FAILURES_SHOWN]:
         typer.echo(failure, err=True)
     if len(folder.failures) > FAILURES_SHOWN:
         typer.echo(f"and {len(folder.failures) - FAILURES_SHOWN} more", err=True)
     if more:
-        typer.echo("of the chosen games the newest; more with: --limit N, all with: --limit 0", err=True)
+        remark("of the chosen games the newest; more with: --limit N, all with: --limit 0")

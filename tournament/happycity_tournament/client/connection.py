@@ -115,10 +115,10 @@ class Connection:
             async for update in updates:
                 yield known.after(update)
 
-    async def stop(self, tournament_id: int) -> None:
-        """Let no more games begin; those that run are finished."""
+    async def stop(self, tournament_id: int) -> Snapshot:
+        """Let no more games begin; return the tournament with the games that are still finished."""
         request = pb.StopTournamentRequest(tournament_id=tournament_id)
-        await self.call(self._stub.StopTournament, request, wait_for_ready=True)
+        return await self._tournament(self._stub.StopTournament, request)
 
     async def resume(self, tournament_id: int) -> Snapshot:
         """Continue a tournament; one that is being played, or is finished, stays as it is."""
@@ -334,8 +334,6 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
         encoded = dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")
         details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
         text = one_line(error.details() or error.code().name)
-        if details.reason == "UNAUTHENTICATED" and not access.token:
-            text = "this server needs a token: set HAPPYCITY_TOKEN"
         if error.code() is not grpc.StatusCode.UNAVAILABLE:
             raise ServerError(f"the server {address} refused: {text}", details) from None
         lost = "can't serve" if details.reason else "can't be reached"
@@ -392,7 +390,7 @@ class Watch:
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
-    async def stop(self) -> None:
+    async def stop(self) -> Snapshot:
         """Let the server start no more games; a server that is gone is waited for."""
         while True:
             with suppress(UnavailableError):

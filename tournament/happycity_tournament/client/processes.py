@@ -88,8 +88,11 @@ class Process:
 
     def exit_summary(self, *, has_played: bool = True) -> str:
         """Return in one line how the program ended, with the last line of its output and where that is."""
-        hint = "; does its program call run?" if self.child.status == 0 and not has_played else ""
-        return f"{self.ending()}{hint} (output: {self.log})"
+        never = self.child.status == 0 and not has_played
+        text = (
+            f"{self.name} ended without connecting; does it end with run(MyBot)?" if never else self.ending()
+        )
+        return f"{text} (output: {self.log})"
 
     def ending(self) -> str:
         """Return in one line how the program ended, with the last line of its output."""

@@ -18,6 +18,7 @@ from happycity import HappyCityError
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.program import missing_packages
 from happycity.runtime.transport import Access
+from happycity.text.words import plural
 from happycity_tournament.client.bot_logs import ServerNotes
 from happycity_tournament.client.connection import Connection, UnavailableError, Watch, connect
 from happycity_tournament.client.processes import (
@@ -38,7 +39,7 @@ from happycity_tournament.client.run_folder import (
     without_password,
 )
 from happycity_tournament.client.tokens import BotTokens, EnvironmentTokens, IssuedTokens
-from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.config import STOP_SECONDS, TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 
@@ -145,9 +146,14 @@ class Arena:
         watch = self.watch(tournament_id, observer)
         stopping: list[asyncio.Task[None]] = []
 
+        async def stop_watched() -> None:
+            running = plural((await watch.stop()).games_running, "running game")
+            observer.remark(
+                f"stopping: {running} to be finished in at most {STOP_SECONDS:g} s; Ctrl-C again aborts them"
+            )
+
         def stop() -> None:
-            observer.remark("stopping: running games are finished; Ctrl-C again aborts them")
-            stopping.append(asyncio.create_task(watch.stop()))
+            stopping.append(asyncio.create_task(stop_watched()))
 
         self.stop_handlers.append(stop)
         try:

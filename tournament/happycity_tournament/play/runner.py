@@ -11,7 +11,7 @@ import structlog
 
 from happycity import VoidReason
 from happycity.errors import near_name
-from happycity_tournament.config import TournamentState
+from happycity_tournament.config import STOP_SECONDS, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.play.progress import Missing, TournamentStatus
 from happycity_tournament.play.terms import Terms
@@ -20,6 +20,10 @@ from happycity_tournament.storage import AsyncStore
 
 MAX_ATTEMPTS = 3
 """How often a game is begun at most; one that is voided each time has found a fault of the arena."""
+FIRST_GAMES = 64
+"""Games that begin at once at first, at each place. With all of them none would end for long."""
+WIDENING = 3
+"""How many more games may run at once after each one that has ended."""
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
@@ -61,6 +65,9 @@ class MatchHost(Protocol):
     def drop_waiting(self, tournament_id: int) -> None:
         """Void the games of a tournament that wait for room at a bot, by `VoidReason.STOPPED`."""
 
+    def drop_long(self, tournament_id: int, seconds: float) -> None:
+        """Void the running games of a tournament that would take longer, by `VoidReason.STOPPED`."""
+
 
 class TournamentRun:
     """One tournament, from the first game that is missing to the last.
@@ -83,7 +90,9 @@ class TournamentRun:
         self._resumed = missing is not None
         self._missing = missing or Missing(status)
         self._ending: TournamentState | None = None  # how it is to end before its last game
+        self._at_once = FIRST_GAMES  # games at each place
         self._called = asyncio.Event()  # to end early
+        self._deadline: asyncio.TimerHandle | None = None  # of the games that run at a stop
 
     @property
     def ending(self) -> bool:
@@ -91,13 +100,18 @@ class TournamentRun:
         return self._ending is not None
 
     async def stop(self) -> None:
-        """Start no more games; those running are finished and count. One that is over stays as it is.
+        """Start no more games; one that is over stays as it is.
 
+        Running games that end within `STOP_SECONDS` count. The others are played again when it is resumed.
         It is stored at once, so that no server continues the tournament even if this process dies.
         """
         if self.status.state.over:
             return
         self._end(TournamentState.STOPPED)
+        drop, tournament_id = self._host.drop_long, self.status.tournament_id
+        drop(tournament_id, STOP_SECONDS)
+        if self._deadline is None:
+            self._deadline = asyncio.get_running_loop().call_later(STOP_SECONDS, drop, tournament_id, 0.0)
         await self._store_state(TournamentState.STOPPED)
 
     def interrupt(self) -> None:
@@ -129,6 +143,8 @@ class TournamentRun:
             self.interrupt()
             raise
         finally:
+            if self._deadline is not None:
+                self._deadline.cancel()
             status = self.status
             status.standings.flush()
             await self._store_troubles()  # those of an earlier host may be over
@@ -204,7 +220,8 @@ class TournamentRun:
         missing, playing = self._missing.fixtures(), 0
 
         def room() -> int:
-            return self.status.config.concurrency * self._host.places - playing  # places come and go
+            most = min(self.status.config.concurrency, self._at_once)
+            return most * self._host.places - playing  # places come and go
 
         def fill() -> None:
             nonlocal playing
@@ -221,6 +238,8 @@ class TournamentRun:
             try:
                 while fixture is not None:
                     await self._play(fixture)
+                    self._at_once += WIDENING
+                    fill()
                     fixture = self._next(missing) if room() >= 0 else None
             except BaseException:
                 playing = 0  # nothing more begins, as all others are cancelled

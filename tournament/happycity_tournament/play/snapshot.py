@@ -73,6 +73,10 @@ class Snapshot:
     decisions: int = 0
     started_at: float | None = None
     """When the first of them began, Unix time in seconds; None without games."""
+    games_running: int = 0
+    """Games that are being played; 0 where no server was asked."""
+    decisions_running: int = 0
+    """Decisions so far in those."""
     seconds: float = 0.0
     """From the first game's start to the last one's end."""
     games_voided: int = 0

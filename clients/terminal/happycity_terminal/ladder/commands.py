@@ -10,10 +10,9 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
-from happycity.runtime.commands import GroupedCommand, Server
+from happycity.runtime.commands import AsJson, Commands, Server, write_example
 from happycity.runtime.transport import DEFAULT_ADDRESS
 from happycity_ladder.entries import ChallengeState, DealKind
-from happycity_tournament.cli.options import AsJson, write_example
 
 EXAMPLE_FILE = Path("ladder.toml")
 MAX_ID = 2**63 - 1
@@ -21,10 +20,8 @@ MAX_ID = 2**63 - 1
 LISTED = 20
 """Entries that a list has unless a limit is given."""
 
-ladder = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="The ladder of a server: ratings of bots that come and go. Without --server, the address is that of "
+ladder = Commands(
+    "The ladder of a server: ratings of bots that come and go. Without --server, the address is that of "
     f"HAPPYCITY_SERVER or {DEFAULT_ADDRESS}.",
 )
 
@@ -58,7 +55,7 @@ def init(
     )
 
 
-@ladder.command(cls=GroupedCommand)
+@ladder.command()
 def show(
     name: SomeBot = "",
     *,
@@ -84,7 +81,7 @@ def show(
     run.show(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
 
 
-@ladder.command(cls=GroupedCommand)
+@ladder.command()
 def deals(
     *,
     bot: OnlyBot = "",
@@ -122,7 +119,7 @@ def deals(
     )
 
 
-@ladder.command(cls=GroupedCommand)
+@ladder.command()
 def seasons(
     *,
     close: Annotated[
@@ -174,7 +171,7 @@ def archive(
     run.archive_season(store, season, folder=folder, as_json=as_json)
 
 
-@ladder.command(cls=GroupedCommand)
+@ladder.command()
 def challenge(
     name: SomeBot = "",
     *,
@@ -242,7 +239,7 @@ def challenge(
     )
 
 
-@ladder.command(cls=GroupedCommand)
+@ladder.command()
 def compare(
     old: Annotated[
         int, typer.Argument(min=1, max=MAX_ID, metavar="OLD", help="The older version's id; see `show BOT`.")
@@ -261,7 +258,7 @@ def compare(
     run.compare(server, old, new, as_json=as_json)
 
 
-@ladder.command(cls=GroupedCommand)
+@ladder.command()
 def flags(*, season: InSeason = None, as_json: AsJson = False, server: Server = None) -> None:
     """List odd results for a person to judge, oddest first.
 

@@ -556,6 +556,8 @@ class TournamentProgress(_message.Message):
     MISSING_BOTS_FIELD_NUMBER: _builtins.int
     DISQUALIFIED_BOTS_FIELD_NUMBER: _builtins.int
     REMARKS_FIELD_NUMBER: _builtins.int
+    GAMES_RUNNING_FIELD_NUMBER: _builtins.int
+    DECISIONS_RUNNING_FIELD_NUMBER: _builtins.int
     state: Global___TournamentState.ValueType
     """Where it stands."""
     games_total: _builtins.int
@@ -568,6 +570,10 @@ class TournamentProgress(_message.Message):
     """Games that were voided and are played again."""
     games_unrated: _builtins.int
     """Finished games with a disqualified bot at the table, which are not rated."""
+    games_running: _builtins.int
+    """Games that are being played."""
+    decisions_running: _builtins.int
+    """Decisions so far in the games that are being played."""
     @_builtins.property
     def elapsed(self) -> _duration_pb2.Duration:
         """From the first game's start to the last finished game's end."""
@@ -599,10 +605,12 @@ class TournamentProgress(_message.Message):
         missing_bots: _abc.Iterable[_builtins.str] | None = ...,
         disqualified_bots: _abc.Iterable[_builtins.str] | None = ...,
         remarks: _abc.Iterable[_builtins.str] | None = ...,
+        games_running: _builtins.int = ...,
+        decisions_running: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["elapsed", b"elapsed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "disqualified_bots", b"disqualified_bots", "elapsed", b"elapsed", "games_finished", b"games_finished", "games_total", b"games_total", "games_unrated", b"games_unrated", "games_voided", b"games_voided", "missing_bots", b"missing_bots", "remarks", b"remarks", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["decisions", b"decisions", "decisions_running", b"decisions_running", "disqualified_bots", b"disqualified_bots", "elapsed", b"elapsed", "games_finished", b"games_finished", "games_running", b"games_running", "games_total", b"games_total", "games_unrated", b"games_unrated", "games_voided", b"games_voided", "missing_bots", b"missing_bots", "remarks", b"remarks", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

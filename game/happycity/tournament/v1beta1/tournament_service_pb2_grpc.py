@@ -109,7 +109,8 @@ class TournamentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StopTournament(self, request, context):
-        """Starts no more games; those running are finished and count.
+        """Starts no more games. Running games count if they end within 3 s; the others are voided without being counted
+        as such, and played again when the tournament is resumed. The answer has those that are let end.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -42,7 +42,9 @@ class TournamentServiceStub:
     ListTournaments: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.ListTournamentsRequest, _tournament_service_pb2.ListTournamentsResponse]
     """Lists tournaments, newest first."""
     StopTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.StopTournamentRequest, _tournament_service_pb2.Tournament]
-    """Starts no more games; those running are finished and count."""
+    """Starts no more games. Running games count if they end within 3 s; the others are voided without being counted
+    as such, and played again when the tournament is resumed. The answer has those that are let end.
+    """
     ResumeTournament: _grpc.UnaryUnaryMultiCallable[_tournament_service_pb2.ResumeTournamentRequest, _tournament_service_pb2.Tournament]
     """Continues a tournament that was stopped or interrupted: exactly the games that are missing are played. One
     that is being played or is finished stays as it is. Games that a stop lets end are waited for.
@@ -74,7 +76,9 @@ class TournamentServiceAsyncStub(TournamentServiceStub):
     ListTournaments: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.ListTournamentsRequest, _tournament_service_pb2.ListTournamentsResponse]  # type: ignore[assignment]
     """Lists tournaments, newest first."""
     StopTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.StopTournamentRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
-    """Starts no more games; those running are finished and count."""
+    """Starts no more games. Running games count if they end within 3 s; the others are voided without being counted
+    as such, and played again when the tournament is resumed. The answer has those that are let end.
+    """
     ResumeTournament: _aio.UnaryUnaryMultiCallable[_tournament_service_pb2.ResumeTournamentRequest, _tournament_service_pb2.Tournament]  # type: ignore[assignment]
     """Continues a tournament that was stopped or interrupted: exactly the games that are missing are played. One
     that is being played or is finished stays as it is. Games that a stop lets end are waited for.
@@ -127,7 +131,9 @@ class TournamentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _tournament_service_pb2.StopTournamentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_tournament_service_pb2.Tournament, _abc.Awaitable[_tournament_service_pb2.Tournament]]:
-        """Starts no more games; those running are finished and count."""
+        """Starts no more games. Running games count if they end within 3 s; the others are voided without being counted
+        as such, and played again when the tournament is resumed. The answer has those that are let end.
+        """
 
     @_abc_1.abstractmethod
     def ResumeTournament(

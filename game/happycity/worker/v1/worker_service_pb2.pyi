@@ -278,10 +278,13 @@ class WorkResponse(_message.Message):
     DISQUALIFICATION_FIELD_NUMBER: _builtins.int
     DROP_WAITING_FIELD_NUMBER: _builtins.int
     CLOSE_SECONDS_FIELD_NUMBER: _builtins.int
+    DROP_MATCH_FIELD_NUMBER: _builtins.int
     drop_waiting: _builtins.int
     """The tournament of which matches that have not begun are to be voided."""
     close_seconds: _builtins.float
     """Begin nothing more, give running matches this number of seconds to end, void the rest, and end."""
+    drop_match: _builtins.int
+    """A match that the server has voided."""
     @_builtins.property
     def conditions(self) -> Global___Conditions:
         """How the worker plays, and with which bots; the first message."""
@@ -302,12 +305,13 @@ class WorkResponse(_message.Message):
         disqualification: Global___Disqualification | None = ...,
         drop_waiting: _builtins.int = ...,
         close_seconds: _builtins.float = ...,
+        drop_match: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close_seconds", b"close_seconds", "conditions", b"conditions", "disqualification", b"disqualification", "drop_waiting", b"drop_waiting", "task", b"task"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close_seconds", b"close_seconds", "conditions", b"conditions", "disqualification", b"disqualification", "drop_match", b"drop_match", "drop_waiting", b"drop_waiting", "task", b"task"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close_seconds", b"close_seconds", "conditions", b"conditions", "disqualification", b"disqualification", "drop_waiting", b"drop_waiting", "task", b"task"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close_seconds", b"close_seconds", "conditions", b"conditions", "disqualification", b"disqualification", "drop_match", b"drop_match", "drop_waiting", b"drop_waiting", "task", b"task"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_task: _TypeAlias = _typing.Literal["conditions", "chunk", "disqualification", "drop_waiting", "close_seconds"]  # noqa: Y015
+    _WhichOneofReturnType_task: _TypeAlias = _typing.Literal["conditions", "chunk", "disqualification", "drop_waiting", "close_seconds", "drop_match"]  # noqa: Y015
     _WhichOneofArgType_task: _TypeAlias = _typing.Literal["task", b"task"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_task) -> _WhichOneofReturnType_task | None: ...
 
