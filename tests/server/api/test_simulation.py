@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,16 @@ import grpc
 import pytest
 import pytest_asyncio
 from google.protobuf.message import Message
-from tests.server.harness import Clock, Metadata, Outcome, bearer, connected, issued_token, refused, serving
+from tests.server.harness import (
+    Clock,
+    Metadata,
+    Outcome,
+    bearer,
+    connected,
+    issued_token,
+    outcome_of,
+    serving,
+)
 from tests.server.model.lines import item, line, rolled_out, started
 from tests.server.test_metrics import scraped
 
@@ -49,6 +58,10 @@ class Caller:
         self._stub: Any = ModelServiceStub(channel)
         self._metrics = metrics
 
+    async def refusal(self, request: Message, metadata: Metadata = ()) -> Outcome:
+        """Return how a call is refused."""
+        return await outcome_of(self.call(request, metadata))
+
     def call(self, request: Message, metadata: Metadata = ()) -> Any:
         """Return a call with a request for positions or playouts."""
         method = "ApplyMoves" if isinstance(request, pb.ApplyMovesRequest) else "Rollout"
@@ -57,12 +70,6 @@ class Caller:
     def roll_out(self, *lines: pb.Line, metadata: Metadata = (), **fields: Any) -> Any:
         """Return a call of Rollout."""
         return self.call(rollout(*lines, **fields), metadata)
-
-    async def refusal(self, request: Message, metadata: Metadata = ()) -> Outcome:
-        """Make a call that must be refused; return how it was."""
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await self.call(request, metadata)
-        return refused(caught.value)
 
     async def large_call(self) -> Any:
         """Return a call of Rollout that is being played and will be for a while.
@@ -101,9 +108,6 @@ async def caller(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Call
         yield one
 
 
-# Responses -----------------------------------------------------------------------------------------------
-
-
 async def test_positions_are_in_the_order_of_the_lines(caller: Caller) -> None:
     """There is a position for each line, also when they are too many for one job."""
     games = [started(seed) for seed in range(1, 9)]
@@ -134,9 +138,6 @@ async def test_each_move_of_each_line_is_rolled_out(caller: Caller) -> None:
     ]
 
 
-# Workers -------------------------------------------------------------------------------------------------
-
-
 async def test_calls_take_turns_and_cancelled_ones_are_not_played_on(caller: Caller) -> None:
     """A small call is served while the only worker plays a large one; that is played until cancelled."""
     before = await caller.playouts()
@@ -155,15 +156,8 @@ async def test_dead_worker_costs_one_call(caller: Caller) -> None:
     large = await caller.large_call()
     (worker,) = multiprocessing.active_children()
     worker.kill()
-    assert (await end_of_unary(large)).status is grpc.StatusCode.INTERNAL
+    assert (await outcome_of(large)).status is grpc.StatusCode.INTERNAL
     assert len((await caller.roll_out()).results) == 1
-
-
-async def end_of_unary(call: Any) -> Outcome:
-    """Return how a call fails."""
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    return refused(caught.value)
 
 
 async def test_server_stops_in_the_middle(tmp_path: Path) -> None:
@@ -173,11 +167,8 @@ async def test_server_stops_in_the_middle(tmp_path: Path) -> None:
         async with serving(tmp_path) as (server, _):
             channel = await closing.enter_async_context(grpc.aio.insecure_channel(server.address))
             large = await Caller(channel, None).large_call()
-        assert (await end_of_unary(large)).reason == "SHUTTING_DOWN"
+        assert (await outcome_of(large)).reason == "SHUTTING_DOWN"
     assert set(multiprocessing.active_children()) == others
-
-
-# Time ----------------------------------------------------------------------------------------------------
 
 
 async def test_a_call_returns_in_time_with_the_playouts_so_far(caller: Caller) -> None:
@@ -216,9 +207,6 @@ async def test_processes_start_with_a_bot_that_lacks_the_rules(
         assert len(starts) == 1
 
 
-# Refusals ------------------------------------------------------------------------------------------------
-
-
 def spoilt() -> pb.Line:
     """Return a line whose view is impossible."""
     wrong = pb.Line()
@@ -229,44 +217,35 @@ def spoilt() -> pb.Line:
 
 MOVE = move_message(started().legal_moves[0])
 ILLEGAL = line(started(), ["draw 1", "copy 0"])
-REFUSED: list[tuple[Callable[[], Message], str]] = [
-    (pb.ApplyMovesRequest, "lines"),
-    (lambda: pb.ApplyMovesRequest(lines=[LINE] * (MAX_LINES + 1)), "lines"),
-    (lambda: pb.ApplyMovesRequest(lines=[LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]), "lines[1].moves"),
-    (lambda: pb.ApplyMovesRequest(lines=[LINE, spoilt()]), "lines[1].view"),
-    (lambda: pb.ApplyMovesRequest(lines=[ILLEGAL]), "lines[0].moves[1]"),
-    (lambda: rollout(lines=[]), "lines"),
-    (lambda: rollout(LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))), "lines[1].moves"),
-    (lambda: rollout(policy=pb.PLAYOUT_POLICY_UNSPECIFIED), "policy"),
-    (lambda: rollout(policy=99), "policy"),
-    (lambda: rollout(time=duration_message(0.0)), "time"),
-    (lambda: rollout(time=duration_message(-1.0)), "time"),
-    (lambda: rollout(playouts=0), "playouts"),
-    (lambda: rollout(playouts=MAX_PLAYOUTS + 1), "playouts"),
-    (lambda: rollout(LINE, LINE, LINE, playouts=MAX_TOTAL_PLAYOUTS // 3 + 1), "playouts"),
-    (lambda: rollout(playouts=MAX_PLAYOUTS, each_move=True), "playouts"),  # the limit counts each legal move
-    (lambda: rollout(line(started(), ["draw 1"]), each_move=True), "lines[0].moves"),
-    (lambda: rollout(LINE, spoilt()), "lines[1].view"),
-    (lambda: rollout(LINE, spoilt(), each_move=True), "lines[1].view"),
+REFUSED: list[tuple[Message, str]] = [
+    (pb.ApplyMovesRequest(), "lines"),
+    (pb.ApplyMovesRequest(lines=[LINE] * (MAX_LINES + 1)), "lines"),
+    (pb.ApplyMovesRequest(lines=[LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]), "lines[1].moves"),
+    (pb.ApplyMovesRequest(lines=[LINE, spoilt()]), "lines[1].view"),
+    (pb.ApplyMovesRequest(lines=[ILLEGAL]), "lines[0].moves[1]"),
+    (rollout(lines=[]), "lines"),
+    (rollout(LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))), "lines[1].moves"),
+    (rollout(policy=pb.PLAYOUT_POLICY_UNSPECIFIED), "policy"),
+    (rollout(policy=99), "policy"),
+    (rollout(time=duration_message(0.0)), "time"),
+    (rollout(time=duration_message(-1.0)), "time"),
+    (rollout(playouts=0), "playouts"),
+    (rollout(playouts=MAX_PLAYOUTS + 1), "playouts"),
+    (rollout(LINE, LINE, LINE, playouts=MAX_TOTAL_PLAYOUTS // 3 + 1), "playouts"),
+    (rollout(playouts=MAX_PLAYOUTS, each_move=True), "playouts"),  # the limit counts each legal move
+    (rollout(line(started(), ["draw 1"]), each_move=True), "lines[0].moves"),
+    (rollout(LINE, spoilt()), "lines[1].view"),
+    (rollout(LINE, spoilt(), each_move=True), "lines[1].view"),
 ]
 
 
-@pytest.mark.parametrize(("request_of", "field"), REFUSED)
-async def test_wrong_request_is_refused(
-    caller: Caller, request_of: Callable[[], Message], field: str
-) -> None:
+async def test_wrong_requests_are_refused(caller: Caller) -> None:
     """The refusal names the field, with the position of the line and the move."""
-    refusal = await caller.refusal(request_of())
-    assert (refusal.status, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
-    assert refusal.fields == (field,)
-    assert refusal.text.startswith(f"{field}: ")
-
-
-async def test_service_may_be_turned_off(tmp_path: Path) -> None:
-    """Without workers the service is unknown."""
-    async with caller_of(tmp_path, simulation_workers=0) as caller:
-        for request in (pb.ApplyMovesRequest(lines=[LINE]), rollout()):
-            assert (await caller.refusal(request)).status is grpc.StatusCode.UNIMPLEMENTED
+    for request, field in REFUSED:
+        refusal = await caller.refusal(request)
+        assert (refusal.status, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+        assert refusal.fields == (field,)
+        assert refusal.text.startswith(f"{field}: ")
 
 
 async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:

@@ -94,19 +94,22 @@ def numbers_of(deals: Iterable[Deal]) -> list[int]:
     return sorted(deal.number for deal in deals if deal.number is not None)
 
 
-async def ratings_again(folder: Path, config: LadderConfig, *, at: float, kept: bool) -> dict[int, Rating]:
-    """Return the ratings on the first board by the deals of a store, with what is `kept` or without."""
-    with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
-        async with AsyncStore(store) as async_store:
-            ratings = Ratings(config, async_store, lambda: at)
-            if kept:
-                await ratings.load()
-            assert ratings.behind
-            await ratings.catch_up()
-            assert not ratings.behind
-            found = await ratings.of(config.boards[0].name)
-            ratings.close()
-    return found
+async def ratings_follow(folder: Path) -> dict[int, Rating]:
+    """Check that what a store keeps of the ratings says the same as all deals rated again; return them."""
+    config, found = LadderConfig.read(folder / "ladder.toml"), list[dict[int, Rating]]()
+    for kept in (True, False):
+        with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
+            async with AsyncStore(store) as async_store:
+                ratings = Ratings(config, async_store, lambda: 4e9)
+                if kept:
+                    await ratings.load()
+                assert ratings.behind
+                await ratings.catch_up()
+                assert not ratings.behind
+                found.append(dict(await ratings.of(config.boards[0].name)))
+                ratings.close()
+    assert found[0] == found[1]
+    return found[0]
 
 
 def check_complete(folder: Path, deals: Sequence[Deal]) -> None:

@@ -69,6 +69,11 @@ class Failing(There):
         self.presence.note_end(bot, forfeited=True)
         return max(0.0, self.presence.pause_end(bot) - self.now)
 
+    def finish(self, *, forfeited: bool | None = False) -> None:
+        """Let anna end a deal."""
+        self.presence.note_begin("anna")
+        self.presence.note_end("anna", forfeited=forfeited)
+
     def forfeit_in_a_row(self, deals: int) -> list[float]:
         """Let anna forfeit deals, each when the pause before is over; return the pauses after them."""
         return [self.forfeit(at=max(self.now, self.presence.pause_end("anna"))) for _ in range(deals)]
@@ -110,15 +115,10 @@ async def test_bots_that_left_are_forgotten(failing: Failing) -> None:
     await failing.presence.refresh()
     assert not failing.presence.versions
     assert list(failing.presence._bots) == ["anna"]
-    failing.presence.note_begin("anna")
-    failing.presence.note_end("anna", forfeited=None)
+    failing.finish(forfeited=None)
     assert list(failing.presence._bots) == ["anna"]
-    failing.presence.note_begin("anna")
-    failing.presence.note_end("anna", forfeited=False)
+    failing.finish()
     assert not failing.presence._bots
-
-
-# Pauses --------------------------------------------------------------------------------------------------
 
 
 async def test_pauses_grow(failing: Failing) -> None:
@@ -139,8 +139,7 @@ async def test_bots_of_the_house_never_pause(failing: Failing) -> None:
 async def test_a_deal_without_a_forfeit_ends_the_row(failing: Failing) -> None:
     """Then it takes as many forfeited deals again."""
     failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1)
-    failing.presence.note_begin("anna")
-    failing.presence.note_end("anna", forfeited=False)
+    failing.finish()
     assert not any(failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1))
 
 

@@ -43,9 +43,6 @@ def present(store: AsyncStore, *bots: str) -> dict[str, Version]:
     return {bot: LadderStore(store.store).versions_of(bot)[0] for bot in bots}
 
 
-# Interrupted deals ---------------------------------------------------------------------------------------
-
-
 async def test_deal_that_ends_while_the_store_is_read_is_not_played_again(store: AsyncStore) -> None:
     """A deal that is interrupted while the store is read is found the next time."""
     ladder = LadderStore(store.store)
@@ -88,9 +85,6 @@ async def test_deal_on_a_board_that_is_gone_is_dropped(store: AsyncStore) -> Non
     await queue.read_interrupted()
     assert not await queue.resume(present, ())
     assert deal.id not in queue
-
-
-# Deals of challenges -------------------------------------------------------------------------------------
 
 
 async def test_named_bots_meet_when_all_are_there(store: AsyncStore) -> None:

@@ -11,11 +11,6 @@ from happycity_server.play.match import Match, MatchState
 FINISHED, SILENT, TIMEOUT = Ending.FINISHED, Ending.SILENT, Ending.TIMEOUT
 
 
-@pytest.fixture
-def arena() -> Arena:
-    return Arena()
-
-
 async def both(arena: Arena) -> tuple[LocalProgram, LocalProgram]:
     """Connect anna and ben, who have read their welcomes."""
     anna, ben = arena.connect("anna"), arena.connect("ben")
