@@ -78,6 +78,14 @@ async def serving(
         yield server, channel
 
 
+@asynccontextmanager
+async def pages(folder: Path, *, web: str = "127.0.0.1:0", **values: Any) -> AsyncIterator[str]:
+    """Run a server with pages while the context lasts; yields their URL."""
+    async with run_server(settings(folder, web=web, **values)) as server:
+        assert server.web is not None
+        yield server.web
+
+
 # Calls ---------------------------------------------------------------------------------------------------
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import socket
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -94,52 +92,18 @@ async def test_named_tokens_file_must_exist(tmp_path: Path) -> None:
     assert "happycity token create" in text
 
 
-async def test_socket_in_the_file_system_counts_as_loopback(tmp_path: Path) -> None:
-    """A unix socket can be listened on without tokens and TLS."""
-    listen = f"unix:{tmp_path}/server.sock"
-    async with run_server(settings(tmp_path, listen=listen)) as server:
-        assert server.address == listen
-        async with grpc.aio.insecure_channel(listen) as channel:
-            call = await connected(channel, "one")
-            call.cancel()
-
-
 async def test_used_socket_is_not_taken_over(tmp_path: Path) -> None:
-    """A second server on the same socket is refused; a socket that nobody listens on is taken over."""
+    """A socket in the file system counts as loopback; one that nobody listens on is taken over."""
     listen = f"unix:{tmp_path}/server.sock"
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(f"{tmp_path}/server.sock")
-    async with run_server(settings(tmp_path, listen=listen)):
-        assert f"listen: {listen} can't be listened on" in await refused_start(
-            tmp_path, listen=listen, store=f"sqlite:///{tmp_path}/other.sqlite"
-        )
+    async with run_server(settings(tmp_path, listen=listen)) as server:
+        assert server.address == listen
+        other = f"sqlite:///{tmp_path}/other.sqlite"
+        refusal = await refused_start(tmp_path, listen=listen, store=other)
+        assert f"listen: {listen} can't be listened on" in refusal
         async with grpc.aio.insecure_channel(listen) as channel:
-            assert (await called(channel, HEALTH)).status is grpc.StatusCode.OK
-
-
-async def test_grpcurl_works(tmp_path: Path) -> None:
-    """The stock tool lists, describes and calls; where tokens are needed, it sends one in a header."""
-    program = shutil.which("grpcurl")
-    if program is None:
-        pytest.skip("grpcurl is not installed")
-    path = tmp_path / "tokens.json"
-    clear = issued_token(path, Role.OBSERVER, "olaf")
-
-    async def grpcurl(*arguments: str) -> str:
-        run = await asyncio.create_subprocess_exec(
-            program, "-plaintext", *arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        output, _ = await run.communicate()
-        return output.decode()
-
-    async with run_server(settings(tmp_path, tokens=path)) as server:
-        at = server.address
-        assert set(SERVICES) < set((await grpcurl(at, "list")).split())
-        assert "rpc Play ( stream .happycity.v1.PlayRequest )" in await grpcurl(at, "describe", SERVICES[0])
-        assert '"CARD_MUSEUM"' in await grpcurl(at, "happycity.v1.CatalogueService/GetCatalogue")
-        listing = "happycity.v1.MatchService/ListMatches"
-        assert "Code: Unauthenticated" in await grpcurl(at, listing)
-        assert await grpcurl("-H", f"authorization: Bearer {clear}", at, listing) == "{}\n"
+            (await connected(channel, "one")).cancel()
 
 
 async def started_match(channel: grpc.aio.Channel) -> list[PlayCall]:
@@ -155,7 +119,8 @@ async def test_no_clock_holds_for_all_matches(tmp_path: Path) -> None:
     """With it a decision has no limit, whatever the match asks for; the log warns of it."""
     with capture_logs() as lines:
         async with serving(tmp_path, no_clock=True) as (_, channel):
-            call, _ = await started_match(channel)
+            call, _ = [await connected(channel, name) for name in ("one", "two")]
+            await matches_at(channel).CreateMatch(**terms("one", "two"))
             decisions: list[play.Decision] = []
             while not decisions:
                 decisions.extend((await next_response(call)).decisions)  # seat 0 begins

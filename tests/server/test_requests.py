@@ -69,7 +69,6 @@ def server(folder: Path) -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def channel(server: ServerProcess) -> Iterator[grpc.Channel]:
-    """Yield a channel to the server."""
     with grpc.insecure_channel(server.address) as opened:
         yield opened
 
@@ -81,7 +80,6 @@ def method_of(name: str) -> MethodDescriptor:
 
 
 def path_of(method: MethodDescriptor) -> str:
-    """Return a method's path in calls."""
     return f"/{method.containing_service.full_name}/{method.name}"
 
 

@@ -24,7 +24,6 @@ from tests.server.harness import Service, issued_token, serving, settings, tourn
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.wire.match import duration_message
 from happycity_client import Settings, play
 from happycity_server.app import run_server
 from happycity_server.places import protocol
@@ -105,9 +104,9 @@ async def begun(
     channel: grpc.aio.Channel, *bots: str, rounds: int, begin_incomplete: bool = False, metadata: Any = ()
 ) -> int:
     """Create a tournament for two seats; return its id. It may begin without bots at the server itself."""
-    connect_time = duration_message(0.001 if begin_incomplete else 60.0)
-    terms = {"time_control": {"connect_time": connect_time}, "begin_incomplete": begin_incomplete}
-    made = config(*bots, rounds=rounds, **terms, seed=7, concurrency=None)
+    made = config(*bots, rounds=rounds, begin_incomplete=begin_incomplete, seed=7, concurrency=None)
+    if begin_incomplete:
+        made.time_control.connect_time.FromMilliseconds(1)
     return int((await tournaments_at(channel).CreateTournament(metadata, config=made)).tournament_id)
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -123,7 +124,7 @@ async def test_streams_count_as_calls(tmp_path: Path) -> None:
     """A bot that connects again and again is slowed down; on an open server more streams may come at once."""
     path = tmp_path / "tokens.json"
     one = bearer(issued_token(path, Role.BOT, "one"))
-    values = {"calls_per_second": 0.001, "calls_burst": 2}
+    values: dict[str, Any] = {"calls_per_second": 0.001, "calls_burst": 2}
     async with serving(tmp_path, tokens=path, **values) as (_, channel):
         reasons = [(await called(channel, PLAY, one)).reason for _ in range(3)]
     assert reasons == ["HELLO_EXPECTED", "HELLO_EXPECTED", "RATE_LIMITED"]
@@ -136,7 +137,7 @@ async def test_games_that_are_played_again_cost_more(tmp_path: Path) -> None:
     """To show a finished game that is not kept counts as several calls; while it is kept, as one."""
     async with serving(tmp_path, house="one=random,two=random") as (_, channel):
         await met(channel, "one", "two", "one")
-    values = {"calls_per_second": 0.001, "calls_burst": REPLAY_CALLS + 5}
+    values: dict[str, Any] = {"calls_per_second": 0.001, "calls_burst": REPLAY_CALLS + 5}
     async with serving(tmp_path, **values) as (_, channel):
         watches = [matches_at(channel).WatchMatch(match_id=number).read() for number in (1, 1, 2, 1)]
         reasons = [(await outcome_of(watch)).reason for watch in watches]

@@ -89,7 +89,6 @@ class Arena:
         return match
 
     async def match(self, match_id: int) -> pb.Match:
-        """Return a match."""
         match: pb.Match = await self.matches.GetMatch(match_id=match_id)
         return match
 

@@ -34,8 +34,6 @@ deals_per_challenge = 20
 
 
 class LastMove(Bot):
-    """Plays the last legal move."""
-
     def choose(self, decision: Decision) -> Move:
         """Return the last legal move."""
         return decision.moves[-1]

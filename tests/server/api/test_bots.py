@@ -15,7 +15,6 @@ from happycity_server.api.play import BotService
 
 
 async def only_bot(arena: LocalArena) -> pb.ConnectedBot:
-    """Return what is listed of the only bot."""
     (bot,) = (await BotService(arena.lobby).ListBots(pb.ListBotsRequest(), None)).bots
     return bot
 

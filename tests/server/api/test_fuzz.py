@@ -158,7 +158,6 @@ class Mallory:
         self._outbox.put(self._message(parts).SerializeToString())
 
     def take(self, step: tuple[Any, ...]) -> None:
-        """Take a step of a dialogue."""
         match step:
             case ("say", parts):
                 self.say(parts)

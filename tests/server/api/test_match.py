@@ -53,7 +53,6 @@ async def resigned(arena: Arena, *bots: str, **fields: Any) -> pb.Match:
 
 
 async def of_match(arena: Arena, method: str, match_id: int) -> Outcome:
-    """Call a method that names a match."""
     request = pb.GetMatchRequest(match_id=match_id).SerializeToString()  # as those of the other methods
     return await called(arena.channel, f"/happycity.v1.MatchService/{method}", request=request)
 

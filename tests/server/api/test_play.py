@@ -6,7 +6,6 @@ What happens to sessions and games then is held by `tests/server/play`.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,7 +22,6 @@ from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
-from happycity_server.play.lobby import SWEEP_SECONDS
 from happycity_server.play.session import Session
 from happycity_server.process import listening
 
@@ -232,21 +230,3 @@ async def test_hello_must_come_in_time(tmp_path: Path) -> None:
         ended = await end_of(PlayServiceStub(arena.channel).Play())
         assert (ended.status, ended.reason) == (REFUSED, "HELLO_EXPECTED")
         assert "no hello within 0.05 s" in ended.text
-
-
-async def test_delay_of_the_server_costs_no_strike(arena: Arena) -> None:
-    """The server is stuck for longer than the limit of a decision that is answered already."""
-    anna = await arena.connect("anna")
-    terms = match_pb2.TimeControl(
-        connect_time=duration_message(0.0),
-        decision_time=duration_message(2.0),
-        margin=duration_message(0.0),
-    )
-    await arena.create("anna", "ghost", time_control=terms)
-    answering = asyncio.create_task(anna.answer(await anna.decision()))
-    await asyncio.sleep(0)  # the answer is on its way, and the server has not read it
-    arena.clock.now += 3.0
-    time.sleep(2 * SWEEP_SECONDS)  # noqa: ASYNC251 - bot and server are stuck together
-    await answering
-    assert endings(await anna.play_to_end())[0] == FINISHED
-    assert anna.notices == [play.NOTICE_KIND_SERVER_LATE]

@@ -24,7 +24,6 @@ WAITING, RUNNING = match_pb2.MATCH_STATE_WAITING, match_pb2.MATCH_STATE_RUNNING
 
 
 async def practice(arena: Arena, *bots: str, **fields: Any) -> pb.Match:
-    """Set a practice match up."""
     config = config_message(Config(players=max(2, len(bots))))
     match: pb.Match = await arena.matches.CreatePracticeMatch(config=config, bots=bots, **fields)
     return match

@@ -51,7 +51,6 @@ class Arena:
         return self.place(secret)
 
     def place(self, secret: str) -> TablePlace:
-        """Return the place that a secret proves."""
         place = self.tables.place_of(secret)
         assert place is not None
         return place

@@ -18,7 +18,6 @@ from sqlalchemy import Engine, event
 from tests.server.api.tournaments import Arena, Changes, arena_with, config
 from tests.server.conftest import RandomMove
 from tests.server.harness import Metadata, bearer, issued_token, outcome_of, serving
-from tests.server.server_process import server_process
 
 from happycity import Move
 from happycity.runtime.tokens import Role
@@ -209,7 +208,7 @@ async def test_a_bot_that_fails_too_often_is_disqualified(
 
     arena.play("sleeper", Sleeper, games=2)
     policy = {"disqualify_share": 0.5, "disqualify_games": 4}
-    terms = {"rounds": 10, "concurrency": 20, "time_control": SLOW, "failure_policy": policy}
+    terms: dict[str, Any] = {"rounds": 10, "concurrency": 20, "time_control": SLOW, "failure_policy": policy}
     changes = await arena.played(config("anna", "sleeper", **terms))
     sleeper = changes.standings["sleeper"]
     assert (changes.progress.state, changes.progress.games_finished) == (FINISHED, 20)
@@ -631,25 +630,3 @@ async def test_finished_tournaments_are_let_go(arena: Arena) -> None:
         await arena.played(config("anna", "ben", rounds=2))
     counts = alive(TournamentRun, TournamentStatus, Match)
     assert counts == {"TournamentRun": 0, "TournamentStatus": 4, "Match": 0}
-
-
-@pytest.mark.thorough
-@pytest.mark.timeout(1200)
-async def test_memory_is_flat_over_many_tournaments(tmp_path: Path) -> None:
-    """After a first forty, sixty more tournaments of one server take less than 42 kB each.
-
-    A server that keeps its runs takes 50 kB for each tournament, and one that keeps its matches 580 kB.
-    """
-    with server_process(tmp_path, "--open") as server:
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            arena = Arena(server.address, channel)
-            names = [f"bot-{number}" for number in range(20)]
-            for name in names:
-                arena.play(name)
-            megabytes = []
-            for number in range(1, 101):
-                await arena.played(config(*names, rounds=1, concurrency=100))
-                if number >= 40 and number % 20 == 0:
-                    megabytes.append(server.megabytes())
-            await arena.close()
-    assert max(megabytes) - megabytes[0] < 2.5, megabytes

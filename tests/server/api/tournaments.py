@@ -65,7 +65,6 @@ class Arena:
         self._bots: dict[str, asyncio.Task[None]] = {}
 
     def play(self, name: str, bot: BotFactory = FirstMove, games: int = 0) -> None:
-        """Let a bot play in the background."""
         settings = Settings(name=name, server=self.address, games=games)
         self._bots[name] = asyncio.create_task(play(bot, settings))
 
@@ -76,12 +75,10 @@ class Arena:
         await asyncio.gather(*self._bots.values(), return_exceptions=True)
 
     async def get(self, tournament_id: int) -> pb.Tournament:
-        """Return a tournament."""
         tournament: pb.Tournament = await self.call.GetTournament(tournament_id=tournament_id)
         return tournament
 
     async def stop(self, tournament_id: int) -> None:
-        """Stop a tournament."""
         await self.call.StopTournament(tournament_id=tournament_id)
 
     async def delete(self, tournament_id: int) -> int:

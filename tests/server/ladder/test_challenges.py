@@ -65,7 +65,6 @@ class Ladder:
         return await self.challenges.create(wanted, request_key=key)
 
     async def against(self, bot: str, *opponents: str, request_key: str | None = None) -> Challenge:
-        """Ask for deals against bots."""
         return await self.ask(bot, DealKind.CHALLENGE, opponents=opponents, request_key=request_key)
 
     async def answer(self, number: int, bot: str, answer: ChallengeAnswer) -> Challenge:
@@ -83,7 +82,6 @@ class Ladder:
 
 @asynccontextmanager
 async def ladder_in(folder: Path) -> AsyncIterator[Ladder]:
-    """Give a ladder in a store."""
     store = Store.create(f"sqlite:///{folder}/games.sqlite")
     try:
         store.claim()
@@ -207,8 +205,8 @@ async def test_challenges_that_came_to_nothing_are_forgotten(ladder: Ladder) -> 
     dropped, playing, played = [await ladder.ask(bot) for bot in ("anna", "ben", "cleo")]
     for made in (dropped, played):
         await ladder.answer(made.id, made.bot, WITHDRAW)
-    terms = {"board": "2-family", "kind": DealKind.RATED, "versions": (1, 2), "bots": HOUSE}
-    deals = [NewDeal(**terms, challenge_id=made.id) for made in (playing, played)]
+    deal = NewDeal(board="2-family", kind=DealKind.RATED, versions=(1, 2), bots=HOUSE)
+    deals = [replace(deal, challenge_id=made.id) for made in (playing, played)]
     ladder.store.begin_deals(ladder.season.id, deals, ladder.now)
     for age, left in ((DAY, [played, playing, dropped]), (DAY + 3601, [played, playing])):
         ladder.now = dropped.created_at + age

@@ -36,7 +36,6 @@ class There:
         return sorted(self.bots)
 
     def is_connected(self, bot: str) -> bool:
-        """Return whether a bot is connected."""
         return bot in self.bots
 
     def profiles(self) -> dict[str, BotProfile]:
@@ -48,7 +47,6 @@ class There:
         self.notices.append(bot)
 
     def arrive(self, bot: str) -> None:
-        """Let a bot connect."""
         for listener in self.arrival_listeners:
             listener(bot, profile())
 

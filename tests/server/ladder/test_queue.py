@@ -27,7 +27,6 @@ def queue_of(
     clock: Callable[[], float] = lambda: 50.0,
     config: LadderConfig = CONFIG,
 ) -> DealQueue:
-    """Return the queue of a store."""
     challenges, ratings = Challenges(config, store, clock, house=["cem"]), Ratings(config, store, clock)
     return DealQueue(config, store, clock, challenges, ratings, rng=random.Random(1))
 

@@ -45,7 +45,6 @@ class WorkerArena:
         return self.lobby.clock()
 
     def connect(self, name: str, **hello: Any) -> LocalProgram:
-        """Connect a bot."""
         return LocalProgram(cast(Arena, self), name, **hello)
 
 

@@ -11,8 +11,6 @@ from happycity import (
     Config,
     Deal,
     Ending,
-    Event,
-    EventKind,
     FailurePolicy,
     Fallback,
     Game,
@@ -126,20 +124,6 @@ def test_a_game_without_errors_finishes_and_its_record_replays() -> None:
     assert tuple(seat.place for seat in results) == tuple(seat.rank for seat in results) == outcome.ranks
     assert referee.deadline is None
     assert "incidents" not in referee.record()
-
-
-def test_actions_have_every_event_of_the_game_once() -> None:
-    """What every move brings about is in the actions, moves of forfeited seats included."""
-    referee = new_referee()
-    referee.forfeit(1, Ending.ABSENT, 0.0)
-    actions = play_to_end(referee, referee.start(0.0))
-    game = Game(DEAL)
-    expected: list[Event] = list(game.events)
-    for _, move in referee.moves:
-        game.apply(move)
-        expected += game.events
-    assert [event for played in moves_played(actions) for event in played.events] == expected
-    assert expected[0].kind is EventKind.ROUND_STARTED
 
 
 @pytest.mark.parametrize("index", [-1, 3, 99])

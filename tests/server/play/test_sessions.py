@@ -236,21 +236,6 @@ async def test_results_of_the_last_ended_games_are_kept() -> None:
     assert all(over.HasField("result") for over in batch.games_over)
 
 
-async def test_answer_that_is_repeated_counts_once(arena: Arena) -> None:
-    """A bot answers again what it is asked again: if the first answer came through, the game has gone on."""
-    match, anna, _ = await playing(arena)
-    decision = await anna.decision()
-    anna.lose()
-    again = anna.again()
-    resent = await again.decision()
-    assert (resent.decision_id, resent.moves) == (decision.decision_id, decision.moves)
-    for _ in range(2):
-        await again.answer(resent)
-    assert len(match.referee.moves) == 1
-    assert endings(match) == [FINISHED, FINISHED]
-    assert not again.session.strikes
-
-
 @pytest.mark.skipif(is_compiled(), reason="a fault can't be put into compiled code")
 async def test_match_that_fails_while_it_is_shown_again_is_voided(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
