@@ -20,21 +20,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from tests.server.api.arena import RemoteProgram, arena_with
-from tests.server.api.tournaments import arena_with as tournament_arena
-from tests.server.api.tournaments import config
 from tests.server.harness import outcome_of
 from tests.server.play.arena import Arena, LocalProgram
 from tests.tournament.games import fixtures_of
 
 from happycity import Card, Config, Deal, FailurePolicy, Game, Mode
-from happycity.records.record import loads
-from happycity.records.replay import deal_of
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.places.watch import Watches, responses
 from happycity_server.play.match import Match, MatchState
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import is_practice, practice_seed
-from happycity_tournament.wire import tournament_config_of
 
 NAMES = ("anna", "ben", "carl", "dora", "emil")
 
@@ -290,21 +285,6 @@ async def test_server_answers_nothing_hidden(
     assert answers[0] == answers[1]
     assert all(bot.decisions for bot in answers[0].to_bots)
     assert len(answers[0].to_others) == decisions + 1
-
-
-async def test_practice_shows_no_deal_of_a_tournament(tmp_path: Path) -> None:
-    """While a tournament runs, its bots practise, by the numbers of its deals too, and get other cards."""
-    message = config("anna", "ben", rounds=4)
-    fixtures = fixtures_of(tournament_config_of(message, default_seed=0))
-    rated = {Deal.shuffle(Config(players=2), seed=fixture.deal_seed).decks for fixture in fixtures}
-    async with tournament_arena(tmp_path, "carl") as arena:
-        await arena.create(message)
-        for fixture in fixtures:
-            practice = {"config": message.game, "bots": ["carl", "carl"], "seed": fixture.deal_seed % 2**32}
-            match = await arena.matches.CreatePracticeMatch(**practice)
-            await arena.matches.WaitMatch(match_id=match.match_id)
-            record = await arena.matches.GetMatchRecord(match_id=match.match_id)
-            assert deal_of(loads(record.json)).decks not in rated
 
 
 @given(seed=seeds, rounds=st.integers(1, 5))

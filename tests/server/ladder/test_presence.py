@@ -120,16 +120,17 @@ async def test_bots_that_left_are_forgotten(failing: Failing) -> None:
 
 
 async def test_pauses_grow(failing: Failing) -> None:
-    """Several forfeited deals in a row make a bot pause, and each further one for longer."""
+    """Several forfeited deals in a row make a bot pause, and each further one for longer.
+
+    Deals that began before a pause make it no longer, and bots of the house, which are wanted, never pause.
+    """
     pauses = failing.forfeit_in_a_row(FORFEITED_IN_A_ROW + 10)
     assert not any(pauses[: FORFEITED_IN_A_ROW - 1])
     assert pauses[FORFEITED_IN_A_ROW - 1 :][:2] == [FIRST_PAUSE, 2 * FIRST_PAUSE]
     assert pauses[-1] == LONGEST_PAUSE
     assert failing.notices == ["anna"] * 11
-
-
-async def test_bots_of_the_house_never_pause(failing: Failing) -> None:
-    """They are wanted at the tables."""
+    assert failing.forfeit(at=failing.now + 1) == LONGEST_PAUSE - 1
+    failing.finish()
     failing.house = {"anna"}
     assert not any(failing.forfeit_in_a_row(FORFEITED_IN_A_ROW + 1))
 
@@ -139,12 +140,6 @@ async def test_a_deal_without_a_forfeit_ends_the_row(failing: Failing) -> None:
     failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1)
     failing.finish()
     assert not any(failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1))
-
-
-async def test_deals_that_end_in_a_pause_make_it_no_longer(failing: Failing) -> None:
-    """They began before it."""
-    failing.forfeit_in_a_row(FORFEITED_IN_A_ROW)
-    assert failing.forfeit(at=failing.now + 1) == FIRST_PAUSE - 1
 
 
 async def test_a_bot_that_connects_again_plays_again(failing: Failing) -> None:

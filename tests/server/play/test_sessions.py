@@ -295,16 +295,6 @@ async def test_new_program_takes_the_games_over(arena: Arena) -> None:
     assert (counters.streams_taken_over, counters.streams_lost) == (1, 0)
 
 
-async def test_new_program_has_no_part_in_forfeited_games(arena: Arena) -> None:
-    """A game in which the seat is forfeited does not start over."""
-    match, anna, _ = await playing(arena)
-    match.forfeit(0, RESIGNED, arena.now)
-    anna.lose()
-    successor = arena.connect("anna")
-    assert not (await successor.read()).games_started
-    assert successor.session.games == 0
-
-
 async def test_goodbye_forfeits_all_games_at_once(arena: Arena) -> None:
     """Games continue without the bot, its stream ends in good order, and the next program is a new one."""
     match, anna, _ = await playing(arena)
@@ -410,15 +400,6 @@ async def test_bot_resumes_all_its_seats(arena: Arena) -> None:
     assert endings(match) == [FINISHED, RESIGNED, FINISHED]
     await successor.until(lambda received: received.games_over)
     assert len(successor.received.games_over) == 1
-
-
-async def test_bot_in_all_seats_that_stays_away_loses_them_all(arena: Arena) -> None:
-    """The grace time is over for every seat at once, and the game ends by itself."""
-    anna = arena.connect("anna")
-    match = await arena.match("anna", "anna")
-    anna.lose()
-    arena.wait(10.2)
-    assert [seat.ending for seat in match.results] == [DISCONNECTED] * 2
 
 
 async def test_closing_lobby_voids_matches_and_refuses_bots(arena: Arena) -> None:

@@ -58,6 +58,13 @@ async def test_late_and_illegal_answers_are_answers(arena: Arena, move: int) -> 
     assert ending(match) is TIMEOUT
 
 
+async def test_silent_bot_without_strikes_is_late(arena: Arena) -> None:
+    await both(arena)
+    match = await arena.match("anna", "ben", policy=FailurePolicy(max_strikes=0))
+    arena.wait(11)
+    assert ending(match) is TIMEOUT
+
+
 async def test_answers_to_unknown_matches_are_not_answers(arena: Arena) -> None:
     """A bot that sends only nonsense has never answered a decision."""
     anna, _ = await both(arena)

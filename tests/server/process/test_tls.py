@@ -167,14 +167,6 @@ async def test_pages_use_a_renewed_certificate_too(
                 await old.get(address)
 
 
-def test_missing_files_are_named(tmp_path: Path, ours: Files) -> None:
-    """The error names the path."""
-    missing = tmp_path / "missing.pem"
-    for files in ((missing, ours.key), (ours.cert, missing), (ours.cert, ours.key, missing)):
-        with pytest.raises(ConfigError, match=r"missing\.pem can't be read: No such file"):
-            CertificateFiles(*files)
-
-
 def test_files_of_no_use_are_refused(tmp_path: Path, ours: Files, others: Files) -> None:
     """GRPC itself would fail only when a client connects; nobody can be asked for the password of a key."""
     noise, locked = tmp_path / "noise.pem", tmp_path / "locked.pem"
@@ -187,3 +179,7 @@ def test_files_of_no_use_are_refused(tmp_path: Path, ours: Files, others: Files)
             CertificateFiles(cert, key_file)
     with pytest.raises(ConfigError, match="holds no certificates"):
         CertificateFiles(ours.cert, ours.key, noise)
+    missing = tmp_path / "missing.pem"
+    for files in ((missing, ours.key), (ours.cert, missing), (ours.cert, ours.key, missing)):
+        with pytest.raises(ConfigError, match=r"missing\.pem can't be read: No such file"):
+            CertificateFiles(*files)
