@@ -18,7 +18,6 @@ from google.protobuf.message_factory import GetMessageClass
 from happycity import Config
 from happycity.runtime.tokens import Role, add_tokens, new_token
 from happycity.v1 import match_pb2
-from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
@@ -258,11 +257,6 @@ def terms(*bots: str, **fields: Any) -> dict[str, Any]:
         "time_control": PATIENT,
         **fields,
     }
-
-
-def between(*bots: str, **fields: Any) -> match_pb.CreateMatchRequest:
-    """Return the request for a match whose bots may come late."""
-    return match_pb.CreateMatchRequest(**terms(*bots, **fields))
 
 
 async def met(channel: grpc.aio.Channel, *bots: str, metadata: Metadata = ()) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import MutableMapping
@@ -12,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 from structlog.testing import capture_logs
-from tests.server.conftest import FirstMove
+from tests.server.conftest import playing
 from tests.server.harness import (
     Service,
     bearer,
@@ -29,7 +28,6 @@ from happycity.runtime.settings import SettingsError
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
 from happycity.v1 import match_pb2
-from happycity_client import Settings, play
 from happycity_server.config import load_settings, parse_house
 from happycity_server.process import programs
 
@@ -45,18 +43,15 @@ async def test_bots_practise_against_the_house(tmp_path: Path) -> None:
     clear = issued_token(path, Role.BOT, "anna")
     organiser = bearer(issued_token(path, Role.ORGANISER, "oscar"))
     async with serving(tmp_path, tokens=path, house="greedy,easy=random") as (server, channel):
-        settings = Settings(name="anna", server=server.address, access=Access(token=clear))
-        playing = asyncio.create_task(play(FirstMove, settings))
-        await met(channel, "greedy", "easy", "anna", metadata=organiser)
-        listed = (await Service(channel, "happycity.v1.BotService").ListBots(organiser)).bots
-        assert {bot.name: bot.house for bot in listed} == {"anna": False, "easy": True, "greedy": True}
-        matches, request = matches_at(channel), {**terms("greedy", "anna", "easy")}
+        matches, request = matches_at(channel), terms("greedy", "anna", "easy")
         del request["time_control"]
-        created = await matches.CreatePracticeMatch(bearer(clear), **request)
-        match = await matches.WaitMatch(organiser, match_id=created.match_id)
+        async with playing(server.address, "anna", access=Access(token=clear)):
+            await met(channel, "greedy", "easy", "anna", metadata=organiser)
+            listed = (await Service(channel, "happycity.v1.BotService").ListBots(organiser)).bots
+            assert {bot.name: bot.house for bot in listed} == {"anna": False, "easy": True, "greedy": True}
+            created = await matches.CreatePracticeMatch(bearer(clear), **request)
+            match = await matches.WaitMatch(organiser, match_id=created.match_id)
         assert {seat.ending for seat in match.result.seats} == {match_pb2.ENDING_FINISHED}
-        playing.cancel()
-        await asyncio.wait((playing,))
 
 
 @pytest.mark.parametrize("guarded", [False, True], ids=["open", "tokens"])

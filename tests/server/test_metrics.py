@@ -16,10 +16,9 @@ import grpc
 import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
-from tests.server.conftest import FirstMove
+from tests.server.conftest import playing
 from tests.server.harness import bearer, called, matches_at, serving, settings, terms
 
-from happycity_client import Settings, play
 from happycity_server import metrics as metrics_module
 from happycity_server.app import RunningServer, run_server
 from happycity_server.metrics import ArenaMetrics, MetricsError
@@ -67,16 +66,10 @@ async def test_numbers_of_a_match_are_found(tmp_path: Path) -> None:
     """A match of two bots is counted: games, decisions, think times, streams, commits, ticks of the loop."""
     async with measured(tmp_path) as (server, metrics, channel):
         before = await scraped(metrics)
-        bots = [
-            asyncio.create_task(play(FirstMove, Settings(name=name, server=server.address)))
-            for name in ("one", "two")
-        ]
-        created = await matches_at(channel).CreateMatch(**terms("one", "two"))
-        decisions = (await matches_at(channel).WaitMatch(match_id=created.match_id)).decisions
-        after = await scraped(metrics)
-        for bot in bots:
-            bot.cancel()
-        await asyncio.gather(*bots, return_exceptions=True)
+        async with playing(server.address, "one", "two"):
+            created = await matches_at(channel).CreateMatch(**terms("one", "two"))
+            decisions = (await matches_at(channel).WaitMatch(match_id=created.match_id)).decisions
+            after = await scraped(metrics)
     for name, number in {
         "matches_started_total": 1,
         "matches_finished_total": 1,

@@ -18,13 +18,12 @@ import pytest
 import trustme
 from structlog.testing import capture_logs
 from tests.server.api.tournaments import config
-from tests.server.conftest import RandomMove
+from tests.server.conftest import playing
 from tests.server.harness import Service, issued_token, serving, settings, tournaments_at
 
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity_client import Settings, play
 from happycity_server.app import run_server
 from happycity_server.places import protocol
 from happycity_server.process import programs
@@ -78,21 +77,6 @@ async def running(
         playing(server.address, *RUN.names),
     ):
         yield channel
-
-
-@asynccontextmanager
-async def playing(address: str, *bots: str, games: int = 0) -> AsyncIterator[None]:
-    """Let bots play at a server while the context lasts."""
-    tasks = [
-        asyncio.create_task(play(RandomMove, Settings(name=name, server=address, games=games)))
-        for name in bots
-    ]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def at_the_server(logs: Sequence[MutableMapping[str, Any]]) -> int:

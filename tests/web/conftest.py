@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,12 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 from tests.browser import chromium_program
 from tests.server.api.tournaments import config as tournament_config
-from tests.server.conftest import RandomMove
+from tests.server.conftest import playing
 from tests.server.harness import matches_at, serving, terms, tournaments_at
 from tests.web.ladders import LadderSite, ladder_site
 
 from happycity import Config, Mode
 from happycity.wire.messages import config_message
-from happycity_client import Settings, play
 
 expect.set_options(timeout=60_000)  # milliseconds, for a busy machine; 5 s are the default
 
@@ -58,15 +56,11 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     async with serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
-        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
-            bots = [
-                asyncio.create_task(play(RandomMove, Settings(name=name, server=server.address, games=0)))
-                for name in ("anna", "bob", "carl")
-            ]
+        async with (
+            httpx.AsyncClient(timeout=60, base_url=server.web) as client,
+            playing(server.address, "anna", "bob", "carl", games=0),
+        ):
             yield Site(server.web, server.address, channel, client)
-            for bot in bots:
-                bot.cancel()
-            await asyncio.gather(*bots, return_exceptions=True)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import httpx
 import websockets
 from playwright.async_api import Browser, BrowserContext
-from tests.server.conftest import RandomMove
+from tests.server.conftest import RandomMove, playing
 from tests.server.harness import Service, bearer, issued_token, serving
 
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
-from happycity_client import BotFactory, BotInfo, Settings, play
+from happycity_client import BotFactory, BotInfo
 from happycity_web.guard import COOKIE
 
 _CONFIG = """\
@@ -82,15 +82,12 @@ class LadderSite:
         self, *bots: str, version: str, factory: BotFactory = RandomMove
     ) -> AsyncIterator[None]:
         """Let bots play as a version while the context lasts."""
-        playing = []
-        for bot in bots:
-            info, access = BotInfo(version=version, author=f"author of {bot}"), Access(token=self.tokens[bot])
-            settings = Settings(name=bot, server=self.address, games=0, access=access, info=info)
-            playing.append(asyncio.create_task(play(factory, settings)))
-        yield
-        for task in playing:
-            task.cancel()
-        await asyncio.gather(*playing, return_exceptions=True)
+        async with AsyncExitStack() as stack:
+            for bot in bots:
+                info = BotInfo(version=version, author=f"author of {bot}")
+                own = {"games": 0, "access": Access(token=self.tokens[bot]), "info": info}
+                await stack.enter_async_context(playing(self.address, bot, bot=factory, **own))
+            yield
 
     @asynccontextmanager
     async def browsing(self, browser: Browser, who: str) -> AsyncIterator[BrowserContext]:

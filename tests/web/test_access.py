@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import pytest
 import pytest_asyncio
 import websockets
 from tests.server.api.tournaments import config as tournament_config
-from tests.server.conftest import RandomMove
+from tests.server.conftest import playing
 from tests.server.harness import (
     bearer,
     connected,
@@ -29,7 +28,6 @@ from tests.web.conftest import Site
 from tests.web.sockets import close_code, closed_with, socket_of
 
 from happycity.runtime.tokens import Role, revoke_token
-from happycity_client import Settings, play
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -140,22 +138,16 @@ async def test_revoked_token_ends_open_pages(guarded: Guarded) -> None:
 async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
     async with serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
-        bots = [
-            asyncio.create_task(play(RandomMove, Settings(name=name, server=server.address, games=1)))
-            for name in ("anna", "bob")
-        ]
         tournaments, config = tournaments_at(channel), tournament_config("anna", "bob", rounds=10_000)
-        number = (await tournaments.CreateTournament(config=config)).tournament_id
-        async for update in tournaments.WatchTournament(tournament_id=number):
-            if update.progress.games_finished:
-                break
-        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
-            hidden = await client.get("/matches/1.json")
+        async with playing(server.address, "anna", "bob", games=1):
+            number = (await tournaments.CreateTournament(config=config)).tournament_id
+            async for update in tournaments.WatchTournament(tournament_id=number):
+                if update.progress.games_finished:
+                    break
+            async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
+                hidden = await client.get("/matches/1.json")
             assert (hidden.status_code, hidden.json()["reason"]) == (403, "MATCH_RUNNING")
             await tournaments.StopTournament(tournament_id=number)
-        for bot in bots:
-            bot.cancel()
-        await asyncio.gather(*bots, return_exceptions=True)
 
 
 async def test_only_known_hosts_are_served(site: Site) -> None:

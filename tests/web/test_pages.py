@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 from tests.server.cables import Cable
+from tests.server.conftest import playing
 from tests.server.harness import connected, serving
 from tests.web.conftest import Site
 
 from happycity import Move
 from happycity.runtime.transport import Access
-from happycity_client import Bot, Decision, Settings, play
+from happycity_client import Bot, Decision
 from happycity_tournament.cli.console import ratings_table
 from happycity_tournament.client.connection import Connection
 
@@ -59,8 +60,10 @@ async def test_running_tournament_is_followed_to_its_end(context: BrowserContext
             await may_decide.wait()
             return self.rng.choice(decision.moves)
 
-    fred = asyncio.create_task(play(Waiting, Settings(name="fred", server=site.address, games=0)))
-    async with Cable.to(site.url.removeprefix("http://")) as cable:
+    async with (
+        Cable.to(site.url.removeprefix("http://")) as cable,
+        playing(site.address, "fred", bot=Waiting, games=0),
+    ):
         tournament_id = await site.create_tournament("anna", "bob", "fred", rounds=4)
         await page.goto(f"http://{cable.address}/tournaments/{tournament_id}")
         await page.evaluate("window.isTheSamePage = true")
@@ -73,8 +76,6 @@ async def test_running_tournament_is_followed_to_its_end(context: BrowserContext
         await expect(page.locator("h1")).to_contain_text("finished")
         await expect(page.locator(".standings tbody td:nth-of-type(6)")).to_have_text(["12"] * 3)
         assert await page.evaluate("window.isTheSamePage")
-    fred.cancel()
-    await asyncio.gather(fred, return_exceptions=True)
 
 
 async def test_tournament_shows_standings_and_games(page: Page, site: Site, tournament: int) -> None:

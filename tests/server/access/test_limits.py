@@ -35,7 +35,6 @@ from happycity_server.errors import ApiError, Reason
 
 GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 PLAY = "/happycity.v1.PlayService/Play"
-WATCH_MATCH = "/happycity.v1.MatchService/WatchMatch"
 HEALTH = "/grpc.health.v1.Health/Check"
 
 

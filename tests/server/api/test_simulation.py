@@ -11,11 +11,9 @@ from typing import Any
 import grpc
 import pytest
 import pytest_asyncio
-from google.protobuf.message import Message
 from tests.server.harness import (
     Clock,
-    Metadata,
-    Outcome,
+    Service,
     bearer,
     connected,
     issued_token,
@@ -27,7 +25,6 @@ from tests.server.test_metrics import scraped
 
 from happycity import Mode
 from happycity.model.v1beta1 import model_service_pb2 as pb
-from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceStub
 from happycity.runtime.tokens import Role
 from happycity.wire.match import duration_message
 from happycity.wire.messages import move_message, move_messages
@@ -51,25 +48,16 @@ LINE = line(started())
 QUICK, RANDOM = pb.PLAYOUT_POLICY_QUICK, pb.PLAYOUT_POLICY_RANDOM
 
 
-class Caller:
+class Caller(Service):
     """Calls the simulation service of a server."""
 
     def __init__(self, channel: grpc.aio.Channel, metrics: str | None) -> None:
-        self._stub: Any = ModelServiceStub(channel)
+        super().__init__(channel, "happycity.model.v1beta1.ModelService")
         self._metrics = metrics
 
-    async def refusal(self, request: Message, metadata: Metadata = ()) -> Outcome:
-        """Return how a call is refused."""
-        return await outcome_of(self.call(request, metadata))
-
-    def call(self, request: Message, metadata: Metadata = ()) -> Any:
-        """Return a call with a request for positions or playouts."""
-        method = "ApplyMoves" if isinstance(request, pb.ApplyMovesRequest) else "Rollout"
-        return getattr(self._stub, method)(request, metadata=metadata)
-
-    def roll_out(self, *lines: pb.Line, metadata: Metadata = (), **fields: Any) -> Any:
-        """Return a call of Rollout."""
-        return self.call(rollout(*lines, **fields), metadata)
+    def roll_out(self, *lines: pb.Line, **fields: Any) -> Any:
+        """Return a call of Rollout, a valid one if no field makes it wrong."""
+        return self.Rollout(**{"lines": lines or [LINE], "playouts": 10, "policy": QUICK, **fields})
 
     async def large_call(self) -> Any:
         """Return a call of Rollout that is being played and will be for a while.
@@ -86,11 +74,6 @@ class Caller:
         """Return the number of playouts that the server has counted."""
         assert self._metrics is not None
         return (await scraped(self._metrics))["happycity_playouts_total", ""]
-
-
-def rollout(*lines: pb.Line, **fields: Any) -> pb.RolloutRequest:
-    """Return a request for playouts, a valid one if no field makes it wrong."""
-    return pb.RolloutRequest(**{"lines": lines or [LINE], "playouts": 10, "policy": QUICK, **fields})
 
 
 @asynccontextmanager
@@ -111,7 +94,7 @@ async def caller(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Call
 async def test_positions_are_in_the_order_of_the_lines(caller: Caller) -> None:
     """There is a position for each line, also when they are too many for one job."""
     games = [started(seed) for seed in range(1, 9)]
-    response = await caller.call(pb.ApplyMovesRequest(lines=[*map(line, games)] * 20))
+    response = await caller.ApplyMoves(lines=[*map(line, games)] * 20)
     assert [list(position.moves) for position in response.positions] == [*map(move_messages, games)] * 20
 
 
@@ -217,32 +200,37 @@ def spoilt() -> pb.Line:
 
 MOVE = move_message(started().legal_moves[0])
 ILLEGAL = line(started(), ["draw 1", "copy 0"])
-REFUSED: list[tuple[Message, str]] = [
-    (pb.ApplyMovesRequest(), "lines"),
-    (pb.ApplyMovesRequest(lines=[LINE] * (MAX_LINES + 1)), "lines"),
-    (pb.ApplyMovesRequest(lines=[LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]), "lines[1].moves"),
-    (pb.ApplyMovesRequest(lines=[LINE, spoilt()]), "lines[1].view"),
-    (pb.ApplyMovesRequest(lines=[ILLEGAL]), "lines[0].moves[1]"),
-    (rollout(lines=[]), "lines"),
-    (rollout(LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))), "lines[1].moves"),
-    (rollout(policy=pb.PLAYOUT_POLICY_UNSPECIFIED), "policy"),
-    (rollout(policy=99), "policy"),
-    (rollout(time=duration_message(0.0)), "time"),
-    (rollout(time=duration_message(-1.0)), "time"),
-    (rollout(playouts=0), "playouts"),
-    (rollout(playouts=MAX_PLAYOUTS + 1), "playouts"),
-    (rollout(LINE, LINE, LINE, playouts=MAX_TOTAL_PLAYOUTS // 3 + 1), "playouts"),
-    (rollout(playouts=MAX_PLAYOUTS, each_move=True), "playouts"),  # the limit counts each legal move
-    (rollout(line(started(), ["draw 1"]), each_move=True), "lines[0].moves"),
-    (rollout(LINE, spoilt()), "lines[1].view"),
-    (rollout(LINE, spoilt(), each_move=True), "lines[1].view"),
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("ApplyMoves", {}, "lines"),
+    ("ApplyMoves", {"lines": [LINE] * (MAX_LINES + 1)}, "lines"),
+    ("ApplyMoves", {"lines": [LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]}, "lines[1].moves"),
+    ("ApplyMoves", {"lines": [LINE, spoilt()]}, "lines[1].view"),
+    ("ApplyMoves", {"lines": [ILLEGAL]}, "lines[0].moves[1]"),
+    ("Rollout", {"lines": []}, "lines"),
+    ("Rollout", {"lines": [LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]}, "lines[1].moves"),
+    ("Rollout", {"policy": pb.PLAYOUT_POLICY_UNSPECIFIED}, "policy"),
+    ("Rollout", {"policy": 99}, "policy"),
+    ("Rollout", {"time": duration_message(0.0)}, "time"),
+    ("Rollout", {"time": duration_message(-1.0)}, "time"),
+    ("Rollout", {"playouts": 0}, "playouts"),
+    ("Rollout", {"playouts": MAX_PLAYOUTS + 1}, "playouts"),
+    ("Rollout", {"lines": [LINE, LINE, LINE], "playouts": MAX_TOTAL_PLAYOUTS // 3 + 1}, "playouts"),
+    (
+        "Rollout",
+        {"playouts": MAX_PLAYOUTS, "each_move": True},  # each legal move counts
+        "playouts",
+    ),
+    ("Rollout", {"lines": [line(started(), ["draw 1"])], "each_move": True}, "lines[0].moves"),
+    ("Rollout", {"lines": [LINE, spoilt()]}, "lines[1].view"),
+    ("Rollout", {"lines": [LINE, spoilt()], "each_move": True}, "lines[1].view"),
 ]
 
 
 async def test_wrong_requests_are_refused(caller: Caller) -> None:
     """The refusal names the field, with the position of the line and the move."""
-    for request, field in REFUSED:
-        refusal = await caller.refusal(request)
+    for method, fields, field in REFUSED:
+        call = caller.roll_out(**fields) if method == "Rollout" else caller.ApplyMoves(**fields)
+        refusal = await outcome_of(call)
         assert (refusal.status, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
         assert refusal.fields == (field,)
         assert refusal.text.startswith(f"{field}: ")
@@ -253,36 +241,41 @@ async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
 
     A call of which the quota is too small for ever is wrong, so it gets no such time.
     """
-    tokens = tmp_path / "tokens.json"
+    tokens, clock = tmp_path / "tokens.json", Clock()
     one, two = (bearer(issued_token(tokens, Role.BOT, name)) for name in ("one", "two"))
-    clock = Clock()
-    async with caller_of(
-        tmp_path, Clocks(steady=clock), tokens=tokens, simulation_playouts_per_minute=60
-    ) as caller:
+    values = {"tokens": tokens, "simulation_playouts_per_minute": 60}
+    async with caller_of(tmp_path, Clocks(steady=clock), **values) as caller:
         options = len(started().legal_moves)
         await caller.roll_out(playouts=50, metadata=one)
-        await caller.call(pb.ApplyMovesRequest(lines=[LINE] * 10), one)
+        await caller.ApplyMoves(one, lines=[LINE] * 10)
         await caller.roll_out(playouts=60, metadata=two)
-        for request in (
-            pb.ApplyMovesRequest(lines=[LINE] * 20),
-            rollout(playouts=20),
-            rollout(*[LINE] * 5, playouts=4),
-            rollout(playouts=40 // options, each_move=True),
+        for fields in (
+            {},
+            {"playouts": 20},
+            {"lines": [LINE] * 5, "playouts": 4},
+            {"playouts": 40 // options, "each_move": True},
         ):
+
+            def call(fields: dict[str, Any] = fields) -> Any:
+                if fields:
+                    return caller.roll_out(**fields, metadata=one)
+                return caller.ApplyMoves(one, lines=[LINE] * 20)
+
             clock.now += 1.001  # enough for reading a line, before its legal moves are counted
-            refusal = await caller.refusal(request, one)
+            refusal = await outcome_of(call())
             assert (refusal.status, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RATE_LIMITED")
             assert "more than 60 playouts a minute" in refusal.text
             assert refusal.retry_seconds is not None
             clock.now += refusal.retry_seconds
-            await caller.call(request, one)
+            await call()
         for playouts, each_move in ((61, False), (61 // options + 1, True)):
             clock.now += 60
-            refusal = await caller.refusal(rollout(playouts=playouts, each_move=each_move), one)
+            asked = caller.roll_out(playouts=playouts, each_move=each_move, metadata=one)
+            refusal = await outcome_of(asked)
             assert (refusal.reason, refusal.fields) == ("INVALID_FIELD", ("playouts",))
             assert refusal.retry_seconds is None
-        whole = pb.ApplyMovesRequest(lines=[LINE] * 60)
-        refusal = await caller.refusal(whole, one)  # the view of the last call was read, to count its moves
+        # The view of the last call was read, to count its moves.
+        refusal = await outcome_of(caller.ApplyMoves(one, lines=[LINE] * 60))
         assert refusal.retry_seconds == pytest.approx(1)
 
 
@@ -292,7 +285,7 @@ async def test_a_seat_at_a_table_is_no_token_of_a_bot() -> None:
     principal_variable.set(Principal("person @ann", frozenset({Role.BOT}), person="@ann"))
     for call in (
         service.ApplyMoves(pb.ApplyMovesRequest(lines=[LINE]), None),
-        service.Rollout(rollout(), None),
+        service.Rollout(pb.RolloutRequest(lines=[LINE], playouts=10, policy=QUICK), None),
     ):
         with pytest.raises(ApiError) as refused:
             await call

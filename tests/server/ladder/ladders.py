@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.server import conftest
 from tests.server.conftest import RandomMove
 from tests.server.harness import serving
 
 from happycity import BotInfo
-from happycity_client import Bot, Settings, play
+from happycity_client import Bot
 from happycity_ladder.entries import Deal, DealState, Rating
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
@@ -61,7 +62,7 @@ async def laddering(folder: Path, toml: str = TWO_SEATS, **values: Any) -> Async
 
 @asynccontextmanager
 async def playing(
-    address: str, *names: str, games: Games, version: str = "1", kind: type[Bot] = RandomMove, **options: Any
+    address: str, *names: str, games: Games, version: str = "1", kind: type[Bot] = RandomMove
 ) -> AsyncIterator[None]:
     """Let bots play while the context lasts, and count their games."""
 
@@ -69,18 +70,8 @@ async def playing(
         def game_over(self, *arguments: Any) -> None:
             games.note()
 
-    tasks = [
-        asyncio.create_task(
-            play(Counted, Settings(name=name, server=address, info=BotInfo(version=version), **options))
-        )
-        for name in names
-    ]
-    try:
+    async with conftest.playing(address, *names, bot=Counted, info=BotInfo(version=version)):
         yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def deals_in(folder: Path) -> list[Deal]:

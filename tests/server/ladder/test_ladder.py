@@ -34,11 +34,6 @@ from happycity_server.ladder import ladder as ladder_module
 from happycity_tournament.storage import Store
 
 
-def bots_of_deals(folder: Path) -> list[tuple[str, ...]]:
-    versions = ladder_of(folder).versions()
-    return [tuple(versions[version].bot for version in deal.versions) for deal in deals_in(folder)]
-
-
 def ladder_of(folder: Path) -> LadderStore:
     return LadderStore(Store.existing(f"sqlite:///{folder}/games.sqlite"))
 
