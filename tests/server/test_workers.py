@@ -194,6 +194,7 @@ async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
     token, organiser = issued_token(tokens, Role.WORKER, "rack"), issued_token(tokens, Role.ORGANISER, "olga")
     own = settings(tmp_path, tokens=tokens, tls_cert=both, tls_key=both, house="greedy,easy=random", **POLLED)
     access, remarks = Access(token=organiser, ca=ca), asyncio.Queue[str]()
+    log, lost = list[bytes](), asyncio.Event()
     with capture_logs() as logs:
         async with (
             run_server(own, remark=remarks.put_nowait) as server,
@@ -210,17 +211,17 @@ async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
                 stderr=subprocess.PIPE,
             )
             assert program.stderr is not None
-            reading = asyncio.create_task(program.stderr.read())
+            reading = asyncio.create_task(lines_of(program.stderr, log, lost))
             assert await remarks.get() == "rack plays"
             tournament_id = await begun(channel, "greedy", "easy", rounds=200, metadata=access.metadata)
             last = await over(channel, tournament_id, access.metadata)
+        await lost.wait()
         program.terminate()
-        log = await reading
+        await reading
         assert await program.wait() == 0
     assert last.progress.games_finished == 400
     assert 0 < at_the_server(logs) < 400
-    assert log.count(b'"match_over"') == 400 - at_the_server(logs)
-    assert b'"server_lost"' in log
+    assert sum(b'"match_over"' in line for line in log) == 400 - at_the_server(logs)
 
 
 async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None:
@@ -259,3 +260,11 @@ async def test_house_plays_at_the_server_and_at_each_worker(tmp_path: Path) -> N
     assert shown == [("easy", True, True), ("greedy", True, True)]
     assert nothing_was_lost(last, 400)
     assert 0 < at_the_server(logs) < 400
+
+
+async def lines_of(stream: asyncio.StreamReader, log: list[bytes], lost: asyncio.Event) -> None:
+    """Read the log of a worker to its end, and note when it says that its server is lost."""
+    async for line in stream:
+        log.append(line)
+        if b'"server_lost"' in line:
+            lost.set()

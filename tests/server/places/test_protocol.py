@@ -22,6 +22,7 @@ from tests.server.test_workers import POLLED, begun, over
 from happycity import Config, VoidReason
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
+from happycity.v1 import play_service_pb2 as play_pb
 from happycity.wire.match import void_reason_number
 from happycity.wire.messages import config_message
 from happycity.worker.v1 import worker_service_pb2 as pb
@@ -156,6 +157,10 @@ async def everything_sent(
         got = bot.received
         got.ClearField("ping")
         got.ClearField("welcome")
+        # On a busy machine the server says that it was late, which costs nothing.
+        notices = [notice for notice in got.notices if notice.kind != play_pb.NOTICE_KIND_SERVER_LATE]
+        got.ClearField("notices")
+        got.notices.extend(notices)
         for decision in got.decisions:
             decision.ClearField("clock")
         for part in (got.games_started, got.decisions, got.games_over):
