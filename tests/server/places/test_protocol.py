@@ -108,12 +108,12 @@ async def play(*bots: Program, games: int) -> None:
 async def test_match_at_a_worker_is_seen_at_the_server(tmp_path: Path) -> None:
     """Lists show what a worker plays and how far it is, and the record is secret."""
     async with at_a_worker(tmp_path) as at:
-        asked = [asyncio.create_task(bot.decision()) for bot in (at.anna, at.ben)]
+        await at.anna.until(lambda received: len(received.games_started) == 2)
         listed = (await at.matches.ListMatches()).matches
         assert [match.match_id for match in listed] == [2, 1]
         assert listed[0].state in (match_pb2.MATCH_STATE_WAITING, match_pb2.MATCH_STATE_RUNNING)
-        for bot, asking in zip((at.anna, at.ben), asked, strict=True):
-            await bot.answer(await asking)  # in one game each
+        for bot in (at.anna, at.ben):
+            await bot.answer(await bot.decision())  # in one game each
         while not (match := await at.matches.GetMatch(match_id=1)).decisions:
             pass
         assert match.state == match_pb2.MATCH_STATE_RUNNING
