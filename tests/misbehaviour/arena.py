@@ -91,7 +91,7 @@ class Arena:
         assert progress.state == pb.TOURNAMENT_STATE_FINISHED
         assert progress.games_finished == progress.games_total == GAMES
         assert progress.games_voided == 0
-        listed = await self.matches.list(tournament_id=last.tournament.tournament_id)
+        listed = await self.matches.matches.ListMatches(tournament_id=last.tournament.tournament_id)
         games = [(list(match.bots), await self.matches.record(match.match_id)) for match in listed.matches]
         trouble = Trouble(bad, games, {standing.bot: standing for standing in last.standings})
         for name in GOOD:

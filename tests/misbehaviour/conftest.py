@@ -14,7 +14,6 @@ from tests.server.harness import Clock
 from tests.server.server_process import ServerProcess, server_process
 
 from happycity.records.record import Json
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 
 # What a test waits for comes soon with these. A good bot must stand them on a busy machine too.
 QUICK = ("--ping-interval", "1", "--stall-time", "3", "--message-bytes", "65536")
@@ -47,10 +46,7 @@ def undisturbed() -> list[Json]:
 async def arena(server: ServerProcess, folder: Path, undisturbed: list[Json]) -> AsyncIterator[Arena]:
     """Yield the server; after the test it must serve the good bots as if nothing had been."""
     async with grpc.aio.insecure_channel(server.address) as channel, AsyncExitStack() as closing:
-        matches = Matches(
-            server.address, server.metrics, channel, Clock(), MatchServiceStub(channel), closing
-        )
-        opened = Arena(server, folder, matches)
+        opened = Arena(server, folder, Matches(server.address, channel, Clock(), closing))
         if not undisturbed:
             undisturbed.append(await opened.side_match())
             # What a server needs once, at its first tournament, isn't held against a bot.

@@ -1,18 +1,17 @@
-"""A real server on a free port, and bots that play on it."""
+"""Bots, and the time, for tests of servers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
-import grpc
 import pytest
-from tests.server.harness import Clock, serving
+from tests.server.harness import Clock
 
 from happycity import Move
 from happycity_client import Bot, BotFactory, Decision, Settings, play
-from happycity_server.app import Clocks
 
 
 class FirstMove(Bot):
@@ -31,6 +30,21 @@ class RandomMove(Bot):
         return self.rng.choice(decision.moves)
 
 
+@asynccontextmanager
+async def playing(
+    address: str, *names: str, bot: BotFactory = RandomMove, **settings: Any
+) -> AsyncIterator[None]:
+    """Let bots play at a server while the context lasts."""
+    own = [Settings(name=name, server=address, **settings) for name in names]
+    tasks = [asyncio.create_task(play(bot, each)) for each in own]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 @pytest.fixture(autouse=True)
 def _patient_close(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let streams end by themselves when a server stops, also where machine and clients are slow."""
@@ -41,42 +55,3 @@ def _patient_close(monkeypatch: pytest.MonkeyPatch) -> None:
 def clock() -> Clock:
     """Return the time by which the server of this test judges its bots."""
     return Clock()
-
-
-@pytest.fixture
-def clocks(clock: Clock) -> Clocks:
-    """Return the clocks of a server whose steady one is `clock`."""
-    return Clocks(steady=clock)
-
-
-@pytest.fixture
-async def address(tmp_path: Path) -> AsyncIterator[str]:
-    """Yield the address of a server with an empty store."""
-    async with serving(tmp_path) as (server, _):
-        yield server.address
-
-
-@pytest.fixture
-async def channel(address: str) -> AsyncIterator[grpc.aio.Channel]:
-    """Yield a channel to the server."""
-    async with grpc.aio.insecure_channel(address) as open_channel:
-        yield open_channel
-
-
-Playing = Callable[..., "asyncio.Task[None]"]
-
-
-@pytest.fixture
-async def connect(address: str) -> AsyncIterator[Playing]:
-    """Yield a function that lets a bot play in the background; bots are ended with the test."""
-    tasks: list[asyncio.Task[None]] = []
-
-    def start(name: str, factory: BotFactory = RandomMove, games: int = 0) -> asyncio.Task[None]:
-        task = asyncio.create_task(play(factory, Settings(name=name, server=address, games=games)))
-        tasks.append(task)
-        return task
-
-    yield start
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,9 +1,9 @@
-"""Servers on a free port with a time of their own, and calls of which only the refusal matters."""
+"""Servers on a free port with a time of their own, and calls to them by the names of their methods."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,13 +13,12 @@ from typing import Any
 import grpc
 from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message_factory import GetMessageClass
 
 from happycity import Config
 from happycity.runtime.tokens import Role, add_tokens, new_token
 from happycity.v1 import match_pb2
-from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
@@ -78,6 +77,14 @@ async def serving(
         yield server, channel
 
 
+@asynccontextmanager
+async def pages(folder: Path, *, web: str = "127.0.0.1:0", **values: Any) -> AsyncIterator[str]:
+    """Run a server with pages while the context lasts; yields their URL."""
+    async with run_server(settings(folder, web=web, **values)) as server:
+        assert server.web is not None
+        yield server.web
+
+
 # Calls ---------------------------------------------------------------------------------------------------
 
 
@@ -95,8 +102,41 @@ class Outcome:
     """The least time before another attempt; None: the status has none."""
 
 
-def refused(error: grpc.aio.AioRpcError) -> Outcome:
-    """Return the typed part of an error."""
+class Service:
+    """Calls methods by their names, with the fields of their requests: `matches.GetMatch(match_id=1)`.
+
+    The channel may be one of either kind; `metadata` is that of the call.
+    """
+
+    def __init__(self, channel: Any, name: str) -> None:
+        self._channel, self._name = channel, name
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        path = f"/{self._name}/{method}"
+        described = method_named(path)
+        request = GetMessageClass(described.input_type)
+        response = GetMessageClass(described.output_type)
+        kind = self._channel.unary_stream if described.server_streaming else self._channel.unary_unary
+        call = kind(
+            path,
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=response.FromString,
+        )
+        return lambda metadata=(), **fields: call(request(**fields), metadata=metadata)
+
+
+def matches_at(channel: Any) -> Service:
+    """Return the MatchService at a channel."""
+    return Service(channel, "happycity.v1.MatchService")
+
+
+def tournaments_at(channel: Any) -> Service:
+    """Return the TournamentService at a channel."""
+    return Service(channel, "happycity.tournament.v1beta1.TournamentService")
+
+
+def refused(error: Any) -> Outcome:
+    """Return the typed part of an error of gRPC."""
     trailing = dict(error.trailing_metadata() or ())
     encoded = trailing.get(STATUS_METADATA, b"")
     assert isinstance(encoded, bytes)
@@ -109,6 +149,15 @@ def refused(error: grpc.aio.AioRpcError) -> Outcome:
         tuple(name for name, _ in details.fields),
         details.retry_seconds,
     )
+
+
+async def outcome_of(call: Awaitable[object]) -> Outcome:
+    """Return how a call ends."""
+    try:
+        await call
+    except grpc.aio.AioRpcError as error:
+        return refused(error)
+    return Outcome()
 
 
 def method_named(path: str) -> MethodDescriptor:
@@ -200,16 +249,19 @@ async def connected(channel: grpc.aio.Channel, name: str, metadata: Metadata = (
     return call
 
 
-def between(*bots: str, **fields: Any) -> match_pb.CreateMatchRequest:
-    """Return the request for a match whose bots may come late."""
-    return match_pb.CreateMatchRequest(
-        config=config_message(Config(players=len(bots))), bots=bots, time_control=PATIENT, **fields
-    )
+def terms(*bots: str, **fields: Any) -> dict[str, Any]:
+    """Return the fields of a request for a match whose bots may come late."""
+    return {
+        "config": config_message(Config(players=len(bots))),
+        "bots": bots,
+        "time_control": PATIENT,
+        **fields,
+    }
 
 
-async def met(channel: grpc.aio.Channel, *bots: str) -> None:
-    """Wait until bots are connected: each plays a match with the first of them."""
-    stub = MatchServiceStub(channel)
-    for other in bots[1:]:
-        match = await stub.CreateMatch(between(bots[0], other))
-        await stub.WaitMatch(match_pb.WaitMatchRequest(match_id=match.match_id))
+async def met(channel: grpc.aio.Channel, *bots: str, metadata: Metadata = ()) -> None:
+    """Wait until bots are connected: each plays a match with the first of them, one alone with itself."""
+    matches = matches_at(channel)
+    for other in bots[1:] or bots:
+        match = await matches.CreateMatch(metadata, **terms(bots[0], other))
+        await matches.WaitMatch(metadata, match_id=match.match_id)

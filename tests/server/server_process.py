@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A server that runs."""
-
     pid: int
     address: str
     metrics: str
@@ -51,7 +49,9 @@ class ServerProcess:
 
 
 @contextmanager
-def server_process(folder: Path, *flags: str, stderr: int | None = None) -> Iterator[ServerProcess]:
+def server_process(
+    folder: Path, *flags: str, stderr: int | None = None, env: Mapping[str, str] | None = None
+) -> Iterator[ServerProcess]:
     """Run a server on a store in a folder while the context lasts.
 
     Its log goes to the folder too, unless there is a file descriptor for it.
@@ -64,7 +64,7 @@ def server_process(folder: Path, *flags: str, stderr: int | None = None) -> Iter
     with (
         (folder / "server.log").open("a") as log,
         subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr or log, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr or log, text=True, env=env
         ) as process,
     ):
         assert process.stdin is not None

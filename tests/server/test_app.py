@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import socket
-import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,28 +11,26 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf import descriptor_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from structlog.testing import capture_logs
 from tests.server.harness import (
     Clock,
     PlayCall,
-    between,
     called,
     connected,
     end_of,
-    hello,
     issued_token,
+    matches_at,
     next_response,
+    outcome_of,
     serving,
     settings,
+    terms,
 )
 
 from happycity.runtime.tokens import Role, TokenError
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_server.access.roles import CONTRACT
 from happycity_server.app import Clocks, run_server
 from happycity_server.config import ServerSettings
@@ -51,9 +47,6 @@ async def refused_start(folder: Path, **values: Any) -> str:
             pass
     assert "\n" not in str(caught.value)
     return str(caught.value)
-
-
-# What it may listen on -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0"])
@@ -83,22 +76,11 @@ async def test_insecure_server_listens_to_other_machines(tmp_path: Path) -> None
     assert [line["event"] for line in lines[:3]] == ["listening", "access_open", "insecure"]
 
 
-async def test_tokens_are_enforced_on_loopback_too(tmp_path: Path) -> None:
-    """Where there is a file of tokens, calls need one."""
-    path = tmp_path / "tokens.json"
-    issued_token(path, Role.BOT, "alice")
-    with capture_logs() as lines:
-        async with serving(tmp_path, tokens=path) as (_, channel):
-            outcome = await called(channel, "/happycity.v1.MatchService/ListMatches")
-    assert outcome.reason == "UNAUTHENTICATED"
-    assert "access_open" not in [line["event"] for line in lines]
-
-
 async def test_default_tokens_file_may_be_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On loopback a server without tokens is open, unless the default file exists."""
+    """On loopback a server without tokens is open, unless the default file exists; --open reads none."""
     monkeypatch.chdir(tmp_path)
-    for reason in ("", "UNAUTHENTICATED"):
-        async with serving(tmp_path, open=False) as (_, channel):
+    for is_open, reason in ((False, ""), (False, "UNAUTHENTICATED"), (True, "")):
+        async with serving(tmp_path, open=is_open) as (_, channel):
             assert (await called(channel, "/happycity.v1.MatchService/ListMatches")).reason == reason
         issued_token(tmp_path / "runs" / "tokens.json", Role.BOT, "alice")
 
@@ -110,115 +92,41 @@ async def test_named_tokens_file_must_exist(tmp_path: Path) -> None:
     assert "happycity token create" in text
 
 
-async def test_open_overrides_the_file(tmp_path: Path) -> None:
-    """With --open, tokens are not read, on loopback."""
-    path = tmp_path / "tokens.json"
-    issued_token(path, Role.BOT, "alice")
-    async with serving(tmp_path, tokens=path, open=True) as (_, channel):
-        assert (await called(channel, "/happycity.v1.MatchService/ListMatches")).reason == ""
-
-
-async def test_socket_in_the_file_system_counts_as_loopback(tmp_path: Path) -> None:
-    """A unix socket can be listened on without tokens and TLS."""
-    listen = f"unix:{tmp_path}/server.sock"
-    async with run_server(settings(tmp_path, listen=listen)) as server:
-        assert server.address == listen
-        async with grpc.aio.insecure_channel(listen) as channel:
-            call = await connected(channel, "one")
-            call.cancel()
-
-
 async def test_used_socket_is_not_taken_over(tmp_path: Path) -> None:
-    """A second server on the same socket is refused; a socket that nobody listens on is taken over."""
+    """A socket in the file system counts as loopback; one that nobody listens on is taken over."""
     listen = f"unix:{tmp_path}/server.sock"
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(f"{tmp_path}/server.sock")
-    async with run_server(settings(tmp_path, listen=listen)):
-        assert f"listen: {listen} can't be listened on" in await refused_start(
-            tmp_path, listen=listen, store=f"sqlite:///{tmp_path}/other.sqlite"
-        )
+    async with run_server(settings(tmp_path, listen=listen)) as server:
+        assert server.address == listen
+        other = f"sqlite:///{tmp_path}/other.sqlite"
+        refusal = await refused_start(tmp_path, listen=listen, store=other)
+        assert f"listen: {listen} can't be listened on" in refusal
         async with grpc.aio.insecure_channel(listen) as channel:
-            assert (await called(channel, HEALTH)).status is grpc.StatusCode.OK
+            (await connected(channel, "one")).cancel()
 
 
-async def first_clock(folder: Path, **values: Any) -> play.Clock:
-    """Run a server, begin a match, and return the clock of the first decision."""
-    async with serving(folder, **values) as (_, channel):
-        calls = [await connected(channel, name) for name in ("one", "two")]
-        await MatchServiceStub(channel).CreateMatch(between("one", "two"))
-        decisions: list[play.Decision] = []
-        while not decisions:
-            decisions.extend((await next_response(calls[0])).decisions)  # seat 0 begins
-        for call in calls:
-            call.cancel()
-        return decisions[0].clock
+async def started_match(channel: grpc.aio.Channel) -> list[PlayCall]:
+    """Begin a match between two bots that never respond; return their streams when both know of it."""
+    calls = [await connected(channel, name) for name in ("one", "two")]
+    await matches_at(channel).CreateMatch(**terms("one", "two"))
+    for call in calls:
+        assert (await next_response(call)).games_started
+    return calls
 
 
 async def test_no_clock_holds_for_all_matches(tmp_path: Path) -> None:
     """With it a decision has no limit, whatever the match asks for; the log warns of it."""
-    assert 0 < (await first_clock(tmp_path)).time_left_us <= 10_020_000
     with capture_logs() as lines:
-        assert not (await first_clock(tmp_path, no_clock=True)).HasField("time_left_us")
+        async with serving(tmp_path, no_clock=True) as (_, channel):
+            call, _ = [await connected(channel, name) for name in ("one", "two")]
+            await matches_at(channel).CreateMatch(**terms("one", "two"))
+            decisions: list[play.Decision] = []
+            while not decisions:
+                decisions.extend((await next_response(call)).decisions)  # seat 0 begins
+            assert not decisions[0].clock.HasField("time_left_us")
+            call.cancel()
     assert ("no_clock", "warning") in [(line["event"], line["log_level"]) for line in lines]
-
-
-# Stock tools ---------------------------------------------------------------------------------------------
-
-
-async def test_reflection_describes_every_method(tmp_path: Path) -> None:
-    """A reflection client needs no files of ours to know the messages of all methods."""
-
-    def described(address: str) -> dict[str, set[str]]:
-        with grpc.insecure_channel(address) as channel:
-            database = ProtoReflectionDescriptorDatabase(channel)
-            services = {}
-            for name in database.get_services():
-                file: descriptor_pb2.FileDescriptorProto = database.FindFileContainingSymbol(name)
-                (service,) = (one for one in file.service if f"{file.package}.{one.name}" == name)
-                services[name] = {method.name for method in service.method}
-            return services
-
-    async with run_server(settings(tmp_path)) as server:
-        services = await asyncio.to_thread(described, server.address)
-    assert set(SERVICES) < set(services)
-    assert services["happycity.v1.PlayService"] == {"Play"}
-
-
-async def test_grpcurl_works(tmp_path: Path) -> None:
-    """The stock tool lists, describes and calls; where tokens are needed, it sends one in a header."""
-    program = shutil.which("grpcurl")
-    if program is None:
-        pytest.skip("grpcurl is not installed")
-    path = tmp_path / "tokens.json"
-    clear = issued_token(path, Role.OBSERVER, "olaf")
-
-    async def grpcurl(*arguments: str) -> str:
-        run = await asyncio.create_subprocess_exec(
-            program, "-plaintext", *arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-        output, _ = await run.communicate()
-        return output.decode()
-
-    async with run_server(settings(tmp_path, tokens=path)) as server:
-        at = server.address
-        assert set(SERVICES) < set((await grpcurl(at, "list")).split())
-        assert "rpc Play ( stream .happycity.v1.PlayRequest )" in await grpcurl(at, "describe", SERVICES[0])
-        assert '"CARD_MUSEUM"' in await grpcurl(at, "happycity.v1.CatalogueService/GetCatalogue")
-        listing = "happycity.v1.MatchService/ListMatches"
-        assert "Code: Unauthenticated" in await grpcurl(at, listing)
-        assert await grpcurl("-H", f"authorization: Bearer {clear}", at, listing) == "{}\n"
-
-
-# How it stops --------------------------------------------------------------------------------------------
-
-
-async def started_match(channel: grpc.aio.Channel) -> list[PlayCall]:
-    """Begin a match between two bots that never response; return their streams when both know of it."""
-    calls = [await connected(channel, name) for name in ("one", "two")]
-    await MatchServiceStub(channel).CreateMatch(between("one", "two"))
-    for call in calls:
-        assert (await next_response(call)).games_started
-    return calls
 
 
 @asynccontextmanager
@@ -239,28 +147,6 @@ async def stoppable(
         async with grpc.aio.insecure_channel(await address) as channel:
             yield channel, stop
             stop.set()
-
-
-async def test_health_ends_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server and each of its services are NOT_SERVING before anything else of it ends."""
-    monkeypatch.setattr(
-        "happycity_server.process.listening.STREAM_CLOSE_SECONDS", 0.1
-    )  # watchers never end by themselves
-    force = asyncio.Event()
-    async with stoppable(settings(tmp_path, grace=3600.0), force) as (channel, stop):
-        calls = await started_match(channel)
-        stub = health_pb2_grpc.HealthStub(channel)
-        watches = [stub.Watch(health_pb2.HealthCheckRequest(service=service)) for service in ("", *SERVICES)]
-        for watch in watches:
-            assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
-        stop.set()
-        for watch in watches:
-            assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
-        assert not any(call.done() for call in calls)
-        force.set()
-        for watch in watches:
-            with pytest.raises(grpc.aio.AioRpcError):
-                await watch.read()
 
 
 async def test_running_matches_are_voided_after_the_grace(tmp_path: Path) -> None:
@@ -291,28 +177,26 @@ async def test_forced_stop_voids_running_matches_at_once(tmp_path: Path) -> None
         assert events.count(event) == 1, event
 
 
-async def test_nothing_starts_while_the_server_stops(tmp_path: Path) -> None:
-    """During the grace time running matches continue, and new matches and bots are refused."""
+async def test_nothing_starts_while_the_server_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Server and services are NOT_SERVING first; then running matches go on, and nothing else begins."""
+    # Watchers never end by themselves.
+    monkeypatch.setattr("happycity_server.process.listening.STREAM_CLOSE_SECONDS", 0.1)
     force = asyncio.Event()
     async with stoppable(settings(tmp_path, grace=3600.0), force) as (channel, stop):
         calls = await started_match(channel)
-        health = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
-        assert (await health.read()).status == health_pb2.HealthCheckResponse.SERVING
+        stub = health_pb2_grpc.HealthStub(channel)
+        watches = [stub.Watch(health_pb2.HealthCheckRequest(service=service)) for service in ("", *SERVICES)]
+        for watch in watches:
+            assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
         stop.set()
-        assert (await health.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
-        health.cancel()
-        request = between("one", "two")
-        creating = "/happycity.v1.MatchService/CreateMatch"
-        while (refusal := await called(channel, creating, (), request.SerializeToString())).reason == "":
+        for watch in watches:
+            assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        matches = matches_at(channel)
+        while (refusal := await outcome_of(matches.CreateMatch(**terms("one", "two")))).reason == "":
             pass  # the lobby closes a moment after health
         assert (refusal.status, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN")
-        late = await called(
-            channel,
-            "/happycity.v1.PlayService/Play",
-            (),
-            hello("late").SerializeToString(),
-        )
-        assert late.reason == "SHUTTING_DOWN"
+        assert (await outcome_of(connected(channel, "late"))).reason == "SHUTTING_DOWN"
+        assert not any(call.done() for call in calls)
         force.set()
-        for call in calls:
-            await end_of(call)
+        for watch in watches:
+            assert (await end_of(watch)).status is not grpc.StatusCode.OK

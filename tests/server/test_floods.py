@@ -60,7 +60,6 @@ def token(tmp_path: Path) -> str:
 
 @pytest.fixture
 def server(tmp_path: Path, token: str) -> Iterator[ServerProcess]:
-    """Yield a server that needs a token."""
     with server_process(tmp_path, "--tokens", f"{tmp_path}/tokens.json") as process:
         yield process
 

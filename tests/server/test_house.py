@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import MutableMapping
@@ -12,33 +11,25 @@ from typing import Any
 import grpc
 import pytest
 from structlog.testing import capture_logs
-from tests.server.api.test_practice import practice
-from tests.server.conftest import FirstMove
-from tests.server.harness import bearer, between, end_of, hello, issued_token, serving
+from tests.server.conftest import playing
+from tests.server.harness import (
+    Service,
+    bearer,
+    connected,
+    issued_token,
+    matches_at,
+    met,
+    outcome_of,
+    serving,
+    terms,
+)
 
 from happycity.runtime.settings import SettingsError
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
-from happycity.v1 import bot_service_pb2, match_pb2
-from happycity.v1 import match_service_pb2 as pb
-from happycity.v1.bot_service_pb2_grpc import BotServiceStub
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity_client import Settings, play
+from happycity.v1 import match_pb2
 from happycity_server.config import load_settings, parse_house
 from happycity_server.process import programs
-
-
-async def played(channel: grpc.aio.Channel, match_id: int, metadata: Any = ()) -> pb.Match:
-    """Wait for the end of a match."""
-    request = pb.WaitMatchRequest(match_id=match_id)
-    return await MatchServiceStub(channel).WaitMatch(request, metadata=metadata)
-
-
-async def connected_to(channel: grpc.aio.Channel, name: str, metadata: Any = ()) -> None:
-    """Wait until a bot is connected: it plays against itself."""
-    created = await MatchServiceStub(channel).CreateMatch(between(name, name), metadata=metadata)
-    await played(channel, created.match_id, metadata)
 
 
 def pids(logs: list[MutableMapping[str, Any]]) -> list[int]:
@@ -52,24 +43,15 @@ async def test_bots_practise_against_the_house(tmp_path: Path) -> None:
     clear = issued_token(path, Role.BOT, "anna")
     organiser = bearer(issued_token(path, Role.ORGANISER, "oscar"))
     async with serving(tmp_path, tokens=path, house="greedy,easy=random") as (server, channel):
-        for name in ("greedy", "easy"):
-            await connected_to(channel, name, organiser)
-        settings = Settings(name="anna", server=server.address, access=Access(token=clear))
-        playing = asyncio.create_task(play(FirstMove, settings))
-        await connected_to(channel, "anna", organiser)
-        assert await bots(channel, organiser) == {"anna": False, "easy": True, "greedy": True}
-        request = practice("greedy", "anna", "easy")
-        created = await MatchServiceStub(channel).CreatePracticeMatch(request, metadata=bearer(clear))
-        match = await played(channel, created.match_id, organiser)
+        matches, request = matches_at(channel), terms("greedy", "anna", "easy")
+        del request["time_control"]
+        async with playing(server.address, "anna", access=Access(token=clear)):
+            await met(channel, "greedy", "easy", "anna", metadata=organiser)
+            listed = (await Service(channel, "happycity.v1.BotService").ListBots(organiser)).bots
+            assert {bot.name: bot.house for bot in listed} == {"anna": False, "easy": True, "greedy": True}
+            created = await matches.CreatePracticeMatch(bearer(clear), **request)
+            match = await matches.WaitMatch(organiser, match_id=created.match_id)
         assert {seat.ending for seat in match.result.seats} == {match_pb2.ENDING_FINISHED}
-        playing.cancel()
-        await asyncio.wait((playing,))
-
-
-async def bots(channel: grpc.aio.Channel, metadata: Any) -> dict[str, bool]:
-    """Return the connected bots, and whether they are of the house."""
-    response = await BotServiceStub(channel).ListBots(bot_service_pb2.ListBotsRequest(), metadata=metadata)
-    return {bot.name: bot.house for bot in response.bots}
 
 
 @pytest.mark.parametrize("guarded", [False, True], ids=["open", "tokens"])
@@ -79,9 +61,7 @@ async def test_names_of_the_house_are_reserved(tmp_path: Path, *, guarded: bool)
     metadata = bearer(issued_token(path, Role.BOT, "greedy"))
     values: dict[str, Any] = {"tokens": path} if guarded else {}
     async with serving(tmp_path, house="greedy", **values) as (_, channel):
-        call = PlayServiceStub(channel).Play(metadata=metadata)
-        await call.write(hello("greedy"))
-        outcome = await end_of(call)
+        outcome = await outcome_of(connected(channel, "greedy", metadata))
         assert (outcome.status, outcome.reason) == (grpc.StatusCode.PERMISSION_DENIED, "WRONG_NAME")
         assert "'greedy' is that of one of the server's own bots" in outcome.text
 
@@ -92,9 +72,9 @@ async def test_bot_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(programs, "FIRST_PAUSE_SECONDS", 0.0)
     with capture_logs() as logs:
         async with serving(tmp_path, house="greedy") as (_, channel):
-            await connected_to(channel, "greedy")
+            await met(channel, "greedy")
             os.kill(pids(logs)[0], signal.SIGKILL)
-            await connected_to(channel, "greedy")
+            await met(channel, "greedy")
     (ended,) = [entry["ended"] for entry in logs if entry["event"] == "bot_ended"]
     assert ended == "signal SIGKILL"
 
@@ -103,7 +83,7 @@ async def test_house_ends_with_the_server(tmp_path: Path) -> None:
     """No process of the house outlives its server, and what bots print is in the server's log."""
     with capture_logs() as logs:
         async with serving(tmp_path, house="greedy") as (_, channel):
-            await connected_to(channel, "greedy")
+            await met(channel, "greedy")
     for pid in pids(logs):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -117,16 +97,13 @@ def test_house_is_named_as_bots_of_a_run_are() -> None:
     assert parse_house("") == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_wrong_house_is_refused() -> None:
+    """A wrong name is one line, before anything is started."""
+    for text, problem in (
         ("gredy", "'gredy' is not a reference bot; did you mean greedy?"),
         ("a b=greedy", "bot name 'a b': use 1-64 of a-z, A-Z, 0-9 and . _ - +"),
         ("greedy,greedy=random", "'greedy' is named more than once"),
-    ],
-)
-def test_wrong_house_is_refused(text: str, problem: str) -> None:
-    """A wrong name is one line, before anything is started."""
-    with pytest.raises(SettingsError) as caught:
-        load_settings({"house": text}, {})
-    assert caught.value.problems == (f"--house: {problem}",)
+    ):
+        with pytest.raises(SettingsError) as caught:
+            load_settings({"house": text}, {})
+        assert caught.value.problems == (f"--house: {problem}",)

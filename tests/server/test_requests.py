@@ -6,10 +6,12 @@ import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
+from tests.server.harness import Outcome, refused
 from tests.server.requests import MAX_BYTES, extreme, methods, valid
 from tests.server.server_process import ServerProcess, server_process
 
@@ -67,7 +69,6 @@ def server(folder: Path) -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def channel(server: ServerProcess) -> Iterator[grpc.Channel]:
-    """Yield a channel to the server."""
     with grpc.insecure_channel(server.address) as opened:
         yield opened
 
@@ -79,11 +80,10 @@ def method_of(name: str) -> MethodDescriptor:
 
 
 def path_of(method: MethodDescriptor) -> str:
-    """Return a method's path in calls."""
     return f"/{method.containing_service.full_name}/{method.name}"
 
 
-def call(channel: grpc.Channel, method: MethodDescriptor, request: bytes) -> tuple[grpc.StatusCode, bytes]:
+def call(channel: grpc.Channel, method: MethodDescriptor, request: bytes) -> tuple[Outcome, bytes]:
     """Return how a call ended, and its response; the first one of a stream.
 
     A stream, or a call that waits, may have no response for long.
@@ -92,25 +92,41 @@ def call(channel: grpc.Channel, method: MethodDescriptor, request: bytes) -> tup
     try:
         if not method.server_streaming:
             unary: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
-            return grpc.StatusCode.OK, unary(request, timeout=MOMENT if path in LONG_CALLS else 60.0)
+            return Outcome(), unary(request, timeout=MOMENT if path in LONG_CALLS else 60.0)
         streaming: grpc.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(path)
         stream = streaming(request, timeout=MOMENT)
         try:
-            return grpc.StatusCode.OK, next(iter(stream))
+            return Outcome(), next(iter(stream))
         finally:
             stream.cancel()
     except grpc.RpcError as error:
-        return error.code(), b""
+        return refused(error), b""
+
+
+def has_reason(method: MethodDescriptor, outcome: Outcome) -> bool:
+    """Return whether a refusal has a reason and, for wrong fields, the paths of fields that there are."""
+    if outcome.status in (grpc.StatusCode.OK, grpc.StatusCode.DEADLINE_EXCEEDED):
+        return True
+    if outcome.reason != "INVALID_FIELD":
+        return bool(outcome.reason)
+    return all(has_field(method.input_type, field) for field in outcome.fields)
+
+
+def has_field(message: Any, path: str) -> bool:
+    """Return whether a path such as `lines[0].view` leads to a field of a message."""
+    first, _, rest = path.partition(".")
+    field = message.fields_by_name.get(first.partition("[")[0])
+    return field is not None and (not rest or has_field(field.message_type, rest))
 
 
 def remove(channel: grpc.Channel, tournament_id: int) -> None:
     """Stop a tournament and delete it, as soon as it has ended."""
     stop = pb.StopTournamentRequest(tournament_id=tournament_id).SerializeToString()
-    assert call(channel, method_of("StopTournament"), stop)[0] is grpc.StatusCode.OK
+    assert call(channel, method_of("StopTournament"), stop)[0] == Outcome()
     delete = pb.DeleteTournamentRequest(tournament_id=tournament_id).SerializeToString()
     deadline = time.monotonic() + 60
-    while (code := call(channel, method_of("DeleteTournament"), delete)[0]) is not grpc.StatusCode.OK:
-        assert code is grpc.StatusCode.FAILED_PRECONDITION
+    while (outcome := call(channel, method_of("DeleteTournament"), delete)[0]) != Outcome():
+        assert outcome.status is grpc.StatusCode.FAILED_PRECONDITION
         assert time.monotonic() < deadline
 
 
@@ -130,9 +146,9 @@ def test_any_request_is_answered(
         # Garbage of earlier requests is collected now and then; what a request costs itself, it costs always.
         while not costs or (costs[-1] >= LOOP_MILLISECONDS and len(costs) < ATTEMPTS):
             before = server.loop_milliseconds()
-            code, response = call(channel, method, message)
+            outcome, response = call(channel, method, message)
             costs.append(server.loop_milliseconds() - before)
-            assert code not in (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN), message[:200]
+            assert has_reason(method, outcome), (outcome, message[:200])
             if name == "CreateTournament" and response:
                 remove(channel, pb.Tournament.FromString(response).tournament_id)
         assert min(costs) < LOOP_MILLISECONDS, (costs, len(message), message[:200])
@@ -145,9 +161,9 @@ def test_valid_requests_are_valid(channel: grpc.Channel, name: str) -> None:
     """The requests that the test above makes extreme are accepted; what they name may not exist."""
     method = method_of(name)
     for message in valid(method):
-        code, response = call(channel, method, message.SerializeToString())
-        waits = code is grpc.StatusCode.DEADLINE_EXCEEDED and path_of(method) in LONG_CALLS
-        assert code in ACCEPTED or waits, message
+        outcome, response = call(channel, method, message.SerializeToString())
+        waits = outcome.status is grpc.StatusCode.DEADLINE_EXCEEDED and path_of(method) in LONG_CALLS
+        assert outcome.status in ACCEPTED or waits, message
         if name == "CreateTournament":
             remove(channel, pb.Tournament.FromString(response).tournament_id)
 

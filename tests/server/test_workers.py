@@ -17,18 +17,13 @@ import grpc
 import pytest
 import trustme
 from structlog.testing import capture_logs
-from tests.server.conftest import RandomMove
-from tests.server.harness import issued_token, serving, settings
+from tests.server.api.tournaments import config
+from tests.server.conftest import playing
+from tests.server.harness import Service, issued_token, serving, settings, tournaments_at
 
-from happycity import Config
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
-from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.v1 import bot_service_pb2
-from happycity.v1.bot_service_pb2_grpc import BotServiceStub
-from happycity.wire.messages import config_message
-from happycity_client import Settings, play
+from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.app import run_server
 from happycity_server.places import protocol
 from happycity_server.process import programs
@@ -36,10 +31,16 @@ from happycity_tournament.config import TournamentState
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.storage import Store
 
-Update = tournament_pb.WatchTournamentResponse
-
 POLLED: Mapping[str, Any] = {"calls_burst": 1_000_000}
 """A setting of servers that a test calls until something is there, however slow the machine is."""
+
+
+def certificates(folder: Path) -> tuple[Path, Path]:
+    """Make a CA and a certificate with its key for this machine; return the files of both."""
+    authority, ca, both = trustme.CA(), folder / "ca.pem", folder / "both.pem"
+    authority.cert_pem.write_to_path(str(ca))
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(both))
+    return ca, both
 
 
 def child_worker() -> int:
@@ -53,6 +54,12 @@ def child_worker() -> int:
         if parent == os.getpid() and b"worker" in command:
             return int(process.name)
     raise AssertionError("there is no worker")
+
+
+def children_of(process: int) -> list[int]:
+    """Return the ids of the processes that a process has started."""
+    tasks = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for children in tasks for child in children.read_text().split()]
 
 
 RUN = Lineup(bots=(BotEntry(name="anna", builtin="random"), BotEntry(name="ben", builtin="random")))
@@ -72,21 +79,6 @@ async def running(
         yield channel
 
 
-@asynccontextmanager
-async def playing(address: str, *bots: str, games: int = 0) -> AsyncIterator[None]:
-    """Let bots play at a server while the context lasts."""
-    tasks = [
-        asyncio.create_task(play(RandomMove, Settings(name=name, server=address, games=games)))
-        for name in bots
-    ]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
 def at_the_server(logs: Sequence[MutableMapping[str, Any]]) -> int:
     """Return how many games the server itself has played, by its log; its workers have logs of their own."""
     return sum(entry["event"] == "match_over" for entry in logs)
@@ -96,39 +88,29 @@ async def begun(
     channel: grpc.aio.Channel, *bots: str, rounds: int, begin_incomplete: bool = False, metadata: Any = ()
 ) -> int:
     """Create a tournament for two seats; return its id. It may begin without bots at the server itself."""
-    config = tournament_pb.TournamentConfig(
-        bots=bots,
-        game=config_message(Config(players=2)),
-        seed=7,
-        random_rounds=tournament_pb.RandomRounds(rounds=rounds),
-        begin_incomplete=begin_incomplete,
-    )
+    made = config(*bots, rounds=rounds, begin_incomplete=begin_incomplete, seed=7, concurrency=None)
     if begin_incomplete:
-        config.time_control.connect_time.FromMilliseconds(1)
-    request = tournament_pb.CreateTournamentRequest(config=config)
-    created = await TournamentServiceStub(channel).CreateTournament(request, metadata=metadata)
-    return created.tournament_id
-
-
-async def first_game(channel: grpc.aio.Channel, tournament_id: int) -> None:
-    """Wait until a game of a tournament is finished."""
-    request = tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
-    watching = TournamentServiceStub(channel).WatchTournament(request)
-    async for update in watching:
-        if update.progress.games_finished:
-            break
-    watching.cancel()
+        made.time_control.connect_time.FromMilliseconds(1)
+    return int((await tournaments_at(channel).CreateTournament(metadata, config=made)).tournament_id)
 
 
 async def over(
-    channel: grpc.aio.Channel, tournament_id: int, metadata: Any = ()
-) -> tournament_pb.WatchTournamentResponse:
-    """Watch a tournament to its end; return the last message."""
-    request = tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
-    last = Update()
-    async for update in TournamentServiceStub(channel).WatchTournament(request, metadata=metadata):
-        last = update
-    return last
+    channel: grpc.aio.Channel, tournament_id: int, metadata: Any = (), games: int | None = None
+) -> pb.WatchTournamentResponse:
+    """Watch a tournament to its end, or until so many games are finished; return the last message."""
+    update = pb.WatchTournamentResponse()
+    watching = tournaments_at(channel).WatchTournament(metadata, tournament_id=tournament_id)
+    async for update in watching:
+        if games is not None and update.progress.games_finished >= games:
+            break
+    watching.cancel()
+    return update
+
+
+def nothing_was_lost(last: pb.WatchTournamentResponse, games: int) -> bool:
+    """Return whether all games of a tournament were played, and none of them forfeited."""
+    played = (last.progress.games_finished, last.progress.games_voided)
+    return played == (games, 0) and not any(line.forfeits for line in last.standings)
 
 
 @pytest.mark.thorough
@@ -142,7 +124,7 @@ async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal
     async with running(tmp_path, remark=remarks.put_nowait, **POLLED) as channel:
         assert await remarks.get() == "1 worker plays"
         tournament_id = await begun(channel, *RUN.names, rounds=400)
-        await first_game(channel, tournament_id)
+        await over(channel, tournament_id, games=1)
         worker = child_worker()
         bots = [os.pidfd_open(child) for child in children_of(worker)]
         os.kill(worker, number)
@@ -154,16 +136,9 @@ async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal
     for handle in bots:  # the bots, and what kills them
         select.select([handle], [], [])
         os.close(handle)
-    assert (last.progress.games_finished, last.progress.games_voided) == (800, 0)
-    assert not any(line.forfeits for line in last.standings)
+    assert nothing_was_lost(last, 800)
     with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
         assert store.require_tournament(tournament_id).state is TournamentState.FINISHED
-
-
-def children_of(process: int) -> list[int]:
-    """Return the ids of the processes that a process has started."""
-    tasks = Path(f"/proc/{process}/task").glob("*/children")
-    return [int(child) for children in tasks for child in children.read_text().split()]
 
 
 async def test_worker_that_does_not_start_costs_no_game(
@@ -195,13 +170,12 @@ async def test_games_of_a_worker_that_hangs_begin_again(
     async with running(tmp_path, remark=remarks.put_nowait) as channel:
         await remarks.get()
         tournament_id = await begun(channel, *RUN.names, rounds=400)
-        await first_game(channel, tournament_id)
+        await over(channel, tournament_id, games=1)
         os.kill(child_worker(), signal.SIGSTOP)
         while await remarks.get() != "worker 1 plays":
             pass
         last = await over(channel, tournament_id)
-    assert (last.progress.games_finished, last.progress.games_voided) == (800, 0)
-    assert not any(line.forfeits for line in last.standings)
+    assert nothing_was_lost(last, 800)
 
 
 async def test_games_of_bots_at_the_workers_are_divided(tmp_path: Path) -> None:
@@ -211,34 +185,18 @@ async def test_games_of_bots_at_the_workers_are_divided(tmp_path: Path) -> None:
         async with running(tmp_path, remark=remarks.put_nowait) as channel:
             await remarks.get()
             last = await over(channel, await begun(channel, *RUN.names, rounds=300))
-    assert last.progress.games_finished == 600
-    assert not any(line.forfeits for line in last.standings)
+    assert nothing_was_lost(last, 600)
     assert 0 < at_the_server(logs) < 600
-
-
-async def test_bot_that_is_only_at_the_server_is_paired_with_all(tmp_path: Path) -> None:
-    """Its games are played at the server, without forfeits, while others play at the worker too."""
-    async with (
-        run_server(settings(tmp_path, workers=1), lineup=RUN) as server,
-        grpc.aio.insecure_channel(server.address) as channel,
-        playing(server.address, *RUN.names),
-        playing(server.address, "carl", games=8),
-    ):
-        last = await over(channel, await begun(channel, *RUN.names, "carl", rounds=12))
-    assert last.progress.games_finished == 24
-    assert not any(line.forfeits for line in last.standings)
 
 
 @pytest.mark.thorough
 async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
     """A worker that anybody starts plays too, over the one port of the server, until that ends."""
-    authority = trustme.CA()
-    ca, both, tokens = tmp_path / "ca.pem", tmp_path / "both.pem", tmp_path / "tokens.json"
-    authority.cert_pem.write_to_path(str(ca))
-    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(both))
+    (ca, both), tokens = certificates(tmp_path), tmp_path / "tokens.json"
     token, organiser = issued_token(tokens, Role.WORKER, "rack"), issued_token(tokens, Role.ORGANISER, "olga")
     own = settings(tmp_path, tokens=tokens, tls_cert=both, tls_key=both, house="greedy,easy=random", **POLLED)
     access, remarks = Access(token=organiser, ca=ca), asyncio.Queue[str]()
+    log, lost = list[bytes](), asyncio.Event()
     with capture_logs() as logs:
         async with (
             run_server(own, remark=remarks.put_nowait) as server,
@@ -256,17 +214,17 @@ async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
                 limit=1 << 20,  # its whole log
             )
             assert program.stderr is not None
+            reading = asyncio.create_task(lines_of(program.stderr, log, lost))
             assert await remarks.get() == "rack plays"
             tournament_id = await begun(channel, "greedy", "easy", rounds=200, metadata=access.metadata)
             last = await over(channel, tournament_id, access.metadata)
-        # It says so when its bots have stopped; a signal before that ends it without a word.
-        log = await program.stderr.readuntil(b'"server_lost"')
+        await lost.wait()
         program.terminate()
-        log += await program.stderr.read()
+        await reading
         assert await program.wait() == 0
     assert last.progress.games_finished == 400
     assert 0 < at_the_server(logs) < 400
-    assert log.count(b'"match_over"') == 400 - at_the_server(logs)
+    assert sum(b'"match_over"' in line for line in log) == 400 - at_the_server(logs)
 
 
 async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None:
@@ -288,10 +246,7 @@ async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None
 @pytest.mark.thorough
 async def test_house_plays_at_the_server_and_at_each_worker(tmp_path: Path) -> None:
     """The server's own bots are started once beside it and once beside each worker, also with TLS."""
-    authority = trustme.CA()
-    ca, both = tmp_path / "ca.pem", tmp_path / "both.pem"
-    authority.cert_pem.write_to_path(str(ca))
-    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(both))
+    ca, both = certificates(tmp_path)
     files = {"tls_cert": both, "tls_key": both, "client_ca": ca}
     own = settings(tmp_path, workers=2, house="greedy,easy=random", **files)
     access, remarks = Access(ca=ca, cert=both, key=both), asyncio.Queue[str]()
@@ -302,11 +257,16 @@ async def test_house_plays_at_the_server_and_at_each_worker(tmp_path: Path) -> N
         ):
             assert await remarks.get() == "2 workers play"
             last = await over(channel, await begun(channel, "greedy", "easy", rounds=200))
-            bots = (await BotServiceStub(channel).ListBots(bot_service_pb2.ListBotsRequest())).bots
-    assert [(bot.name, bot.house, bot.connected) for bot in bots] == [
-        ("easy", True, True),
-        ("greedy", True, True),
-    ]
-    assert last.progress.games_finished == 400
-    assert not any(line.forfeits for line in last.standings)
+            bots = (await Service(channel, "happycity.v1.BotService").ListBots()).bots
+    shown = [(bot.name, bot.house, bot.connected) for bot in bots]
+    assert shown == [("easy", True, True), ("greedy", True, True)]
+    assert nothing_was_lost(last, 400)
     assert 0 < at_the_server(logs) < 400
+
+
+async def lines_of(stream: asyncio.StreamReader, log: list[bytes], lost: asyncio.Event) -> None:
+    """Read the log of a worker to its end, and note when it says that its server is lost."""
+    async for line in stream:
+        log.append(line)
+        if b'"server_lost"' in line:
+            lost.set()

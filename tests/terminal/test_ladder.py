@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from tests.commands.programs import Done, happycity
-from tests.server.api.ladders import FirstMove, LadderServer, LastMove, ladder_server, until
+from tests.server.api.ladders import LadderServer, LastMove, ladder_server, until
+from tests.server.conftest import FirstMove
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_terminal.ladder.tables import comparison_lines

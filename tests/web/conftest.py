@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,17 +12,13 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 from tests.browser import chromium_program
-from tests.server.conftest import RandomMove
-from tests.server.harness import PATIENT, serving
+from tests.server.api.tournaments import config as tournament_config
+from tests.server.conftest import playing
+from tests.server.harness import matches_at, serving, terms, tournaments_at
 from tests.web.ladders import LadderSite, ladder_site
 
 from happycity import Config, Mode
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
-from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
-from happycity_client import Settings, play
 
 expect.set_options(timeout=60_000)  # milliseconds, for a busy machine; 5 s are the default
 
@@ -36,40 +31,21 @@ class Site:
     client: httpx.AsyncClient
     """Asks for its pages."""
 
-    async def create_match(self, *bots: str, mode: Mode = Mode.FAMILY) -> int:
-        request = match_pb.CreateMatchRequest(
-            config=config_message(Config(players=len(bots), mode=mode)),
-            bots=bots,
-            seed=3,
-            time_control=PATIENT,
-        )
-        created = await MatchServiceStub(self.channel).CreateMatch(request)
-        return created.match_id
-
     async def finished_match(self, *bots: str, mode: Mode = Mode.FAMILY) -> int:
         """Play a match to its end; return its id."""
-        match_id = await self.create_match(*bots, mode=mode)
-        await MatchServiceStub(self.channel).WaitMatch(match_pb.WaitMatchRequest(match_id=match_id))
-        return match_id
+        config = config_message(Config(players=len(bots), mode=mode))
+        created = await matches_at(self.channel).CreateMatch(**terms(*bots, config=config, seed=3))
+        await matches_at(self.channel).WaitMatch(match_id=created.match_id)
+        return int(created.match_id)
 
     async def create_tournament(self, *bots: str, rounds: int) -> int:
-        config = tournament_pb.TournamentConfig(
-            game=config_message(Config(players=len(bots))),
-            bots=bots,
-            seed=1,
-            random_rounds=tournament_pb.RandomRounds(rounds=rounds),
-            time_control=PATIENT,
-        )
-        created = await TournamentServiceStub(self.channel).CreateTournament(
-            tournament_pb.CreateTournamentRequest(config=config)
-        )
-        return created.tournament_id
+        config = tournament_config(*bots, players=len(bots), rounds=rounds)
+        return int((await tournaments_at(self.channel).CreateTournament(config=config)).tournament_id)
 
     async def finished_tournament(self, *bots: str, rounds: int) -> int:
         """Play a tournament to its end; return its id."""
         tournament_id = await self.create_tournament(*bots, rounds=rounds)
-        watch = tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
-        async for _ in TournamentServiceStub(self.channel).WatchTournament(watch):
+        async for _ in tournaments_at(self.channel).WatchTournament(tournament_id=tournament_id):
             pass
         return tournament_id
 
@@ -80,15 +56,11 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     async with serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
-        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
-            bots = [
-                asyncio.create_task(play(RandomMove, Settings(name=name, server=server.address, games=0)))
-                for name in ("anna", "bob", "carl")
-            ]
+        async with (
+            httpx.AsyncClient(timeout=60, base_url=server.web) as client,
+            playing(server.address, "anna", "bob", "carl", games=0),
+        ):
             yield Site(server.web, server.address, channel, client)
-            for bot in bots:
-                bot.cancel()
-            await asyncio.gather(*bots, return_exceptions=True)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

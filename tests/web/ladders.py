@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import websockets
 from playwright.async_api import Browser, BrowserContext
-from tests.server.conftest import RandomMove
-from tests.server.harness import bearer, issued_token, serving
+from tests.server.conftest import RandomMove, playing
+from tests.server.harness import Service, bearer, issued_token, serving
 
-from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
-from happycity_client import BotFactory, BotInfo, Settings, play
+from happycity_client import BotFactory, BotInfo
 from happycity_web.guard import COOKIE
 
 _CONFIG = """\
@@ -38,6 +36,25 @@ class LadderSite:
     address: str
     tokens: dict[str, str]
     """Of the organiser olga, the observer ivan, and the bots anna and bob, by their names."""
+
+    PATHS: ClassVar[tuple[str, ...]] = (
+        "/ladder",
+        "/ladder?season=1&board=3-expert",
+        "/ladder/bots/anna",
+        "/ladder/bots/anna/comparison?old={old}&new={new}",
+        "/ladder/deals?season=1",
+        "/ladder/challenges",
+        "/ladder/seasons",
+        "/ladder/flags",
+    )
+    """All kinds of its pages."""
+
+    async def versions(self, bot: str) -> dict[str, str]:
+        """Return the ids of a bot's older and newer version."""
+        async with self.client("ivan") as client:
+            shown = (await client.get(f"/ladder/bots/{bot}.json")).json()
+        new, old = (version["version_id"] for version in shown["bot"]["versions"])
+        return {"old": old, "new": new}
 
     def client(self, who: str) -> httpx.AsyncClient:
         return httpx.AsyncClient(timeout=60, base_url=self.url, headers=self.headers(who))
@@ -65,25 +82,12 @@ class LadderSite:
         self, *bots: str, version: str, factory: BotFactory = RandomMove
     ) -> AsyncIterator[None]:
         """Let bots play as a version while the context lasts."""
-        playing = [
-            asyncio.create_task(
-                play(
-                    factory,
-                    Settings(
-                        name=bot,
-                        server=self.address,
-                        games=0,
-                        access=Access(token=self.tokens[bot]),
-                        info=BotInfo(version=version, author=f"author of {bot}"),
-                    ),
-                )
-            )
-            for bot in bots
-        ]
-        yield
-        for bot in playing:
-            bot.cancel()
-        await asyncio.gather(*playing, return_exceptions=True)
+        async with AsyncExitStack() as stack:
+            for bot in bots:
+                info = BotInfo(version=version, author=f"author of {bot}")
+                own = {"games": 0, "access": Access(token=self.tokens[bot]), "info": info}
+                await stack.enter_async_context(playing(self.address, bot, bot=factory, **own))
+            yield
 
     @asynccontextmanager
     async def browsing(self, browser: Browser, who: str) -> AsyncIterator[BrowserContext]:
@@ -113,9 +117,8 @@ async def ladder_site(folder: Path) -> AsyncIterator[LadderSite]:
                 await site.until("/ladder/bots/anna", partial(_has_history, version))
         # Nobody is left who could begin another deal, so the season ends with what is seen now.
         await site.until("/ladder", lambda shown: "deals_running" not in shown["ladder"])
-        await LadderServiceStub(channel).CloseSeason(
-            pb.CloseSeasonRequest(season_id=1), metadata=bearer(issued["olga"])
-        )
+        ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
+        await ladder.CloseSeason(bearer(issued["olga"]), season_id=1)
         yield site
 
 

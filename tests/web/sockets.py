@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import websockets
 
 
@@ -15,9 +17,14 @@ async def close_code(socket: websockets.ClientConnection) -> int:
     return socket.close_code
 
 
+def socket_of(url: str, **options: Any) -> websockets.connect:
+    """Return the WebSocket of a page; `options` are those of `websockets.connect`."""
+    return websockets.connect(url.replace("http", "ws"), **options)
+
+
 async def closed_with(url: str, **headers: str) -> int:
     """Open the socket of a page; return the code with which it is closed at once, 0 if it sends something."""
-    async with websockets.connect(url.replace("http", "ws"), additional_headers=headers) as socket:
+    async with socket_of(url, additional_headers=headers) as socket:
         try:
             await socket.recv()
         except websockets.ConnectionClosed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -12,19 +11,23 @@ import httpx
 import pytest
 import pytest_asyncio
 import websockets
-from tests.server.conftest import RandomMove
-from tests.server.harness import bearer, between, connected, issued_token, serving
+from tests.server.api.tournaments import config as tournament_config
+from tests.server.conftest import playing
+from tests.server.harness import (
+    bearer,
+    connected,
+    issued_token,
+    matches_at,
+    pages,
+    serving,
+    terms,
+    tournaments_at,
+)
 from tests.server.server_process import server_process
 from tests.web.conftest import Site
-from tests.web.sockets import close_code, closed_with
+from tests.web.sockets import close_code, closed_with, socket_of
 
-from happycity import Config
 from happycity.runtime.tokens import Role, revoke_token
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
-from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire.messages import config_message
-from happycity_client import Settings, play
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -49,8 +52,7 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gua
     async with serving(folder, web="127.0.0.1:0", tokens=tokens) as (server, channel):
         assert server.web is not None
         call = await connected(channel, "dora", bearer(bot))
-        stub = MatchServiceStub(channel)
-        created = await stub.CreateMatch(between("dora", "dora"), metadata=bearer(organiser))
+        created = await matches_at(channel).CreateMatch(bearer(organiser), **terms("dora", "dora"))
         yield Guarded(server.web, tokens, observer, bot, created.match_id)
         call.cancel()
 
@@ -77,16 +79,14 @@ async def test_token_in_a_link_is_kept_in_a_cookie(guarded: Guarded, visitor: ht
     assert (await visitor.get(f"/matches/{guarded.running}")).status_code == 200
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-async def test_link_on_another_site_asks_first(
-    site: str, guarded: Guarded, visitor: httpx.AsyncClient
-) -> None:
+async def test_link_on_another_site_asks_first(guarded: Guarded, visitor: httpx.AsyncClient) -> None:
     """A page elsewhere can't let a browser act with a token of its choice; its reader is asked."""
     link = f"/matches/{guarded.running}?token={guarded.observer}"
-    asked = await visitor.get(link, headers={"sec-fetch-site": site})
-    assert (asked.status_code, "set-cookie" in asked.headers) == (200, False)
-    assert "you act as <bdi>ivan</bdi>" in asked.text
-    assert f'name="token" value="{guarded.observer}"' in asked.text
+    for site in ("cross-site", "same-site"):
+        asked = await visitor.get(link, headers={"sec-fetch-site": site})
+        assert (asked.status_code, "set-cookie" in asked.headers) == (200, False)
+        assert "you act as <bdi>ivan</bdi>" in asked.text
+        assert f'name="token" value="{guarded.observer}"' in asked.text
     accepted = await visitor.post("/token", data={"token": guarded.observer, "to": link.partition("?")[0]})
     assert "set-cookie" in accepted.headers
     assert f"url=/matches/{guarded.running}" in accepted.text
@@ -128,8 +128,8 @@ async def test_bot_may_not_watch_running_games(guarded: Guarded) -> None:
 
 async def test_revoked_token_ends_open_pages(guarded: Guarded) -> None:
     token = issued_token(guarded.tokens, Role.OBSERVER, "eve")
-    url = f"{guarded.url}/".replace("http", "ws")
-    async with websockets.connect(url, additional_headers={"authorization": f"Bearer {token}"}) as socket:
+    headers = {"authorization": f"Bearer {token}"}
+    async with socket_of(f"{guarded.url}/", additional_headers=headers) as socket:
         await socket.recv()
         revoke_token(guarded.tokens, token.split("_")[1])
         assert await close_code(socket) == 4403
@@ -138,32 +138,16 @@ async def test_revoked_token_ends_open_pages(guarded: Guarded) -> None:
 async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
     async with serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
-        bots = [
-            asyncio.create_task(play(RandomMove, Settings(name=name, server=server.address, games=1)))
-            for name in ("anna", "bob")
-        ]
-        stub = TournamentServiceStub(channel)
-        created = await stub.CreateTournament(
-            tournament_pb.CreateTournamentRequest(
-                config=tournament_pb.TournamentConfig(
-                    game=config_message(Config(players=2)),
-                    bots=["anna", "bob"],
-                    random_rounds=tournament_pb.RandomRounds(rounds=10_000),
-                )
-            )
-        )
-        tournament_id = created.tournament_id
-        watch = tournament_pb.WatchTournamentRequest(tournament_id=tournament_id)
-        async for update in stub.WatchTournament(watch):
-            if update.progress.games_finished:
-                break
-        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
-            hidden = await client.get("/matches/1.json")
+        tournaments, config = tournaments_at(channel), tournament_config("anna", "bob", rounds=10_000)
+        async with playing(server.address, "anna", "bob", games=1):
+            number = (await tournaments.CreateTournament(config=config)).tournament_id
+            async for update in tournaments.WatchTournament(tournament_id=number):
+                if update.progress.games_finished:
+                    break
+            async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
+                hidden = await client.get("/matches/1.json")
             assert (hidden.status_code, hidden.json()["reason"]) == (403, "MATCH_RUNNING")
-            await stub.StopTournament(tournament_pb.StopTournamentRequest(tournament_id=tournament_id))
-        for bot in bots:
-            bot.cancel()
-        await asyncio.gather(*bots, return_exceptions=True)
+            await tournaments.StopTournament(tournament_id=number)
 
 
 async def test_only_known_hosts_are_served(site: Site) -> None:
@@ -235,14 +219,14 @@ async def test_what_is_not_found_counts_as_a_call(folder: Path) -> None:
 
 async def test_messages_that_end_a_socket(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     # Bytes that are not UTF-8 close the socket, without a traceback in the log.
-    async with websockets.connect(site.url.replace("http", "ws")) as socket:
+    async with socket_of(site.url) as socket:
         await socket.recv()
         await socket.send(b"\xff\xfe", text=True)
         assert await close_code(socket) == 1007
     assert not caplog.records
 
     # A page sends nothing over its WebSocket; a long message ends it.
-    async with websockets.connect(site.url.replace("http", "ws")) as socket:
+    async with socket_of(site.url) as socket:
         await socket.send("x" * 100_000)
         assert await close_code(socket) == 1009
 
@@ -258,10 +242,27 @@ async def test_hidden_orders_are_nowhere(site: Site, expert_match: int) -> None:
 
 async def test_streams_of_a_caller_are_limited(folder: Path) -> None:
     """One address may have so many pages open at once, and no more."""
-    async with serving(folder, web="127.0.0.1:0", streams_per_peer=2) as (server, _):
-        assert server.web is not None
-        url = server.web.replace("http", "ws")
-        async with websockets.connect(url) as one, websockets.connect(url) as two:
-            await one.recv()
-            await two.recv()
-            assert await closed_with(server.web) == 4429
+    async with pages(folder, streams_per_peer=2) as url, socket_of(url) as one, socket_of(url) as two:
+        await one.recv()
+        await two.recv()
+        assert await closed_with(url) == 4429
+
+
+async def test_only_games_can_be_shown_inside_another_site(site: Site, expert_match: int) -> None:
+    """In a frame a visitor may be led to press what does something."""
+    for path, framed in ((f"/matches/{expert_match}", True), ("/play", False), ("/", False)):
+        headers = (await site.client.get(f"{path}?embed=1")).headers
+        assert ("x-frame-options" not in headers) is framed, path
+
+
+async def test_long_forms_are_refused(site: Site) -> None:
+    """No form of a page has a kilobyte."""
+    answer = await site.client.post("/play", content=b"name=" + b"x" * 2000)
+    assert answer.status_code == 413
+
+
+async def test_numbers_of_an_address_are_short_and_ascii(site: Site, expert_match: int) -> None:
+    """What Python takes for a digit is more than what a number has."""
+    for number in ("²", "٣", "9" * 5000, "-1", "1.5"):
+        answer = await site.client.get(f"/matches/{expert_match}", params={"ply": number})
+        assert answer.status_code == 400, number

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from playwright.async_api import Browser, expect
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
 from tests.web.sockets import closed_with
-from tests.web.table import check_layout
 
 from happycity import Move
 from happycity_client import Bot, Decision
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-_PATHS = (
-    "/ladder",
-    "/ladder?season=1&board=3-expert",
-    "/ladder/bots/anna",
-    "/ladder/bots/anna/comparison?old={old}&new={new}",
-    "/ladder/deals?season=1",
-    "/ladder/challenges",
-    "/ladder/seasons",
-    "/ladder/flags",
-)
-
-
-async def _versions(ladder: LadderSite) -> dict[str, str]:
-    async with ladder.client("ivan") as client:
-        shown = (await client.get("/ladder/bots/anna.json")).json()
-    new, old = (version["version_id"] for version in shown["bot"]["versions"])
-    return {"old": old, "new": new}
 
 
 async def test_leaderboard_follows_the_games(browser: Browser, ladder: LadderSite) -> None:
@@ -185,30 +166,10 @@ async def test_flags_are_for_organisers(ladder: LadderSite) -> None:
     assert await closed_with(f"{ladder.url}/ladder/flags", **ladder.headers("ivan")) == 4403
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "path",
-    [
-        path if path == "/ladder/challenges" else pytest.param(path, marks=pytest.mark.thorough)
-        for path in _PATHS
-    ],
-)
-async def test_pages_fit_a_phone_and_are_accessible(
-    path: str, scheme: Literal["light", "dark"], browser: Browser, ladder: LadderSite
-) -> None:
-    """On a phone nothing overflows, and axe finds nothing."""
-    async with ladder.browsing(browser, "bob" if path == "/ladder/challenges" else "olga") as context:
-        page = await context.new_page()
-        await page.emulate_media(color_scheme=scheme)
-        await page.set_viewport_size({"width": 320, "height": 700})
-        await page.goto(path.format(**await _versions(ladder)))
-        await check_layout(page)
-
-
 async def test_each_page_is_also_json(ladder: LadderSite) -> None:
-    versions = await _versions(ladder)
+    versions = await ladder.versions("anna")
     async with ladder.client("olga") as client:
-        for path in _PATHS:
+        for path in LadderSite.PATHS:
             address, _, query = path.format(**versions).partition("?")
             shown = await client.get(f"{address}.json?{query}")
             assert shown.status_code == 200, path

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import json
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +14,8 @@ from typing import Any, cast
 
 import pytest
 import pytest_asyncio
-import websockets
-from tests.server.harness import serving
+from tests.server.harness import pages
+from tests.web.sockets import socket_of
 
 from happycity_server.access.roles import Principal, principal_variable
 from happycity_server.broadcast import BroadcastError
@@ -42,7 +42,6 @@ class _Numbers:
             if name not in parts:
                 self.made.append(name)
                 parts[name] = Part(f"{name} {self.made.count(name)}", seconds)
-        self.is_final = self.made.count("fast") == 3
         return parts
 
 
@@ -55,26 +54,22 @@ async def feeds() -> AsyncIterator[Feeds]:
     made.close()
 
 
-def made_by(page: Any) -> Callable[[], Awaitable[Page]]:
-    async def make() -> Page:
-        return cast(Page, page)
-
-    return make
-
-
 async def test_a_viewer_gets_the_parts_that_changed(feeds: Feeds, monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts are made when they are due, all at the end, and sent if they differ from before."""
     monkeypatch.setattr(watch, "PAGE_SECONDS", 0.0)
     numbers = _Numbers()
+
+    async def make() -> Page:
+        numbers.is_final = numbers.made.count("fast") == 2
+        return cast(Page, numbers)
+
     messages, version = [], 0
-    async with feeds.live_page("numbers", made_by(numbers), _READER) as page:
+    async with feeds.live_page("numbers", make, _READER) as page:
         async for _ in page.changes.values():
             messages.append(json.loads(page.message(version)))
             version = page.changes.version
-        assert messages[0] == {"fast": "fast 1", "slow": "slow 1"}
-        assert messages[1] == {"fast": "fast 2"}
-        assert numbers.made.count("slow") == 1
-        assert json.loads(page.message(0)) == {"fast": "fast 3", "slow": "slow 1"}
+        assert messages[:2] == [{"fast": "fast 1", "slow": "slow 1"}, {"fast": "fast 2"}]
+        assert json.loads(page.message(0)) == {"fast": "fast 3", "slow": "slow 2"}
         assert page.message(0) is page.message(0)
 
 
@@ -97,12 +92,12 @@ async def test_a_caller_pays_for_all_its_pages_together(feeds: Feeds) -> None:
         raise AssertionError
 
     async with AsyncExitStack() as stack:
-        pages = [await stack.enter_async_context(feeds.live_page(key, make, _READER)) for key in range(64)]
+        own = [await stack.enter_async_context(feeds.live_page(key, make, _READER)) for key in range(64)]
         principal_variable.set(Principal("token 2", frozenset()))
         other = await stack.enter_async_context(feeds.live_page("other", make, _READER))
-        for page in (*pages, other):
+        for page in (*own, other):
             page.pause = 3.5
-        assert feeds.pause_of(pages[0]) == pytest.approx(64 * 3.5)
+        assert feeds.pause_of(own[0]) == pytest.approx(64 * 3.5)
         assert feeds.pause_of(other) == pytest.approx(3.5)
 
 
@@ -118,16 +113,15 @@ async def test_pages_that_differ_by_what_they_ignore_are_one(
         make(page, *args)
 
     monkeypatch.setattr(LivePage, "__init__", count)
-    async with serving(folder, web="127.0.0.1:0") as (server, _), AsyncExitStack() as stack:
-        assert server.web is not None
-        address = server.web.replace("http", "ws")
+    async with pages(folder) as url, AsyncExitStack() as stack:
+
+        async def look(query: str) -> None:
+            await (await stack.enter_async_context(socket_of(f"{url}/matches?{query}"))).recv()
+
         for number in range(64):
-            url = f"{address}/matches?x={number}&only=all&page="
-            socket = await stack.enter_async_context(websockets.connect(url))
-            await socket.recv()
+            await look(f"x={number}&only=all&page=")
         assert len(made) == 1
-        other = await stack.enter_async_context(websockets.connect(f"{address}/matches?only=forfeited"))
-        await other.recv()
+        await look("only=forfeited")
         assert len(made) == 2
 
 
@@ -144,10 +138,9 @@ async def test_sockets_that_have_ended_are_freed_at_once(
     monkeypatch.setattr(PageSocket, "__init__", register)
     gc.disable()
     try:
-        async with asyncio.timeout(60), serving(folder, web="127.0.0.1:0") as (server, _):
-            assert server.web is not None
+        async with asyncio.timeout(60), pages(folder) as url:
             for _ in range(5):
-                async with websockets.connect(server.web.replace("http", "ws")) as socket:
+                async with socket_of(url) as socket:
                     await socket.recv()
             for _ in range(5):
                 await freed.acquire()

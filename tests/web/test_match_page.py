@@ -7,12 +7,10 @@ import re
 
 import pytest
 from playwright.async_api import Browser, Page, expect
-from tests.server.harness import between, connected, next_response
+from tests.server.harness import connected, matches_at, next_response, terms
 from tests.web.conftest import Site
-from tests.web.table import check_layout
 
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -35,23 +33,21 @@ async def listed(page: Page) -> list[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("mode", ["family", pytest.param("expert", marks=pytest.mark.thorough)])
 async def test_script_draws_what_the_server_draws(
-    mode: str, page: Page, browser: Browser, site: Site, family_match: int, expert_match: int
+    page: Page, browser: Browser, site: Site, family_match: int, expert_match: int
 ) -> None:
     """At each position, the table that the script shows is the one that a browser without scripts gets."""
-    match = family_match if mode == "family" else expert_match
-    await page.goto(f"/matches/{match}?ply=0")
-    last = int(await page.locator("#slider").get_attribute("max") or 0)
-    assert last > 30
     async with await browser.new_context(base_url=site.url, java_script_enabled=False) as scriptless:
         plain = await scriptless.new_page()
-        for ply in [*range(0, last, 25), last - 1, last]:
-            await page.locator("#slider").fill(str(ply))
-            await plain.goto(f"/matches/{match}?ply={ply}")
-            content = await plain.content()
-            assert await table(page) == await table(plain), f"ply {ply}"
-            assert f"ply={max(ply - 1, 0)}" in content
+        for match in (family_match, expert_match):
+            await page.goto(f"/matches/{match}?ply=0")
+            last = int(await page.locator("#slider").get_attribute("max") or 0)
+            assert last > 30
+            for ply in [*range(0, last, 25), last - 1, last]:
+                await page.locator("#slider").fill(str(ply))
+                await plain.goto(f"/matches/{match}?ply={ply}")
+                assert await table(page) == await table(plain), f"ply {ply}"
+                assert f"ply={max(ply - 1, 0)}" in await plain.content()
 
 
 async def test_position_and_seat_are_in_the_address(page: Page, family_match: int) -> None:
@@ -69,13 +65,8 @@ async def test_keys_go_through_the_game(page: Page, family_match: int) -> None:
     await page.goto(f"/matches/{family_match}")
     board = page.locator("#board")
     last = await page.locator("#slider").get_attribute("max") or ""
-    for key, ply in (
-        ("Home", "0"),
-        ("ArrowRight", "1"),
-        ("ArrowRight", "2"),
-        ("ArrowLeft", "1"),
-        ("End", last),
-    ):
+    steps = {"Home": "0", "ArrowRight": "1", "End": last, "ArrowLeft": str(int(last) - 1)}
+    for key, ply in steps.items():
         await page.keyboard.press(key)
         await expect(board).to_have_attribute("data-ply", ply)
     await page.keyboard.press("Home")
@@ -84,15 +75,8 @@ async def test_keys_go_through_the_game(page: Page, family_match: int) -> None:
     for _ in range(12):
         await page.keyboard.press("Tab")
         names += [name.strip().partition("\n")[0] for name in await focused.all_text_contents()]
-    assert [
-        name for name in names if name in ("First position", "Back", "Play", "Next", "Last position")
-    ] == [
-        "First position",
-        "Back",
-        "Play",
-        "Next",
-        "Last position",
-    ]
+    controls = ["First position", "Back", "Play", "Next", "Last position"]
+    assert [name for name in names if name in controls] == controls
 
 
 @pytest.mark.thorough
@@ -129,7 +113,7 @@ async def test_running_game_follows_by_itself(page: Page, site: Site) -> None:
         playing = tasks.create_task(play_on())
         for _ in range(5):
             answered.release()
-        created = await MatchServiceStub(site.channel).CreateMatch(between("dora", "dora"))
+        created = await matches_at(site.channel).CreateMatch(**terms("dora", "dora"))
         await page.goto(f"/matches/{created.match_id}")
         board = page.locator("#board")
         await expect(board).to_have_attribute("data-ply", "5")
@@ -152,23 +136,3 @@ async def test_running_game_follows_by_itself(page: Page, site: Site) -> None:
     await page.reload()
     assert await table(page) == followed
     assert await listed(page) == moves
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("width", "scheme"),
-    [
-        (320, "dark"),
-        (1440, "light"),
-        *(
-            pytest.param(*size, marks=pytest.mark.thorough)
-            for size in ((320, "light"), (768, "light"), (1440, "dark"))
-        ),
-    ],
-)
-async def test_page_fits_and_is_accessible(width: int, scheme: str, page: Page, expert_match: int) -> None:
-    """At every width and in both schemes nothing overflows, and axe finds nothing."""
-    await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
-    await page.set_viewport_size({"width": width, "height": 800})
-    await page.goto(f"/matches/{expert_match}")
-    await check_layout(page)

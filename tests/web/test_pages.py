@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
+from tests.server.cables import Cable
+from tests.server.conftest import playing
 from tests.server.harness import connected, serving
-from tests.web.cables import Cable
 from tests.web.conftest import Site
-from tests.web.table import check_layout
 
 from happycity import Move
 from happycity.runtime.transport import Access
-from happycity_client import Bot, Decision, Settings, play
+from happycity_client import Bot, Decision
 from happycity_tournament.cli.console import ratings_table
 from happycity_tournament.client.connection import Connection
 
@@ -60,10 +60,12 @@ async def test_running_tournament_is_followed_to_its_end(context: BrowserContext
             await may_decide.wait()
             return self.rng.choice(decision.moves)
 
-    fred = asyncio.create_task(play(Waiting, Settings(name="fred", server=site.address, games=0)))
-    async with Cable.to(site.url) as cable:
+    async with (
+        Cable.to(site.url.removeprefix("http://")) as cable,
+        playing(site.address, "fred", bot=Waiting, games=0),
+    ):
         tournament_id = await site.create_tournament("anna", "bob", "fred", rounds=4)
-        await page.goto(f"{cable.url}/tournaments/{tournament_id}")
+        await page.goto(f"http://{cable.address}/tournaments/{tournament_id}")
         await page.evaluate("window.isTheSamePage = true")
         await expect(page.locator("h1")).to_contain_text("running")
         for _ in range(2):
@@ -74,8 +76,6 @@ async def test_running_tournament_is_followed_to_its_end(context: BrowserContext
         await expect(page.locator("h1")).to_contain_text("finished")
         await expect(page.locator(".standings tbody td:nth-of-type(6)")).to_have_text(["12"] * 3)
         assert await page.evaluate("window.isTheSamePage")
-    fred.cancel()
-    await asyncio.gather(fred, return_exceptions=True)
 
 
 async def test_tournament_shows_standings_and_games(page: Page, site: Site, tournament: int) -> None:
@@ -106,33 +106,6 @@ async def test_standings_are_those_of_the_terminal(page: Page, site: Site, tourn
     assert await table.locator("th").all_text_contents() == shown[1]
     await page.goto(f"/tournaments/{tournament}/bots/{shown[1][0]}")
     await expect(page.locator(".facts")).to_contain_text(f"{shown[4][0]} above {shown[1][1]}")
-
-
-@pytest.mark.thorough
-async def test_bot_page_lists_losses(page: Page, tournament: int) -> None:
-    await page.goto(f"/tournaments/{tournament}")
-    await page.get_by_role("link", name="carl").first.click()
-    await expect(page.locator("h1")).to_have_text("carl")
-    games = page.locator("[data-live=games] .entry")
-    assert await games.count() == 12
-    await page.get_by_label("Result").select_option("lost")
-    await page.get_by_role("button", name="Show").click()
-    places = await page.locator(".games .marked .place").all_text_contents()
-    assert places
-    assert "place 1" not in places
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("path", ["/", "/matches", "/tournaments/{}", "/tournaments/{}/bots/anna"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_pages_fit_a_phone_and_are_accessible(
-    path: str, scheme: str, page: Page, tournament: int
-) -> None:
-    """On a phone nothing overflows, and axe finds nothing."""
-    await page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    await page.set_viewport_size({"width": 320, "height": 700})
-    await page.goto(path.format(tournament))
-    await check_layout(page)
 
 
 async def test_each_page_is_also_json(site: Site, tournament: int, family_match: int) -> None:

@@ -14,8 +14,8 @@ import pytest
 import pytest_asyncio
 import websockets
 from playwright.async_api import Browser, BrowserContext, Page, expect
-from tests.server.harness import issued_token, met, serving
-from tests.web.sockets import close_code
+from tests.server.harness import issued_token, met, pages, serving
+from tests.web.sockets import close_code, socket_of
 from tests.web.table import check_layout, next_decision, play_to_the_end, sit_down
 
 from happycity.runtime.tokens import Role
@@ -307,9 +307,8 @@ async def test_invited_people_need_no_token(folder: Path) -> None:
     tokens = folder / "tokens.json"
     bot, observer = (issued_token(tokens, role, "mine") for role in (Role.BOT, Role.OBSERVER))
     form = {"name": "Anna", "seat1": "me", "seat2": "invite"}
-    async with serving(folder, web="127.0.0.1:0", tokens=tokens) as (server, _):
-        assert server.web is not None
-        client = partial(httpx.AsyncClient, base_url=server.web)
+    async with pages(folder, tokens=tokens) as url:
+        client = partial(httpx.AsyncClient, base_url=url)
         async with client() as host, client() as guest:
             assert (await host.post("/play", data=form)).status_code == 401
             await host.get("/play", params={"token": observer})
@@ -317,8 +316,7 @@ async def test_invited_people_need_no_token(folder: Path) -> None:
             await host.post("/token", data={"token": bot})
             table = (await host.post("/play", data=form)).headers["location"]
             cookies = "; ".join(f"{name}={value}" for name, value in host.cookies.items())
-            address = server.web.replace("http", "ws") + table
-            async with websockets.connect(address, additional_headers={"cookie": cookies}) as socket:
+            async with socket_of(url + table, additional_headers={"cookie": cookies}) as socket:
                 await socket.send('{"invite": 1}')
                 answers = [json.loads(await socket.recv()) for _ in range(2)]
                 link = next(answer["link"] for answer in answers if "link" in answer)
@@ -331,5 +329,5 @@ async def test_invited_people_need_no_token(folder: Path) -> None:
 
 async def test_server_without_bots_says_how_to_get_some(folder: Path) -> None:
     """Where no bot of the house plays, the form says which command has some."""
-    async with serving(folder, web="127.0.0.1:0") as (server, _), httpx.AsyncClient(timeout=60) as client:
-        assert "happycity play --web" in (await client.get(f"{server.web}/play")).text
+    async with pages(folder) as url, httpx.AsyncClient(timeout=60) as client:
+        assert "happycity play --web" in (await client.get(f"{url}/play")).text

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, expect
+from tests.server.server_process import server_process
 
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
@@ -51,30 +49,6 @@ class Wheel:
         )
         return done.stdout
 
-    @contextmanager
-    def serving(self, store: Path) -> Iterator[str]:
-        """Serve a store while the context lasts; yield the address of its pages."""
-        line = [
-            *(sys.executable, "-m", "happycity", "serve", "--stop-with-stdin", "--grace", "0"),
-            *("--listen", "127.0.0.1:0", "--web", "127.0.0.1:0", "--store", f"sqlite:///{store}"),
-        ]
-        with (
-            (self.folder / "server.log").open("w") as log,
-            subprocess.Popen(
-                line,
-                env=self.environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            ) as server,
-        ):
-            assert server.stdin is not None
-            assert server.stdout is not None
-            yield json.loads(server.stdout.readline())["web"]
-            server.stdin.close()
-            assert server.wait(60) == 0
-
 
 async def test_pages_and_replays_work_from_the_wheel(
     installed: Path, tmp_path: Path, browser: Browser
@@ -92,8 +66,8 @@ async def test_pages_and_replays_work_from_the_wheel(
     page = await browser.new_page()
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))
-    with wheel.serving(store) as web:
-        for address in (f"{web}/matches/1", (tmp_path / "game.html").as_uri(), replay.as_uri()):
+    with server_process(store.parent, "--web", "127.0.0.1:0", env=wheel.environment) as server:
+        for address in (f"{server.web}/matches/1", (tmp_path / "game.html").as_uri(), replay.as_uri()):
             await page.goto(f"{address}?ply=3")
             await page.get_by_role("link", name="Next", exact=True).click()
             await expect(page.locator("#board")).to_have_attribute("data-ply", "4")

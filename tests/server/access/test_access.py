@@ -5,46 +5,43 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
 from google.protobuf import descriptor_pool
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from tests.server.api.tournaments import config as tournament_config
 from tests.server.harness import (
-    PATIENT,
     Metadata,
     Outcome,
+    Service,
     bearer,
-    between,
     called,
     connected,
     end_of,
     hello,
     issued_token,
+    matches_at,
     next_response,
-    refused,
+    outcome_of,
     serving,
+    terms,
+    tournaments_at,
 )
 
-from happycity import Config
 from happycity.runtime.tokens import Role, revoke_token
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament
-from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
-from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.bot_service_pb2_grpc import BotServiceStub
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
-from happycity.wire.messages import config_message
 from happycity_server.access.gate import Authenticator
-from happycity_server.access.roles import EVERYBODY, ROLES
+from happycity_server.access.roles import ROLES
 from happycity_server.app import Clocks
 
 ALL = {Role.BOT, Role.OBSERVER, Role.ORGANISER}
@@ -106,6 +103,22 @@ class Guarded:
     channel: grpc.aio.Channel
     tokens: Path
     clear: dict[Role, str]
+    as_role: dict[Role, Metadata]
+    """The metadata of a call with a token of each role."""
+
+    def issued(self, role: Role, name: str, **options: Any) -> tuple[str, Metadata]:
+        """Add a token; return its id, and the metadata of a call with it."""
+        clear = issued_token(self.tokens, role, name, **options)
+        return clear.split("_")[1], bearer(clear)
+
+    async def asked(self, metadata: Metadata) -> Outcome:
+        """Make a call that every reader may make, of a match that there isn't."""
+        return await called(self.channel, GET_MATCH, metadata)
+
+    async def match(self, *bots: str) -> int:
+        """Set up a match between bots that may never come."""
+        created = await matches_at(self.channel).CreateMatch(self.as_role[Role.ORGANISER], **terms(*bots))
+        return int(created.match_id)
 
 
 @pytest.fixture
@@ -122,7 +135,7 @@ async def guarded(tmp_path: Path, wall: list[float]) -> AsyncIterator[Guarded]:
     clocks = Clocks(wall=lambda: wall[0])
     values = {"tokens": path, "streams_per_token": STREAMS_PER_TOKEN}
     async with serving(tmp_path, clocks=clocks, **values) as (_, channel):
-        yield Guarded(channel, path, clear)
+        yield Guarded(channel, path, clear, {role: bearer(token) for role, token in clear.items()})
 
 
 async def test_every_method_has_roles(guarded: Guarded) -> None:
@@ -156,64 +169,30 @@ async def test_roles_may_call_what_the_table_says(guarded: Guarded) -> None:
                 assert outcome.metadata == {"role": role.value, "needed": needed}
 
 
-def test_empty_roles_mean_everybody() -> None:
-    """Only the methods that everybody may call have no roles."""
-    assert {path for path, roles in ROLES.items() if roles is EVERYBODY} == {
-        path for path, roles in EXPECTED.items() if roles is None
-    }
-    assert all(roles for roles in ROLES.values() if roles is not EVERYBODY)
-
-
-@pytest.mark.parametrize("shown", ["Basic YWxpY2U6cHc=", "Bearer", "Bearer ", "hc_00000000_x"])
-async def test_only_bearer_tokens_are_accepted(guarded: Guarded, shown: str) -> None:
-    """Other schemes and empty tokens are refused like unknown tokens."""
-    outcome = await called(guarded.channel, GET_MATCH, (("authorization", shown),))
-    assert outcome.reason == "UNAUTHENTICATED"
-
-
-async def test_scheme_is_written_in_any_case(guarded: Guarded) -> None:
-    """The word Bearer is not case-sensitive, as RFC 7235 has it."""
-    outcome = await called(
-        guarded.channel, GET_MATCH, (("authorization", f"bearer {guarded.clear[Role.BOT]}"),)
-    )
-    assert outcome.reason == "UNKNOWN_MATCH"
+async def test_only_bearer_tokens_are_accepted(guarded: Guarded) -> None:
+    """Other schemes and empty tokens are not; the word may be in any case, as RFC 7235 has it."""
+    clear = guarded.clear[Role.BOT]
+    shown = ("Basic YWxpY2U6cHc=", "Bearer", "Bearer ", clear, f"bearer {clear}")
+    reasons = [(await guarded.asked((("authorization", each),))).reason for each in shown]
+    assert reasons == [*["UNAUTHENTICATED"] * 4, "UNKNOWN_MATCH"]
 
 
 async def test_bot_plays_under_the_name_of_its_token(guarded: Guarded) -> None:
-    """The token's name is welcomed; another one is refused, with the right one in the metadata."""
-    call = await connected(guarded.channel, "bot", bearer(guarded.clear[Role.BOT]))
-    call.cancel()
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await connected(guarded.channel, "mallory", bearer(guarded.clear[Role.BOT]))
-    outcome = refused(caught.value)
-    assert (outcome.status, outcome.reason) == (grpc.StatusCode.PERMISSION_DENIED, "WRONG_NAME")
-    assert outcome.metadata == {"name": "bot"}
-
-
-async def test_bot_without_a_name_plays_under_that_of_its_token(guarded: Guarded) -> None:
-    """A hello may leave the name out, as the token has one; an empty name is not an absent one."""
-    call = PlayServiceStub(guarded.channel).Play(metadata=bearer(guarded.clear[Role.BOT]))
+    """A hello may leave the name out, as the token has one; another name, or an empty one, is refused."""
+    own = guarded.as_role[Role.BOT]
+    (await connected(guarded.channel, "bot", own)).cancel()
+    wrong = await outcome_of(connected(guarded.channel, "mallory", own))
+    assert (wrong.status, wrong.reason) == (grpc.StatusCode.PERMISSION_DENIED, "WRONG_NAME")
+    assert wrong.metadata == {"name": "bot"}
+    empty = await outcome_of(connected(guarded.channel, "", own))
+    assert (empty.reason, empty.fields) == ("INVALID_FIELD", ("hello.name",))
+    call = PlayServiceStub(guarded.channel).Play(metadata=own)
     await call.write(play.PlayRequest(hello=play.Hello(max_games=3)))
     assert (await next_response(call)).HasField("welcome")
-    listed = await BotServiceStub(guarded.channel).ListBots(
-        bot_pb.ListBotsRequest(), metadata=bearer(guarded.clear[Role.OBSERVER])
-    )
+    bots = Service(guarded.channel, "happycity.v1.BotService")
+    listed = await bots.ListBots(guarded.as_role[Role.OBSERVER])
     assert [(bot.name, bot.max_games) for bot in listed.bots] == [("bot", 3)]
     call.cancel()
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await connected(guarded.channel, "", bearer(guarded.clear[Role.BOT]))
-    outcome = refused(caught.value)
-    assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", ("hello.name",))
-
-
-async def test_bot_without_a_name_and_a_token_is_refused(tmp_path: Path) -> None:
-    """On an open server nothing says who the bot is."""
-    async with serving(tmp_path) as (_, channel):
-        call = PlayServiceStub(channel).Play()
-        await call.write(play.PlayRequest(hello=play.Hello()))
-        outcome = await end_of(call)
-    assert (outcome.status, outcome.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
-    assert outcome.fields == ("hello.name",)
 
 
 async def test_open_server_lets_everybody_do_everything(tmp_path: Path) -> None:
@@ -226,63 +205,58 @@ async def test_open_server_lets_everybody_do_everything(tmp_path: Path) -> None:
         call.cancel()
 
 
-@pytest.mark.parametrize(
-    ("peer", "joins"),
-    [
-        ("ipv4:127.0.0.1:4000", True),
-        ("ipv6:%5B::1%5D:4000", True),
-        ("unix:/tmp/own", True),
-        ("ipv4:10.0.0.7:4000", False),
-        ("ipv6:%5B2001:db8::7%5D:4000", False),
-    ],
-)
-def test_without_tokens_workers_join_from_the_same_machine_alone(peer: str, joins: bool) -> None:  # noqa: FBT001
+def test_without_tokens_workers_join_from_the_same_machine_alone() -> None:
     """A worker is believed whatever results it sends; all else is open to everybody."""
-    caller = Authenticator(None, now=lambda: datetime.now(UTC)).identify(None, peer)
-    assert (Role.WORKER in caller.roles, caller.roles >= ALL) == (joins, True)
+    for peer, joins in {
+        "ipv4:127.0.0.1:4000": True,
+        "ipv6:%5B::1%5D:4000": True,
+        "unix:/tmp/own": True,
+        "ipv4:10.0.0.7:4000": False,
+        "ipv6:%5B2001:db8::7%5D:4000": False,
+    }.items():
+        caller = Authenticator(None, now=lambda: datetime.now(UTC)).identify(None, peer)
+        assert (Role.WORKER in caller.roles, caller.roles >= ALL) == (joins, True)
 
 
-async def test_new_token_is_valid_at_once(guarded: Guarded) -> None:
-    """A token that is created while the server runs works without a wait."""
-    clear = issued_token(guarded.tokens, Role.OBSERVER, "late")
-    assert (await called(guarded.channel, GET_MATCH, bearer(clear))).reason == "UNKNOWN_MATCH"
-
-
-async def test_revoked_token_is_refused_at_once(guarded: Guarded) -> None:
-    """The first call after the revocation fails, without a restart."""
-    clear = guarded.clear[Role.OBSERVER]
-    assert (await called(guarded.channel, GET_MATCH, bearer(clear))).reason == "UNKNOWN_MATCH"
-    revoke_token(guarded.tokens, clear.split("_")[1])
-    outcome = await called(guarded.channel, GET_MATCH, bearer(clear))
+async def test_token_is_valid_from_its_creation_to_its_revocation(guarded: Guarded) -> None:
+    """Without a restart, from the first call on."""
+    number, metadata = guarded.issued(Role.OBSERVER, "late")
+    assert (await guarded.asked(metadata)).reason == "UNKNOWN_MATCH"
+    revoke_token(guarded.tokens, number)
+    outcome = await guarded.asked(metadata)
     assert outcome.reason == "UNAUTHENTICATED"
-    assert clear not in outcome.text
+    assert metadata[0][1].removeprefix("Bearer ") not in outcome.text
 
 
 async def test_streams_of_a_revoked_token_end(guarded: Guarded) -> None:
-    """A stream in use ends with the reason; those of other tokens continue."""
-    other = issued_token(guarded.tokens, Role.BOT, "other")
-    call = await connected(guarded.channel, "bot", bearer(guarded.clear[Role.BOT]))
-    untouched = await connected(guarded.channel, "other", bearer(other))
-    revoke_token(guarded.tokens, guarded.clear[Role.BOT].split("_")[1])
-    outcome = await end_of(call)
-    assert (outcome.status, outcome.reason) == (grpc.StatusCode.PERMISSION_DENIED, "REVOKED")
+    """Bots' and watchers' streams end with the reason; those of other tokens continue."""
+    tokens = {role: guarded.issued(role, role.value) for role in (Role.BOT, Role.OBSERVER)}
+    match_id = await guarded.match("absent1", "absent2")
+    call = await connected(guarded.channel, "bot", tokens[Role.BOT][1])
+    watching = matches_at(guarded.channel).WatchMatch(tokens[Role.OBSERVER][1], match_id=match_id)
+    assert await watching.read() is not grpc.aio.EOF
+    untouched = await connected(guarded.channel, "other", guarded.issued(Role.BOT, "other")[1])
+    for number, _ in tokens.values():
+        revoke_token(guarded.tokens, number)
+    for stream in (call, watching):
+        outcome = await end_of(stream)
+        assert (outcome.status, outcome.reason) == (grpc.StatusCode.PERMISSION_DENIED, "REVOKED")
     await untouched.write(play.PlayRequest(goodbye=play.Goodbye()))
     assert (await end_of(untouched)).status is grpc.StatusCode.OK
 
 
 async def test_bot_resumes_its_games_with_a_new_token(guarded: Guarded) -> None:
     """Tokens can be replaced while their bots play: a revocation by itself forfeits nothing at once."""
-    other = await connected(guarded.channel, "other", bearer(issued_token(guarded.tokens, Role.BOT, "other")))
-    first = PlayServiceStub(guarded.channel).Play(metadata=bearer(guarded.clear[Role.BOT]))
+    number, metadata = guarded.issued(Role.BOT, "bot")
+    other = await connected(guarded.channel, "other", guarded.issued(Role.BOT, "other")[1])
+    first = PlayServiceStub(guarded.channel).Play(metadata=metadata)
     await first.write(hello("bot"))
     welcome = (await next_response(first)).welcome
-    match_id = await new_match(guarded.channel, bearer(guarded.clear[Role.ORGANISER]), "bot", "other")
+    match_id = await guarded.match("bot", "other")
     await next_response(first)
-    revoke_token(guarded.tokens, guarded.clear[Role.BOT].split("_")[1])
+    revoke_token(guarded.tokens, number)
     assert (await end_of(first)).reason == "REVOKED"
-    second = PlayServiceStub(guarded.channel).Play(
-        metadata=bearer(issued_token(guarded.tokens, Role.BOT, "bot"))
-    )
+    second = PlayServiceStub(guarded.channel).Play(metadata=guarded.issued(Role.BOT, "bot")[1])
     await second.write(hello("bot", resume_token=welcome.resume_token))
     response = await next_response(second)
     assert response.welcome.match_ids == [match_id]
@@ -292,115 +266,65 @@ async def test_bot_resumes_its_games_with_a_new_token(guarded: Guarded) -> None:
 
 
 async def test_streams_end_when_their_token_expires(guarded: Guarded, wall: list[float]) -> None:
-    """No stream outlives its token."""
-    clear = issued_token(guarded.tokens, Role.BOT, "brief", hours=1)
-    call = await connected(guarded.channel, "brief", bearer(clear))
+    call = await connected(guarded.channel, "brief", guarded.issued(Role.BOT, "brief", hours=1)[1])
     wall[0] += 7200
     outcome = await end_of(call)
     assert outcome.reason == "REVOKED"
     assert "has expired" in outcome.text
 
 
-async def test_watchers_lose_their_stream_with_their_token(guarded: Guarded) -> None:
-    """Streams from the server to its caller end as well."""
-    organiser = bearer(guarded.clear[Role.ORGANISER])
-    match_id = await new_match(guarded.channel, organiser, "absent1", "absent2")
-    stub = MatchServiceStub(guarded.channel)
-    clear = issued_token(guarded.tokens, Role.OBSERVER, "olaf")
-    watching = stub.WatchMatch(pb.WatchMatchRequest(match_id=match_id), metadata=bearer(clear))
-    assert isinstance(await watching.read(), pb.WatchMatchResponse)
-    revoke_token(guarded.tokens, clear.split("_")[1])
-    assert (await end_of(watching)).reason == "REVOKED"
+async def test_running_matches_are_not_shown_to_bots(guarded: Guarded) -> None:
+    """A bot would see how others play the deal that it plays itself; nor does it wait for the end.
 
-
-async def new_match(channel: grpc.aio.Channel, organiser: Metadata, *bots: str) -> int:
-    """Set up a match between bots that may never come."""
-    created = await MatchServiceStub(channel).CreateMatch(between(*bots), metadata=organiser)
-    return created.match_id
-
-
-@pytest.mark.parametrize("role", sorted(ALL, key=str))
-async def test_running_matches_are_not_shown_to_bots(guarded: Guarded, role: Role) -> None:
-    """A bot would see how others play the deal that it plays itself."""
-    organiser = bearer(guarded.clear[Role.ORGANISER])
-    match_id = await new_match(guarded.channel, organiser, "absent1", "absent2")
-    request = pb.WatchMatchRequest(match_id=match_id).SerializeToString()
-    outcome = await called(
-        guarded.channel, "/happycity.v1.MatchService/WatchMatch", bearer(guarded.clear[role]), request
-    )
-    if role is Role.BOT:
-        assert (outcome.reason, outcome.metadata["needed"]) == ("WRONG_ROLE", "observer,organiser")
-    else:
-        assert outcome.status is grpc.StatusCode.OK
-
-
-@pytest.mark.parametrize("role", [Role.OBSERVER, Role.ORGANISER])
-async def test_bots_do_not_wait_for_running_matches(guarded: Guarded, role: Role) -> None:
-    """The end of a match is for those that may watch it; once it is over, every reader gets it."""
-    organiser = bearer(guarded.clear[Role.ORGANISER])
+    Once a match is over, every reader gets it.
+    """
     names = ("one", "two")
-    bots = [bearer(issued_token(guarded.tokens, Role.BOT, name)) for name in names]
-    request = pb.WaitMatchRequest(match_id=await new_match(guarded.channel, organiser, *names))
-    stub = MatchServiceStub(guarded.channel)
-    for metadata in (bearer(guarded.clear[Role.BOT]), bots[0]):
-        outcome = await called(guarded.channel, WAIT_MATCH, metadata, request.SerializeToString())
-        assert (outcome.reason, outcome.metadata["needed"]) == ("WRONG_ROLE", "observer,organiser")
-    waiting = stub.WaitMatch(request, metadata=bearer(guarded.clear[role]))
-    calls = [await connected(guarded.channel, name, bot) for name, bot in zip(names, bots, strict=True)]
+    own = [guarded.issued(Role.BOT, name)[1] for name in names]
+    matches, match_id = matches_at(guarded.channel), await guarded.match(*names)
+    for metadata in (guarded.as_role[Role.BOT], own[0]):
+        watching = matches.WatchMatch(metadata, match_id=match_id)
+        for call in (watching.read(), matches.WaitMatch(metadata, match_id=match_id)):
+            outcome = await outcome_of(call)
+            assert (outcome.reason, outcome.metadata["needed"]) == ("WRONG_ROLE", "observer,organiser")
+    readers = [guarded.as_role[role] for role in (Role.OBSERVER, Role.ORGANISER)]
+    for metadata in readers:
+        watching = matches.WatchMatch(metadata, match_id=match_id)
+        assert (await outcome_of(watching.read())).status is grpc.StatusCode.OK
+        watching.cancel()
+    waiting = [matches.WaitMatch(metadata, match_id=match_id) for metadata in readers]
+    calls = [await connected(guarded.channel, name, bot) for name, bot in zip(names, own, strict=True)]
     for call in calls:
         await call.write(play.PlayRequest(goodbye=play.Goodbye()))
-    match = await waiting
-    assert match.state == match_pb2.MATCH_STATE_FINISHED
-    assert await stub.WaitMatch(request, metadata=bots[0]) == match
+    first, second = await asyncio.gather(*waiting)
+    assert first.state == match_pb2.MATCH_STATE_FINISHED
+    assert first == second == await matches.WaitMatch(own[0], match_id=match_id)
 
 
-async def test_waiting_for_a_match_ends_with_the_token(guarded: Guarded, tmp_path: Path) -> None:
-    """A call that waits is held open no longer than a stream would be."""
-    organiser = bearer(guarded.clear[Role.ORGANISER])
-    request = pb.WaitMatchRequest(match_id=await new_match(guarded.channel, organiser, "absent1", "absent2"))
-    clear = issued_token(guarded.tokens, Role.OBSERVER, "olaf")
-    stub = MatchServiceStub(guarded.channel)
-    waiting = [stub.WaitMatch(request, metadata=bearer(clear)) for _ in range(STREAMS_PER_TOKEN + 1)]
+async def test_waiting_for_a_match_ends_with_the_token(guarded: Guarded) -> None:
+    """A call that waits is held open no longer than a stream would be, and counts like one for its token."""
+    match_id, matches = await guarded.match("absent1", "absent2"), matches_at(guarded.channel)
+    number, metadata = guarded.issued(Role.OBSERVER, "olaf")
+    waiting = [matches.WaitMatch(metadata, match_id=match_id) for _ in range(STREAMS_PER_TOKEN + 1)]
     done, open_calls = await asyncio.wait(
         [asyncio.create_task(outcome_of(call)) for call in waiting], return_when=asyncio.FIRST_COMPLETED
     )
     assert [task.result().reason for task in done] == ["TOO_MANY_STREAMS"]  # so all others are served
-    revoke_token(guarded.tokens, clear.split("_")[1])
+    others = matches.WatchMatch(guarded.as_role[Role.OBSERVER], match_id=match_id)
+    assert (await outcome_of(others.read())).status is grpc.StatusCode.OK
+    others.cancel()
+    revoke_token(guarded.tokens, number)
     assert {outcome.reason for outcome in await asyncio.gather(*open_calls)} == {"REVOKED"}
 
 
-async def outcome_of(call: Awaitable[object]) -> Outcome:
-    """Return how a call ends."""
-    try:
-        await call
-    except grpc.aio.AioRpcError as error:
-        return refused(error)
-    return Outcome()
-
-
-@pytest.mark.parametrize("role", sorted(ALL, key=str))
-async def test_bots_get_no_final_ratings_of_running_tournaments(guarded: Guarded, role: Role) -> None:
+async def test_bots_get_no_final_ratings_of_running_tournaments(guarded: Guarded) -> None:
     """They change with each game, and the server computes each time for a while."""
-    config = tournament.TournamentConfig(
-        bots=["absent1", "absent2"],
-        game=config_message(Config(players=2)),
-        random_rounds=tournament.RandomRounds(rounds=1),
-        time_control=PATIENT,
-    )
-    service = "/happycity.tournament.v1beta1.TournamentService"
-    organiser = bearer(guarded.clear[Role.ORGANISER])
-    creating = tournament.CreateTournamentRequest(config=config).SerializeToString()
-    assert (await called(guarded.channel, f"{service}/CreateTournament", organiser, creating)).reason == ""
-    asking = tournament.GetStandingsRequest(tournament_id=1, with_final_ratings=True).SerializeToString()
-    outcome = await called(guarded.channel, f"{service}/GetStandings", bearer(guarded.clear[role]), asking)
-    assert outcome.reason == ("WRONG_ROLE" if role is Role.BOT else "")
-
-
-async def test_malformed_tokens_file_changes_nothing(guarded: Guarded) -> None:
-    """The tokens that were read before stay valid."""
-    guarded.tokens.write_text("{")
-    clear = guarded.clear[Role.OBSERVER]
-    assert (await called(guarded.channel, GET_MATCH, bearer(clear))).reason == "UNKNOWN_MATCH"
+    tournaments = tournaments_at(guarded.channel)
+    config = tournament_config("absent1", "absent2", rounds=1)
+    await tournaments.CreateTournament(guarded.as_role[Role.ORGANISER], config=config)
+    for role in ALL:
+        asking = {"tournament_id": 1, "with_final_ratings": True}
+        outcome = await outcome_of(tournaments.GetStandings(guarded.as_role[role], **asking))
+        assert outcome.reason == ("WRONG_ROLE" if role is Role.BOT else ""), role
 
 
 @contextmanager
@@ -422,9 +346,9 @@ def no_file_can_be_opened() -> Iterator[None]:
 
 async def test_revocation_is_never_lost(guarded: Guarded) -> None:
     """If the file can't be opened when it has changed, it is read as soon as it can be."""
-    clear = guarded.clear[Role.ORGANISER]
-    assert (await called(guarded.channel, GET_MATCH, bearer(clear))).reason == "UNKNOWN_MATCH"
-    revoke_token(guarded.tokens, clear.split("_")[1])
+    number, metadata = guarded.issued(Role.ORGANISER, "olga")
+    assert (await guarded.asked(metadata)).reason == "UNKNOWN_MATCH"
+    revoke_token(guarded.tokens, number)
     with no_file_can_be_opened():
-        assert (await called(guarded.channel, GET_MATCH, bearer(clear))).reason == "UNKNOWN_MATCH"
-    assert (await called(guarded.channel, GET_MATCH, bearer(clear))).reason == "UNAUTHENTICATED"
+        assert (await guarded.asked(metadata)).reason == "UNKNOWN_MATCH"
+    assert (await guarded.asked(metadata)).reason == "UNAUTHENTICATED"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grpc
-from tests.server.harness import Clock, Outcome, PlayCall, end_of, hello, serving
+from tests.server.harness import Clock, Outcome, PlayCall, end_of, hello, matches_at, serving
 from tests.server.program import Program
 
 from happycity import Config, Mode
@@ -18,7 +17,6 @@ from happycity.records.replay import replay
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
@@ -52,17 +50,17 @@ class RemoteProgram(Program):
         return await end_of(self.call)
 
 
-@dataclass(frozen=True)
 class Arena:
     """A server, and ways to it."""
 
-    address: str
-    metrics: str | None
-    channel: grpc.aio.Channel
-    clock: Clock
-    matches: Any
-    """The stub of the MatchService."""
-    _closing: AsyncExitStack
+    def __init__(
+        self, address: str, channel: grpc.aio.Channel, clock: Clock, closing: AsyncExitStack
+    ) -> None:
+        self.address = address
+        self.channel = channel
+        self.clock = clock
+        self.matches = matches_at(channel)
+        self._closing = closing
 
     async def connect(
         self, name: str, *, to: str = "", options: Sequence[tuple[str, int]] = (), **fields: Any
@@ -82,28 +80,21 @@ class Arena:
         """Connect the same program once more, to resume its games."""
         return await self.connect(program.name, resume_token=program.received.welcome.resume_token)
 
-    async def create(
-        self, *bots: str, mode: Mode = Mode.FAMILY, metadata: Any = (), **fields: Any
-    ) -> pb.Match:
+    async def create(self, *bots: str, mode: Mode = Mode.FAMILY, **fields: Any) -> pb.Match:
         """Set up a match on a deal that is always the same."""
         config = config_message(Config(players=len(bots), mode=mode))
-        request = pb.CreateMatchRequest(config=config, bots=bots, **{"seed": 5, **fields})
-        match: pb.Match = await self.matches.CreateMatch(request, metadata=metadata)
+        match: pb.Match = await self.matches.CreateMatch(
+            **{"config": config, "bots": bots, "seed": 5, **fields}
+        )
         return match
 
     async def match(self, match_id: int) -> pb.Match:
-        """Return a match."""
-        match: pb.Match = await self.matches.GetMatch(pb.GetMatchRequest(match_id=match_id))
-        return match
-
-    async def wait(self, match_id: int) -> pb.Match:
-        """Wait for the end of a match; return it as it was then."""
-        match: pb.Match = await self.matches.WaitMatch(pb.WaitMatchRequest(match_id=match_id))
+        match: pb.Match = await self.matches.GetMatch(match_id=match_id)
         return match
 
     async def finished(self, match_id: int) -> pb.Match:
         """Wait for the end of a match that is played to it; return it as it was stored."""
-        match = await self.wait(match_id)
+        match: pb.Match = await self.matches.WaitMatch(match_id=match_id)
         assert match.state == match_pb2.MATCH_STATE_FINISHED
         assert match == await self.match(match_id)
         return match
@@ -111,19 +102,9 @@ class Arena:
     async def record(self, match_id: int) -> Json:
         """Wait for the end of a match and return its record, which replays."""
         await self.finished(match_id)
-        response = await self.matches.GetMatchRecord(pb.GetMatchRecordRequest(match_id=match_id))
-        record = loads(response.json)
+        record = loads((await self.matches.GetMatchRecord(match_id=match_id)).json)
         assert replay(record).outcome is not None
         return record
-
-    def watch(self, match_id: int, **fields: Any) -> Any:
-        """Return a call of WatchMatch."""
-        return self.matches.WatchMatch(pb.WatchMatchRequest(match_id=match_id, **fields))
-
-    async def list(self, **fields: Any) -> pb.ListMatchesResponse:
-        """Return a page of matches."""
-        response: pb.ListMatchesResponse = await self.matches.ListMatches(pb.ListMatchesRequest(**fields))
-        return response
 
 
 @asynccontextmanager
@@ -134,4 +115,4 @@ async def arena_with(folder: Path, clock: Clock | None = None, **values: Any) ->
         serving(folder, clocks=Clocks(steady=clock), **values) as (server, channel),
         AsyncExitStack() as closing,
     ):
-        yield Arena(server.address, server.metrics, channel, clock, MatchServiceStub(channel), closing)
+        yield Arena(server.address, channel, clock, closing)

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import grpc
-from tests.server.harness import Metadata, Outcome, refused
+from tests.server.conftest import FirstMove
+from tests.server.harness import Outcome, Service, refused
 from tests.tournament.servers import Arena, arena
 
 from happycity import BotInfo, Move
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity_client import Bot, Decision
 
 PATIENCE_SECONDS = 60.0
@@ -33,17 +33,7 @@ deals_per_challenge = 20
 """
 
 
-class FirstMove(Bot):
-    """Plays the neutral move."""
-
-    def choose(self, decision: Decision) -> Move:
-        """Return the first legal move."""
-        return decision.moves[0]
-
-
 class LastMove(Bot):
-    """Plays the last legal move."""
-
     def choose(self, decision: Decision) -> Move:
         """Return the last legal move."""
         return decision.moves[-1]
@@ -54,7 +44,8 @@ class LadderServer:
     """A server that keeps a ladder, as clients see it."""
 
     arena: Arena
-    stub: LadderServiceStub
+    call: Service
+    """The LadderService."""
     channel: grpc.Channel
 
     def connect(self, name: str, factory: Any = FirstMove, *, version: str = "1") -> None:
@@ -63,45 +54,26 @@ class LadderServer:
 
     def board(self, **fields: Any) -> pb.GetLeaderboardResponse:
         """Return a page of a leaderboard."""
-        return self.stub.GetLeaderboard(pb.GetLeaderboardRequest(**fields))
+        board: pb.GetLeaderboardResponse = self.call.GetLeaderboard(**fields)
+        return board
 
-    def bot(self, name: str, **fields: Any) -> pb.LadderBot:
-        """Return a bot."""
-        return self.stub.GetLadderBot(pb.GetLadderBotRequest(bot=name, **fields))
-
-    def deals(self, **fields: Any) -> pb.ListLadderDealsResponse:
-        """Return a page of deals."""
-        return self.stub.ListLadderDeals(pb.ListLadderDealsRequest(**fields))
-
-    def challenge(self, bot: str, *, metadata: Metadata = (), **fields: Any) -> pb.Challenge:
+    def challenge(self, bot: str, **fields: Any) -> pb.Challenge:
         """Ask for deals, one of them rated unless it is said otherwise."""
-        request = pb.CreateChallengeRequest(**{"bot": bot, "kind": pb.DEAL_KIND_RATED, "deals": 1, **fields})
-        return self.stub.CreateChallenge(request, metadata=metadata)
+        made: pb.Challenge = self.call.CreateChallenge(
+            **{"bot": bot, "kind": pb.DEAL_KIND_RATED, "deals": 1, **fields}
+        )
+        return made
 
-    def accept(self, number: int, bot: str, *, metadata: Metadata = ()) -> pb.Challenge:
-        """Accept a challenge."""
-        request = pb.AcceptChallengeRequest(challenge_id=number, bot=bot)
-        return self.stub.AcceptChallenge(request, metadata=metadata)
-
-    def decline(self, number: int, bot: str, *, metadata: Metadata = ()) -> pb.Challenge:
-        """Decline a challenge."""
-        request = pb.DeclineChallengeRequest(challenge_id=number, bot=bot)
-        return self.stub.DeclineChallenge(request, metadata=metadata)
-
-    def withdraw(self, number: int, bot: str, *, metadata: Metadata = ()) -> pb.Challenge:
-        """Withdraw a challenge."""
-        request = pb.WithdrawChallengeRequest(challenge_id=number, bot=bot)
-        return self.stub.WithdrawChallenge(request, metadata=metadata)
-
-    def challenges(self, **fields: Any) -> pb.ListChallengesResponse:
-        """Return a page of challenges."""
-        return self.stub.ListChallenges(pb.ListChallengesRequest(**fields))
+    def answer(self, how: str, number: int, bot: str, **fields: Any) -> pb.Challenge:
+        """Accept, decline or withdraw a challenge."""
+        answered: pb.Challenge = getattr(self.call, f"{how}Challenge")(challenge_id=number, bot=bot, **fields)
+        return answered
 
     def finished(self, number: int) -> pb.Challenge:
         """Wait until all deals of a challenge are over; return it."""
 
         def over() -> pb.Challenge | None:
-            known = {each.challenge_id: each for each in self.challenges(page_size=200).challenges}
+            known = {each.challenge_id: each for each in self.call.ListChallenges(page_size=200).challenges}
             return known[number] if known[number].state == pb.CHALLENGE_STATE_FINISHED else None
 
         return until(over)
@@ -122,7 +94,7 @@ def refusal(call: Callable[[], object]) -> Outcome:
     try:
         call()
     except grpc.RpcError as error:
-        return refused(error)  # type: ignore[arg-type]  # all of them are calls, too
+        return refused(error)
     return Outcome()
 
 
@@ -135,4 +107,4 @@ def ladder_server(
     path.write_text(file)
     values = {"calls_per_second": 1e6, "calls_burst": 1_000_000, "house": house, "ladder": path, **settings}
     with arena(folder, {}, **values) as opened, grpc.insecure_channel(opened.address) as channel:
-        yield LadderServer(opened, LadderServiceStub(channel), channel)
+        yield LadderServer(opened, Service(channel, "happycity.ladder.v1beta1.LadderService"), channel)

@@ -1,4 +1,4 @@
-"""Nonsense on the wire, beside a real game: the server neither fails nor hangs.
+"""Nonsense on a Play stream, beside a real game: the server neither fails nor hangs.
 
 `make fuzz` looks for new examples.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import math
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
 from queue import SimpleQueue
@@ -15,28 +14,21 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf.descriptor import FieldDescriptor
-from google.protobuf.message import Message
-from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
-from tests.server.api.arena import AT_ONCE, Arena, RemoteProgram, arena_with
-from tests.server.api.test_services import METHODS
-from tests.server.harness import Outcome, method_named, refused
+from tests.server.api.arena import Arena, RemoteProgram, arena_with
+from tests.server.harness import Outcome, refused
 
-from happycity import Config, Game
-from happycity.model.v1beta1 import model_service_pb2 as simulation_pb
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity import Config
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
-from happycity.wire.messages import config_message, view_message
+from happycity.wire.messages import config_message
 
 NAME = "mallory"
 PARTNER = "ben"
-FAMILY = config_message(Config(players=2))
 
 ENDS = {
     ("OK", ""),  # after a goodbye
@@ -146,7 +138,7 @@ class Mallory:
     def match(self) -> None:
         """Begin a match with the good bot."""
         request = match_pb.CreateMatchRequest(
-            config=FAMILY,
+            config=config_message(Config(players=2)),
             bots=[NAME, PARTNER],
             seed=1,
             failure_policy=match_pb2.FailurePolicy(max_strikes=2),
@@ -166,7 +158,6 @@ class Mallory:
         self._outbox.put(self._message(parts).SerializeToString())
 
     def take(self, step: tuple[Any, ...]) -> None:
-        """Take a step of a dialogue."""
         match step:
             case ("say", parts):
                 self.say(parts)
@@ -237,8 +228,7 @@ class Mallory:
             self.end = Outcome()
             return None
         except grpc.RpcError as error:
-            ended: Any = error  # a call too
-            self.end = refused(ended)
+            self.end = refused(error)
             return None
         if response.HasField("welcome"):
             self.token = response.welcome.resume_token
@@ -290,118 +280,3 @@ def test_any_first_message_is_welcomed_or_refused(server: Server, opening: tuple
             bot.close()
 
     server.during(talk)
-
-
-# Other calls ---------------------------------------------------------------------------------------------
-
-TERMS: Any = {"time_control": AT_ONCE, "failure_policy": match_pb2.FailurePolicy(max_strikes=1)}
-LINE = simulation_pb.Line(view=view_message(Game.deal(Config(players=2), seed=1).view()))
-SOUND: dict[str, Message] = {
-    "CreateMatch": match_pb.CreateMatchRequest(config=FAMILY, bots=["a", "b"], seed=1, **TERMS),
-    "ListMatches": match_pb.ListMatchesRequest(
-        page_size=3, bot="a", tournament_id=1, state=match_pb2.MATCH_STATE_FINISHED
-    ),
-    "CreateTournament": tournament_pb.CreateTournamentRequest(
-        config=tournament_pb.TournamentConfig(
-            bots=["a", "b"],
-            game=FAMILY,
-            random_rounds=tournament_pb.RandomRounds(rounds=1),
-            **TERMS,
-        )
-    ),
-    "ApplyMoves": simulation_pb.ApplyMovesRequest(lines=[LINE]),
-    "Rollout": simulation_pb.RolloutRequest(
-        lines=[LINE], playouts=1, policy=simulation_pb.PLAYOUT_POLICY_RANDOM
-    ),
-}
-"""Requests that are served; those of other methods begin empty."""
-
-NUMBERS = st.sampled_from([0, 1, 2, 3, 7, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, -1, -(2**31), -(2**63)])
-BOUNDS = {
-    FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1),
-    FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1),
-    FieldDescriptor.CPPTYPE_UINT32: (0, 2**32 - 1),
-    FieldDescriptor.CPPTYPE_UINT64: (0, 2**64 - 1),
-    FieldDescriptor.CPPTYPE_ENUM: (-(2**31), 2**31 - 1),
-}
-FLOATS = st.sampled_from([0.0, -0.0, 0.5, 1.0, 1e300, -1.0, math.nan, math.inf, -math.inf])
-
-
-def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
-    """Return values for a field, whether they make sense or not; None for a message."""
-    if field.cpp_type in BOUNDS:
-        least, most = BOUNDS[field.cpp_type]
-        return NUMBERS.map(lambda number: min(max(number, least), most))
-    return {
-        FieldDescriptor.CPPTYPE_STRING: st.sampled_from(["", "a", "b", "a b", "5", "\x00", "é" * 70]) | text,
-        FieldDescriptor.CPPTYPE_BOOL: st.booleans(),
-        FieldDescriptor.CPPTYPE_DOUBLE: FLOATS,
-        FieldDescriptor.CPPTYPE_MESSAGE: st.none(),
-    }[field.cpp_type]
-
-
-def spoil(draw: st.DrawFn, message: Message) -> None:
-    """Change something in a message."""
-    fields: list[Any] = list(message.DESCRIPTOR.fields)
-    if not fields:
-        return
-    field = draw(st.sampled_from(fields))
-    content = getattr(message, field.name)
-    if field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE:
-        if field.is_repeated:
-            content.add() if not content or draw(st.booleans()) else content.pop()
-            part = content[-1] if content else None
-        else:
-            content.SetInParent()
-            part = content
-        if part is not None and draw(st.integers(0, 5)):
-            spoil(draw, part)
-    elif field.is_repeated:
-        content.append(draw(values(field)))
-    elif draw(st.integers(0, 5)):
-        setattr(message, field.name, draw(values(field)))
-    else:
-        message.ClearField(field.name)
-
-
-@st.composite
-def requests(draw: st.DrawFn) -> tuple[str, bytes]:
-    """Draw a method and what is sent to it."""
-    path = draw(st.sampled_from(METHODS))
-    method = method_named(path)
-    message = GetMessageClass(method.input_type)()
-    message.MergeFrom(SOUND.get(method.name, message))
-    for _ in range(draw(st.integers(0, 3))):
-        spoil(draw, message)
-    return path, message.SerializeToString()
-
-
-def has_field(message: Any, path: str) -> bool:
-    """Return whether a path such as `lines[0].view` leads to a field of a message."""
-    first, _, rest = path.partition(".")
-    field = message.fields_by_name.get(first.partition("[")[0])
-    return field is not None and (not rest or has_field(field.message_type, rest))
-
-
-@given(request=requests())
-def test_any_request_is_served_or_refused(server: Server, request: tuple[str, bytes]) -> None:
-    """No request makes the server fail: it is answered, or refused with a reason and the wrong field."""
-    path, content = request
-
-    def call() -> None:
-        with grpc.insecure_channel(server.address) as channel:
-            method: Any = channel.unary_stream(path)
-            stream = method(content)
-            try:
-                next(stream)
-            except grpc.RpcError as error:
-                ended: Any = error  # a call too
-                refusal = refused(ended)
-                assert refusal.reason, f"{refusal.status}: {refusal.text}"
-                if refusal.reason == "INVALID_FIELD":
-                    assert refusal.fields
-                    assert all(has_field(method_named(path).input_type, field) for field in refusal.fields)
-            finally:
-                stream.cancel()
-
-    server.during(call)

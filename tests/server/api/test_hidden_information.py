@@ -14,34 +14,24 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import grpc
 import pytest
 from google.protobuf.message import Message
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from tests.server.api.arena import RemoteProgram, arena_with
-from tests.server.api.tournaments import arena_with as tournament_arena
-from tests.server.api.tournaments import config
-from tests.server.harness import refused
+from tests.server.harness import outcome_of
 from tests.server.play.arena import Arena, LocalProgram
 from tests.tournament.games import fixtures_of
 
 from happycity import Card, Config, Deal, FailurePolicy, Game, Mode
-from happycity.records.record import loads
-from happycity.records.replay import deal_of
-from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.messages import config_message
 from happycity_server.places.watch import Watches, responses
 from happycity_server.play.match import Match, MatchState
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import is_practice, practice_seed
-from happycity_tournament.wire import tournament_config_of
 
 NAMES = ("anna", "ben", "carl", "dora", "emil")
-
-# Twin deals ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -77,9 +67,6 @@ def twin_of(deal: Deal, turned_up: TurnedUp, rng: random.Random) -> Deal:
         decks=(decks[0], decks[1], decks[2]),
         box=permuted(deal.box, 0),
     )
-
-
-# A match without sockets ---------------------------------------------------------------------------------
 
 
 @dataclass
@@ -168,7 +155,7 @@ some_decisions = st.sampled_from(range(1, 201))
 FEWER = settings(max_examples=settings().max_examples // 3)
 
 
-def check(config: Config, *, seed: int, other: int, deeds: Sequence[int | str], decisions: int) -> None:
+def check(config: Config, seed: int, other: int, deeds: Sequence[int | str], decisions: int) -> None:
     """Check that the same is sent on twin deals."""
     deal = Deal.shuffle(config, seed=seed)
     sent = sent_in(deal, deeds, decisions)
@@ -185,23 +172,16 @@ def test_bots_and_watchers_learn_nothing_hidden(
 ) -> None:
     """Up to any decision of a game that is played at random, all get the same on twin deals."""
     rng = random.Random(play)
-    choices = [rng.randrange(60) for _ in range(decisions)]
-    check(config, seed=seed, other=other, deeds=choices, decisions=decisions)
+    check(config, seed, other, [rng.randrange(60) for _ in range(decisions)], decisions)
 
 
 @FEWER
-@given(
-    config=configs,
-    seed=seeds,
-    other=seeds,
-    deeds=st.lists(deeds, min_size=1, max_size=60),
-    decisions=some_decisions,
-)
+@given(configs, seeds, seeds, st.lists(deeds, min_size=1, max_size=60), some_decisions)
 def test_bots_that_fail_learn_nothing_hidden(
     config: Config, seed: int, other: int, deeds: list[int | str], decisions: int
 ) -> None:
     """Nor do bots that are late, choose no legal move, resign, or leave and come back."""
-    check(config, seed=seed, other=other, deeds=deeds, decisions=decisions)
+    check(config, seed, other, deeds, decisions)
 
 
 @pytest.mark.parametrize("mode", Mode, ids=str)
@@ -219,7 +199,7 @@ def test_what_is_turned_up_is_sent(mode: Mode) -> None:
 def test_bots_get_no_times_of_others() -> None:
     """What a bot gets does not depend on how long the other bot thinks, unless one is late."""
 
-    async def received(seconds: float) -> list[bytes]:
+    async def received(seconds: float) -> bytes:
         arena = Arena()
         anna, ben = arena.connect("anna"), arena.connect("ben")
         match = await arena.match("anna", "ben")
@@ -231,16 +211,12 @@ def test_bots_get_no_times_of_others() -> None:
                 await other.say()  # so that no silence is noticed
             await bot.answer(decision)
         await anna.catch_up()
-        for over in anna.received.games_over:
-            assert over.HasField("result")
+        assert all(over.HasField("result") for over in anna.received.games_over)
         anna.received.ClearField("welcome")
         anna.received.ClearField("ping")
-        return [anna.received.SerializeToString()]
+        return anna.received.SerializeToString()
 
     assert asyncio.run(received(0.2)) == asyncio.run(received(5.0))
-
-
-# A match over real gRPC ----------------------------------------------------------------------------------
 
 
 @dataclass
@@ -258,7 +234,7 @@ async def answers_about(folder: Path, *, mode: Mode, decisions: int) -> Answers:
     async with arena_with(folder) as arena:
         bots = [await arena.connect(name) for name in ("anna", "ben")]
         match = await arena.create("anna", "ben", mode=mode)
-        watching = arena.watch(match.match_id)
+        watching = arena.matches.WatchMatch(match_id=match.match_id)
         reached = asyncio.Event()
         playing = [asyncio.create_task(play_up_to(bot, decisions, reached)) for bot in bots]
         await reached.wait()
@@ -268,10 +244,8 @@ async def answers_about(folder: Path, *, mode: Mode, decisions: int) -> Answers:
         for moment in ("create_time", "start_time"):
             match.ClearField(moment)
         answers.to_others.append(match)
-        assert (await arena.list()).matches[0].match_id == match.match_id
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await arena.matches.GetMatchRecord(pb.GetMatchRecordRequest(match_id=match.match_id))
-        answers.refusal = refused(caught.value)
+        assert (await arena.matches.ListMatches()).matches[0].match_id == match.match_id
+        answers.refusal = await outcome_of(arena.matches.GetMatchRecord(match_id=match.match_id))
         for task in playing:
             task.cancel()
         await asyncio.gather(*playing, return_exceptions=True)
@@ -311,28 +285,6 @@ async def test_server_answers_nothing_hidden(
     assert answers[0] == answers[1]
     assert all(bot.decisions for bot in answers[0].to_bots)
     assert len(answers[0].to_others) == decisions + 1
-
-
-# Practice ------------------------------------------------------------------------------------------------
-
-
-async def test_practice_shows_no_deal_of_a_tournament(tmp_path: Path) -> None:
-    """While a tournament runs, its bots practise, by the numbers of its deals too, and get other cards."""
-    message = config("anna", "ben", rounds=4)
-    fixtures = fixtures_of(tournament_config_of(message, default_seed=0))
-    rated = {Deal.shuffle(Config(players=2), seed=fixture.deal_seed).decks for fixture in fixtures}
-    async with tournament_arena(tmp_path, "carl") as arena:
-        await arena.create(message)
-        for fixture in fixtures:
-            practice = pb.CreatePracticeMatchRequest(
-                config=config_message(Config(players=2)),
-                bots=["carl", "carl"],
-                seed=fixture.deal_seed % 2**32,
-            )
-            match = await arena.matches.CreatePracticeMatch(practice)
-            await arena.matches.WaitMatch(pb.WaitMatchRequest(match_id=match.match_id))
-            record = await arena.matches.GetMatchRecord(pb.GetMatchRecordRequest(match_id=match.match_id))
-            assert deal_of(loads(record.json)).decks not in rated
 
 
 @given(seed=seeds, rounds=st.integers(1, 5))

@@ -9,15 +9,8 @@ from typing import Any
 
 import grpc
 import pytest
-from tests.server.api.ladders import (
-    FILE,
-    FirstMove,
-    LadderServer,
-    LastMove,
-    ladder_server,
-    refusal,
-    until,
-)
+from tests.server.api.ladders import FILE, LadderServer, LastMove, ladder_server, refusal, until
+from tests.server.conftest import FirstMove
 from tests.server.harness import bearer, called, issued_token, serving
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
@@ -26,6 +19,7 @@ from happycity_server.access.roles import ROLES
 from happycity_server.ladder import ladder as ladder_module
 
 SERVICE = "/happycity.ladder.v1beta1.LadderService/"
+RATED, CHALLENGE, COMPARISON = pb.DEAL_KIND_RATED, pb.DEAL_KIND_CHALLENGE, pb.DEAL_KIND_COMPARISON
 
 
 @pytest.fixture(scope="module")
@@ -33,20 +27,18 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LadderServer]:
     """Yield a server whose house and guests have played some deals."""
     folder = tmp_path_factory.mktemp("ladder")
     with ladder_server(folder, house="rock=random") as server:
-        for name in ("anna", "ben"):
-            server.connect(name, {"anna": FirstMove, "ben": LastMove}[name])
+        server.connect("anna", FirstMove)
+        server.connect("ben", LastMove)
         until(lambda: all(len(server.board(board=board).lines) == 3 for board in ("2-family", "3-family")))
         yield server
 
 
 def test_ladder_says_what_it_is(ladder: LadderServer) -> None:
     """The response has what the file says, and how the ladder stands."""
-    found = ladder.stub.GetLadder(pb.GetLadderRequest())
+    found = ladder.call.GetLadder()
     assert (found.name, found.anchor, found.anchor_elo) == ("Test ladder", "rock", 1600.0)
-    assert [(board.name, board.game.players, board.share) for board in found.boards] == [
-        ("2-family", 2, 0.5),
-        ("3-family", 3, 0.5),
-    ]
+    boards = [(board.name, board.game.players, board.share) for board in found.boards]
+    assert boards == [("2-family", 2, 0.5), ("3-family", 3, 0.5)]
     assert (found.bots_connected, found.bots) == (2, 2)
     assert found.season.season_id == 1
     assert not found.season.HasField("end_time")
@@ -77,237 +69,185 @@ def test_leaderboard_has_every_bot_once(ladder: LadderServer) -> None:
 
 
 def test_pages_of_a_leaderboard_are_the_whole(ladder: LadderServer) -> None:
-    """Pages of one line each have every bot; a token of something else is refused."""
-    names, token = [], ""
-    while True:
+    names: list[str] = []
+    token = ""
+    while token or not names:
         page = ladder.board(page_size=1, page_token=token)
         names += [line.version.bot for line in page.lines]
         token = page.next_page_token
-        if not token:
-            break
-    assert {"rock", "anna", "ben"} <= set(names)
-    assert len(names) == len(set(names))
+    assert sorted(names) == ["anna", "ben", "rock"]
     assert refusal(lambda: ladder.board(page_token="?")).fields == ("page_token",)
     assert all(line.rank for line in ladder.board(ranked_only=True).lines)
 
 
 def test_bot_is_shown_with_versions_ratings_and_history(ladder: LadderServer) -> None:
     """Ratings are those of the leaderboard; the history ends with the present."""
-    bot = ladder.bot("anna", board="3-family")
+    bot = ladder.call.GetLadderBot(bot="anna", board="3-family")
     assert (bot.bot, bot.owner, bot.house, bot.board) == ("anna", "anna", False, "3-family")
     ids = [version.version_id for version in bot.versions]
     assert ids == sorted(ids, reverse=True)
     assert {rating.board for rating in bot.ratings} == {"2-family", "3-family"}
     assert {rating.version_id for rating in bot.ratings} <= set(ids)
-    assert bot.history
     times = [point.time.ToNanoseconds() for point in bot.history]
+    assert times
     assert times == sorted(times)
     assert all(point.rating.deals > 0 for point in bot.history)
-    assert ladder.bot("rock").house
+    assert ladder.call.GetLadderBot(bot="rock").house
 
 
 def test_deals_are_listed_newest_first(ladder: LadderServer) -> None:
     """A finished deal has a game for each rotation, and the sums of the places; pages join up."""
-    first = ladder.deals(page_size=2)
-    second = ladder.deals(page_size=2, page_token=first.next_page_token)
+    first = ladder.call.ListLadderDeals(page_size=2)
+    second = ladder.call.ListLadderDeals(page_size=2, page_token=first.next_page_token)
     ids = [deal.deal_id for deal in (*first.deals, *second.deals)]
     assert ids == sorted(ids, reverse=True)
-    finished = [deal for deal in ladder.deals(page_size=200).deals if deal.HasField("finish_time")]
+    every = ladder.call.ListLadderDeals(page_size=200).deals
+    finished = [deal for deal in every if deal.HasField("finish_time")]
     assert finished
     for deal in finished:
         players = int(deal.board[0])
         assert len(deal.versions) == len(deal.match_ids) == players
         assert players**2 <= sum(deal.places) <= players * players * (players + 1) // 2
         assert len({version.bot for version in deal.versions}) == players
-        assert deal.kind in (pb.DEAL_KIND_RATED, pb.DEAL_KIND_CHALLENGE, pb.DEAL_KIND_COMPARISON)
+        assert deal.kind in (RATED, CHALLENGE, COMPARISON)
 
 
 def test_deals_are_filtered(ladder: LadderServer) -> None:
     """Each filter leaves out what is different, and several hold together."""
-    for deal in ladder.deals(bot="anna", board="3-family", kind=pb.DEAL_KIND_RATED, season_id=1).deals:
+
+    def deals(**fields: Any) -> list[pb.LadderDeal]:
+        return list(ladder.call.ListLadderDeals(**fields).deals)
+
+    for deal in deals(bot="anna", board="3-family", kind=RATED, season_id=1):
         assert "anna" in {version.bot for version in deal.versions}
-        assert (deal.board, deal.kind, deal.season_id) == ("3-family", pb.DEAL_KIND_RATED, 1)
-    version = ladder.bot("ben").versions[0].version_id
-    for deal in ladder.deals(version_id=version).deals:
+        assert (deal.board, deal.kind, deal.season_id) == ("3-family", RATED, 1)
+    version = ladder.call.GetLadderBot(bot="ben").versions[0].version_id
+    for deal in deals(version_id=version):
         assert version in {each.version_id for each in deal.versions}
-    (known,) = ladder.deals(page_size=1).deals
-    assert [deal.deal_id for deal in ladder.deals(deal_id=known.deal_id).deals] == [known.deal_id]
-    assert not ladder.deals(deal_id=known.deal_id, season_id=99).deals
-    assert not ladder.deals(deal_id=2**63 - 1).deals
-    assert not ladder.deals(challenge_id=12345).deals
+    (known,) = deals(page_size=1)
+    assert [deal.deal_id for deal in deals(deal_id=known.deal_id)] == [known.deal_id]
+    assert not deals(deal_id=known.deal_id, season_id=99)
+    assert not deals(deal_id=2**63 - 1)
+    assert not deals(challenge_id=12345)
 
 
-UNKNOWN = {
-    "board": ("GetLeaderboard", pb.GetLeaderboardRequest(board="5-expert"), "board"),
-    "season": ("GetLeaderboard", pb.GetLeaderboardRequest(season_id=99), "season"),
-    "bot": ("GetLadderBot", pb.GetLadderBotRequest(bot="zoe"), "bot"),
-    "bot's board": ("GetLadderBot", pb.GetLadderBotRequest(bot="anna", board="5-expert"), "board"),
-    "board of deals": ("ListLadderDeals", pb.ListLadderDealsRequest(board="5-expert"), "board"),
-    "version": ("CompareVersions", pb.CompareVersionsRequest(old_version_id=1, new_version_id=99), "version"),
-    "no version": ("CompareVersions", pb.CompareVersionsRequest(), "version"),
-    "season to close": ("CloseSeason", pb.CloseSeasonRequest(season_id=99), "season"),
-    "no season": ("CloseSeason", pb.CloseSeasonRequest(), "season"),
-    "largest season": ("GetLeaderboard", pb.GetLeaderboardRequest(season_id=2**63 - 1), "season"),
-    "flags' season": ("ListFlags", pb.ListFlagsRequest(season_id=-1), "season"),
-    "challenger": (
-        "CreateChallenge",
-        pb.CreateChallengeRequest(bot="zoe", kind=pb.DEAL_KIND_RATED, deals=1),
-        "bot",
-    ),
-    "challenge to accept": (
-        "AcceptChallenge",
-        pb.AcceptChallengeRequest(challenge_id=99, bot="anna"),
-        "challenge",
-    ),
-    "challenge to decline": (
-        "DeclineChallenge",
-        pb.DeclineChallengeRequest(challenge_id=99, bot="anna"),
-        "challenge",
-    ),
-    "challenge to withdraw": (
-        "WithdrawChallenge",
-        pb.WithdrawChallengeRequest(challenge_id=99, bot="anna"),
-        "challenge",
-    ),
-}
+LARGEST = 2**63 - 1
+UNKNOWN: list[tuple[str, dict[str, Any], str]] = [
+    ("GetLeaderboard", {"board": "5-expert"}, "board"),
+    ("GetLeaderboard", {"season_id": 99}, "season"),
+    ("GetLeaderboard", {"season_id": LARGEST}, "season"),
+    ("GetLadderBot", {"bot": "zoe"}, "bot"),
+    ("GetLadderBot", {"bot": "anna", "board": "5-expert"}, "board"),
+    ("ListLadderDeals", {"board": "5-expert"}, "board"),
+    ("CompareVersions", {"old_version_id": 1, "new_version_id": 99}, "version"),
+    ("CompareVersions", {}, "version"),
+    ("CloseSeason", {"season_id": 99}, "season"),
+    ("CloseSeason", {}, "season"),
+    ("ListFlags", {"season_id": -1}, "season"),
+    ("CreateChallenge", {"bot": "zoe", "kind": RATED, "deals": 1}, "bot"),
+    ("AcceptChallenge", {"challenge_id": 99, "bot": "anna"}, "challenge"),
+    ("DeclineChallenge", {"challenge_id": 99, "bot": "anna"}, "challenge"),
+    ("WithdrawChallenge", {"challenge_id": 99, "bot": "anna"}, "challenge"),
+]
 
 
-@pytest.mark.parametrize("case", UNKNOWN)
-def test_what_is_not_there_is_not_in_the_ladder(ladder: LadderServer, case: str) -> None:
+def test_what_is_not_there_is_not_in_the_ladder(ladder: LadderServer) -> None:
     """The refusal says what it is that isn't there."""
-    method, request, what = UNKNOWN[case]
-    outcome = refusal(lambda: getattr(ladder.stub, method)(request))
-    assert (outcome.status, outcome.reason) == (grpc.StatusCode.NOT_FOUND, "NOT_IN_LADDER")
-    assert outcome.metadata == {"what": what}
+    for method, fields, what in UNKNOWN:
+        outcome = refusal(lambda: getattr(ladder.call, method)(**fields))  # noqa: B023 - called at once
+        assert (outcome.status, outcome.reason) == (grpc.StatusCode.NOT_FOUND, "NOT_IN_LADDER")
+        assert outcome.metadata == {"what": what}, method
 
 
-WRONG = {
-    "size": ("ListSeasons", pb.ListSeasonsRequest(page_size=-1), "page_size"),
-    "token": ("ListChallenges", pb.ListChallengesRequest(page_token="x"), "page_token"),
-    "name": ("GetLadderBot", pb.GetLadderBotRequest(bot="no name"), "bot"),
-    "name of deals": ("ListLadderDeals", pb.ListLadderDealsRequest(bot="no name"), "bot"),
-    "kind of deals": ("ListLadderDeals", pb.ListLadderDealsRequest(kind=pb.DEAL_KIND_UNSPECIFIED), "kind"),
-    "name in challenges": ("ListChallenges", pb.ListChallengesRequest(bot='"%'), "bot"),
-    "state": ("ListChallenges", pb.ListChallengesRequest(state=pb.CHALLENGE_STATE_UNSPECIFIED), "state"),
-    "kind": ("CreateChallenge", pb.CreateChallengeRequest(bot="anna", deals=1), "kind"),
-    "deals": (
-        "CreateChallenge",
-        pb.CreateChallengeRequest(bot="anna", kind=pb.DEAL_KIND_RATED, deals=21),
-        "deals",
-    ),
-    "opponents": (
-        "CreateChallenge",
-        pb.CreateChallengeRequest(bot="anna", kind=pb.DEAL_KIND_CHALLENGE, deals=1, opponents=["?"]),
-        "opponents",
-    ),
-    "request id": (
-        "CreateChallenge",
-        pb.CreateChallengeRequest(bot="anna", kind=pb.DEAL_KIND_RATED, deals=1, request_id="x" * 65),
-        "request_id",
-    ),
-}
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("ListSeasons", {"page_size": -1}, "page_size"),
+    ("ListChallenges", {"page_token": "x"}, "page_token"),
+    ("ListChallenges", {"bot": '"%'}, "bot"),
+    ("ListChallenges", {"state": pb.CHALLENGE_STATE_UNSPECIFIED}, "state"),
+    ("GetLadderBot", {"bot": "no name"}, "bot"),
+    ("ListLadderDeals", {"bot": "no name"}, "bot"),
+    ("ListLadderDeals", {"kind": pb.DEAL_KIND_UNSPECIFIED}, "kind"),
+    ("CreateChallenge", {"bot": "anna", "deals": 1}, "kind"),
+    ("CreateChallenge", {"bot": "anna", "kind": RATED, "deals": 21}, "deals"),
+    ("CreateChallenge", {"bot": "anna", "kind": CHALLENGE, "deals": 1, "opponents": ["?"]}, "opponents"),
+    ("CreateChallenge", {"bot": "anna", "kind": RATED, "deals": 1, "request_id": "x" * 65}, "request_id"),
+]
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_wrong_fields_are_named(ladder: LadderServer, case: str) -> None:
+def test_wrong_fields_are_named(ladder: LadderServer) -> None:
     """An impossible value is refused as such."""
-    method, request, field = WRONG[case]
-    outcome = refusal(lambda: getattr(ladder.stub, method)(request))
-    assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", (field,))
-
-
-# Challenges ----------------------------------------------------------------------------------------------
+    for method, fields, field in WRONG:
+        outcome = refusal(lambda: getattr(ladder.call, method)(**fields))  # noqa: B023 - called at once
+        assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", (field,)), method
 
 
 def test_rated_challenge_is_played(ladder: LadderServer) -> None:
     """Its deals are rated ones of the bot on its board, against opponents that the ladder chose."""
-    made = ladder.challenge("anna", deals=2, board="2-family", request_id="once")
+    wanted = {"deals": 2, "board": "2-family", "request_id": "once"}
+    made = ladder.challenge("anna", **wanted)
     assert (made.state, list(made.opponents)) == (pb.CHALLENGE_STATE_PLAYING, [])
-    assert (
-        ladder.challenge("anna", deals=2, board="2-family", request_id="once").challenge_id
-        == made.challenge_id
-    )
+    assert ladder.challenge("anna", **wanted).challenge_id == made.challenge_id
     over = ladder.finished(made.challenge_id)
     assert (over.deals, over.deals_finished) == (2, 2)
-    deals = ladder.deals(challenge_id=made.challenge_id).deals
-    assert [(deal.kind, deal.board) for deal in deals] == [(pb.DEAL_KIND_RATED, "2-family")] * 2
+    deals = ladder.call.ListLadderDeals(challenge_id=made.challenge_id).deals
+    assert [(deal.kind, deal.board) for deal in deals] == [(RATED, "2-family")] * 2
     assert all("anna" in {version.bot for version in deal.versions} for deal in deals)
 
 
 def test_challenge_to_others_waits_for_them_and_counts_for_nobody(ladder: LadderServer) -> None:
     """It begins when the guest accepts; the house needn't."""
-    made = ladder.challenge("anna", kind=pb.DEAL_KIND_CHALLENGE, board="3-family", opponents=["rock", "ben"])
-    assert made.state == pb.CHALLENGE_STATE_OPEN
-    assert made.challenge_id in {each.challenge_id for each in ladder.challenges(bot="ben").challenges}
-    assert made.challenge_id not in {each.challenge_id for each in ladder.challenges(bot="be").challenges}
-    assert not made.HasField("old_version_id")
-    for answer, bot in ((ladder.accept, "anna"), (ladder.decline, "anna"), (ladder.withdraw, "ben")):
-        assert refusal(lambda: answer(made.challenge_id, bot)).reason == "CHALLENGE_CLOSED"  # noqa: B023 - called at once
-    assert ladder.accept(made.challenge_id, "ben").state == pb.CHALLENGE_STATE_PLAYING
-    ladder.finished(made.challenge_id)
-    (deal,) = ladder.deals(challenge_id=made.challenge_id).deals
-    assert deal.kind == pb.DEAL_KIND_CHALLENGE
+    wanted = {"kind": CHALLENGE, "board": "3-family", "opponents": ["rock", "ben"]}
+    number = ladder.challenge("anna", **wanted).challenge_id
+    for bot, listed in (("ben", True), ("be", False)):
+        ids = {each.challenge_id for each in ladder.call.ListChallenges(bot=bot).challenges}
+        assert (number in ids) is listed
+    assert ladder.answer("Accept", number, "ben").state == pb.CHALLENGE_STATE_PLAYING
+    ladder.finished(number)
+    (deal,) = ladder.call.ListLadderDeals(challenge_id=number).deals
+    assert deal.kind == CHALLENGE
     assert {version.bot for version in deal.versions} == {"anna", "rock", "ben"}
-    assert refusal(lambda: ladder.decline(made.challenge_id, "ben")).reason == "CHALLENGE_CLOSED"
-
-
-def test_challenge_may_be_declined(ladder: LadderServer) -> None:
-    """Then it is over for all of its bots."""
-    made = ladder.challenge("anna", kind=pb.DEAL_KIND_CHALLENGE, board="3-family", opponents=["rock", "ben"])
-    declined = ladder.decline(made.challenge_id, "ben")
-    assert (declined.challenge_id, declined.state) == (made.challenge_id, pb.CHALLENGE_STATE_DECLINED)
-    assert refusal(lambda: ladder.withdraw(made.challenge_id, "anna")).reason == "CHALLENGE_CLOSED"
+    assert refusal(lambda: ladder.answer("Decline", number, "ben")).reason == "CHALLENGE_CLOSED"
+    for how, bot, state in (
+        ("Decline", "ben", pb.CHALLENGE_STATE_DECLINED),
+        ("Withdraw", "anna", pb.CHALLENGE_STATE_WITHDRAWN),
+    ):
+        ended = ladder.answer(how, ladder.challenge("anna", **wanted).challenge_id, bot)
+        assert ended.state == state
 
 
 def test_newer_version_replays_the_older_one_s_deals(ladder: LadderServer) -> None:
     """A version that plays the same gains exactly nothing; one with too few deals says how many there are."""
-    old = ladder.bot("anna").versions[0].version_id
+    old = ladder.call.GetLadderBot(bot="anna").versions[0].version_id
+    asked: dict[str, Any] = {"version_id": old, "board": "2-family", "kind": RATED, "page_size": 200}
     until(
         lambda: any(
             all(version.bot in ("anna", "rock") for version in deal.versions)
-            for deal in ladder.deals(
-                version_id=old, board="2-family", kind=pb.DEAL_KIND_RATED, page_size=200
-            ).deals
+            for deal in ladder.call.ListLadderDeals(**asked).deals
             if deal.HasField("finish_time")
         )
     )
     ladder.connect("anna", FirstMove, version="2")
-    new = until(
-        lambda: next((v.version_id for v in ladder.bot("anna").versions if v.version_id != old), None)
-    )
-    asked: dict[str, Any] = {"kind": pb.DEAL_KIND_COMPARISON, "old_version_id": old, "board": "2-family"}
-    few = refusal(lambda: ladder.challenge("anna", **{**asked, "old_version_id": new}))
+
+    def newer() -> int | None:
+        versions = [version.version_id for version in ladder.call.GetLadderBot(bot="anna").versions]
+        return next((version for version in versions if version != old), None)
+
+    new = until(newer)
+    wanted: dict[str, Any] = {"kind": COMPARISON, "old_version_id": old, "board": "2-family"}
+    few = refusal(lambda: ladder.challenge("anna", **{**wanted, "old_version_id": new}))
     assert (few.reason, few.fields) == ("INVALID_FIELD", ("old_version_id",))
-    made = ladder.challenge("anna", **asked)
+    made = ladder.challenge("anna", **wanted)
     ladder.finished(made.challenge_id)
-    (deal,) = ladder.deals(challenge_id=made.challenge_id).deals
+    (deal,) = ladder.call.ListLadderDeals(challenge_id=made.challenge_id).deals
     assert new in {version.version_id for version in deal.versions}
-    request = pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
-    compared = ladder.stub.CompareVersions(request)
+    compared = ladder.call.CompareVersions(old_version_id=old, new_version_id=new)
     assert compared.deals >= 1
     assert math.isfinite(compared.difference)
     assert compared.HasField("standard_error") is (compared.deals > 1)
     assert old in {rating.version_id for rating in compared.ratings}
-    others = pb.CompareVersionsRequest(
-        old_version_id=old, new_version_id=ladder.bot("ben").versions[0].version_id
-    )
-    assert refusal(lambda: ladder.stub.CompareVersions(others)).reason == "NOT_IN_LADDER"
-
-
-def test_flood_of_challenges_is_bounded(ladder: LadderServer) -> None:
-    """An author gets no more than the quotas, and the ladder plays on."""
-    outcomes = [
-        refusal(lambda: ladder.challenge("ben", kind=pb.DEAL_KIND_CHALLENGE, opponents=["anna"]))
-        for _ in range(30)
-    ]
-    assert [outcome.reason for outcome in outcomes[:3]] == [""] * 3
-    assert {outcome.reason for outcome in outcomes[3:]} == {"TOO_MANY_OPEN"}
-    deals = ladder.stub.GetLadder(pb.GetLadderRequest()).season.deals
-    until(lambda: ladder.stub.GetLadder(pb.GetLadderRequest()).season.deals > deals)
-    open_ones = ladder.challenges(bot="ben", state=pb.CHALLENGE_STATE_OPEN).challenges
-    for challenge in open_ones:
-        ended = ladder.withdraw(challenge.challenge_id, "ben")
-        assert ended.state == pb.CHALLENGE_STATE_WITHDRAWN
+    other = ladder.call.GetLadderBot(bot="ben").versions[0].version_id
+    of_others = refusal(lambda: ladder.call.CompareVersions(old_version_id=old, new_version_id=other))
+    assert of_others.reason == "NOT_IN_LADDER"
 
 
 @pytest.mark.thorough
@@ -322,42 +262,28 @@ def test_unanswered_challenge_expires_while_nothing_is_played(
             server.connect(name)
         until(lambda: len(server.board().lines) == 2)
         server.arena.disconnect("ben")
-        made = server.challenge("anna", kind=pb.DEAL_KIND_CHALLENGE, board="2-family", opponents=["ben"])
+        made = server.challenge("anna", kind=CHALLENGE, board="2-family", opponents=["ben"])
         assert made.state == pb.CHALLENGE_STATE_OPEN
-        until(lambda: server.challenges(state=pb.CHALLENGE_STATE_EXPIRED).challenges)
-
-
-# Seasons -------------------------------------------------------------------------------------------------
+        until(lambda: server.call.ListChallenges(state=pb.CHALLENGE_STATE_EXPIRED).challenges)
 
 
 def test_season_ends_once_and_stays(ladder: LadderServer) -> None:
     """The next one begins; ratings go on, and the old leaderboard is kept."""
-    before = {line.version.bot: line.rating.elo for line in ladder.board().lines}
-    present = ladder.stub.GetLadder(pb.GetLadderRequest()).season.season_id
-    request = pb.CloseSeasonRequest(season_id=present)
-    assert ladder.stub.CloseSeason(request).season_id == present + 1
-    assert ladder.stub.CloseSeason(request).season_id == present + 1
-    seasons = ladder.stub.ListSeasons(pb.ListSeasonsRequest(page_size=1))
+    before = {line.version.bot for line in ladder.board().lines}
+    present = ladder.call.GetLadder().season.season_id
+    for _ in range(2):
+        assert ladder.call.CloseSeason(season_id=present).season_id == present + 1
+    seasons = ladder.call.ListSeasons(page_size=1)
     assert [each.season_id for each in seasons.seasons] == [present + 1]
-    older = ladder.stub.ListSeasons(pb.ListSeasonsRequest(page_token=seasons.next_page_token)).seasons
+    older = ladder.call.ListSeasons(page_token=seasons.next_page_token).seasons
     assert older[0].season_id == present
     assert older[0].HasField("end_time")
     kept = ladder.board(season_id=present)
     assert kept.season == older[0]
-    assert {line.version.bot for line in kept.lines} >= before.keys()
-    assert kept == ladder.board(season_id=present)
+    assert {line.version.bot for line in kept.lines} >= before
     until(lambda: ladder.board().season.deals)
-    assert {line.version.bot for line in ladder.board().lines} >= before.keys()
-
-
-def test_flags_are_listed(ladder: LadderServer) -> None:
-    """So few deals are odd for nobody; the season may be named."""
-    for request in (pb.ListFlagsRequest(), pb.ListFlagsRequest(season_id=1)):
-        for flag in ladder.stub.ListFlags(request).flags:
-            assert flag.text
-
-
-# Who may -------------------------------------------------------------------------------------------------
+    assert {line.version.bot for line in ladder.board().lines} >= before
+    assert ladder.board(season_id=present) == kept
 
 
 def test_authors_act_for_their_own_bots(tmp_path: Path) -> None:
@@ -365,14 +291,17 @@ def test_authors_act_for_their_own_bots(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     anna, ben = (bearer(issued_token(path, Role.BOT, name)) for name in ("anna", "ben"))
     with ladder_server(tmp_path, tokens=path, open=False) as server:
-        for name, own in (("anna", anna), ("ben", ben)):
-            for bot, metadata, reason in ((name, own, "NOT_IN_LADDER"), ("rock", own, "WRONG_NAME")):
-                outcome = refusal(lambda: server.challenge(bot, metadata=metadata))  # noqa: B023 - called at once
-                assert outcome.reason == reason
-        for answer in (server.accept, server.decline, server.withdraw):
-            for own, reason in ((anna, "WRONG_NAME"), (ben, "NOT_IN_LADDER")):
-                assert refusal(lambda: answer(1, "ben", metadata=own)).reason == reason  # noqa: B023 - likewise
-        assert refusal(lambda: server.challenge("anna")).reason == "UNAUTHENTICATED"
+        for bot, token, reason in (
+            ("anna", anna, "NOT_IN_LADDER"),
+            ("ben", ben, "NOT_IN_LADDER"),
+            ("ben", anna, "WRONG_NAME"),
+            ("rock", anna, "WRONG_NAME"),
+            ("anna", (), "UNAUTHENTICATED"),
+        ):
+            calls = [lambda: server.challenge(bot, metadata=token)]  # noqa: B023 - called at once
+            for how in ("Accept", "Decline", "Withdraw"):
+                calls.append(lambda how=how: server.answer(how, 1, bot, metadata=token))  # type: ignore[misc]  # noqa: B023, PERF401 - likewise
+            assert {refusal(call).reason for call in calls} == {reason}, (bot, reason)
 
 
 async def test_server_without_a_ladder_says_so(tmp_path: Path) -> None:

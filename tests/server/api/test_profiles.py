@@ -22,7 +22,7 @@ INFO = bot_pb2.BotInfo(author="Anna", version="2", language="Zig", description="
 async def profiles(arena: Arena, tournament_id: int) -> dict[str, BotProfile]:
     """Return what the bots of a tournament said, as the server has it."""
     tournament = await arena.get(tournament_id)
-    (listed,) = (await arena.page()).tournaments
+    (listed,) = (await arena.call.ListTournaments()).tournaments
     assert listed.bots == tournament.bots
     return {bot.name: BotProfile(bot_info_of(bot.info), bot.software) for bot in tournament.bots}
 
@@ -63,24 +63,11 @@ async def test_large_profiles_make_short_pages(tmp_path: Path) -> None:
         listed: list[pb.Tournament] = []
         token = ""
         while not listed or token:
-            page = await arena.page(page_size=200, page_token=token)
+            page = await arena.call.ListTournaments(page_size=200, page_token=token)
             listed += page.tournaments
             token = page.next_page_token
         assert [tournament.tournament_id for tournament in listed] == ids[::-1]
         assert {len(tournament.bots) for tournament in listed} == {len(bots)}
-
-
-async def test_watchers_get_what_a_bot_says(tmp_path: Path) -> None:
-    """A bot that connects while somebody watches is in the next message."""
-    async with arena_with(tmp_path) as arena:
-        tournament_id = await arena.create(config("anna", "ben"))
-        watching = arena.watch(tournament_id)
-        assert not (await watching.read()).tournament.bots
-        await connected(arena.channel, "anna", info=INFO)
-        while not (message := await watching.read()).HasField("tournament"):
-            pass
-        assert message.tournament.bots[0].info == INFO
-        watching.cancel()
 
 
 async def test_what_a_bot_said_last_is_stored(tmp_path: Path) -> None:

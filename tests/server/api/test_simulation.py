@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,20 @@ from typing import Any
 import grpc
 import pytest
 import pytest_asyncio
-from google.protobuf.message import Message
-from tests.server.harness import Clock, Metadata, Outcome, bearer, connected, issued_token, refused, serving
+from tests.server.harness import (
+    Clock,
+    Service,
+    bearer,
+    connected,
+    issued_token,
+    outcome_of,
+    serving,
+)
 from tests.server.model.lines import item, line, rolled_out, started
 from tests.server.test_metrics import scraped
 
 from happycity import Mode
 from happycity.model.v1beta1 import model_service_pb2 as pb
-from happycity.model.v1beta1.model_service_pb2_grpc import ModelServiceStub
 from happycity.runtime.tokens import Role
 from happycity.wire.match import duration_message
 from happycity.wire.messages import move_message, move_messages
@@ -42,27 +48,16 @@ LINE = line(started())
 QUICK, RANDOM = pb.PLAYOUT_POLICY_QUICK, pb.PLAYOUT_POLICY_RANDOM
 
 
-class Caller:
+class Caller(Service):
     """Calls the simulation service of a server."""
 
     def __init__(self, channel: grpc.aio.Channel, metrics: str | None) -> None:
-        self._stub: Any = ModelServiceStub(channel)
+        super().__init__(channel, "happycity.model.v1beta1.ModelService")
         self._metrics = metrics
 
-    def call(self, request: Message, metadata: Metadata = ()) -> Any:
-        """Return a call with a request for positions or playouts."""
-        method = "ApplyMoves" if isinstance(request, pb.ApplyMovesRequest) else "Rollout"
-        return getattr(self._stub, method)(request, metadata=metadata)
-
-    def roll_out(self, *lines: pb.Line, metadata: Metadata = (), **fields: Any) -> Any:
-        """Return a call of Rollout."""
-        return self.call(rollout(*lines, **fields), metadata)
-
-    async def refusal(self, request: Message, metadata: Metadata = ()) -> Outcome:
-        """Make a call that must be refused; return how it was."""
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await self.call(request, metadata)
-        return refused(caught.value)
+    def roll_out(self, *lines: pb.Line, **fields: Any) -> Any:
+        """Return a call of Rollout, a valid one if no field makes it wrong."""
+        return self.Rollout(**{"lines": lines or [LINE], "playouts": 10, "policy": QUICK, **fields})
 
     async def large_call(self) -> Any:
         """Return a call of Rollout that is being played and will be for a while.
@@ -81,11 +76,6 @@ class Caller:
         return (await scraped(self._metrics))["happycity_playouts_total", ""]
 
 
-def rollout(*lines: pb.Line, **fields: Any) -> pb.RolloutRequest:
-    """Return a request for playouts, a valid one if no field makes it wrong."""
-    return pb.RolloutRequest(**{"lines": lines or [LINE], "playouts": 10, "policy": QUICK, **fields})
-
-
 @asynccontextmanager
 async def caller_of(folder: Path, clocks: Clocks | None = None, **values: Any) -> AsyncIterator[Caller]:
     """Run a server while the context lasts; yields a caller of its service."""
@@ -101,13 +91,10 @@ async def caller(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Call
         yield one
 
 
-# Responses -----------------------------------------------------------------------------------------------
-
-
 async def test_positions_are_in_the_order_of_the_lines(caller: Caller) -> None:
     """There is a position for each line, also when they are too many for one job."""
     games = [started(seed) for seed in range(1, 9)]
-    response = await caller.call(pb.ApplyMovesRequest(lines=[*map(line, games)] * 20))
+    response = await caller.ApplyMoves(lines=[*map(line, games)] * 20)
     assert [list(position.moves) for position in response.positions] == [*map(move_messages, games)] * 20
 
 
@@ -134,9 +121,6 @@ async def test_each_move_of_each_line_is_rolled_out(caller: Caller) -> None:
     ]
 
 
-# Workers -------------------------------------------------------------------------------------------------
-
-
 async def test_calls_take_turns_and_cancelled_ones_are_not_played_on(caller: Caller) -> None:
     """A small call is served while the only worker plays a large one; that is played until cancelled."""
     before = await caller.playouts()
@@ -155,15 +139,8 @@ async def test_dead_worker_costs_one_call(caller: Caller) -> None:
     large = await caller.large_call()
     (worker,) = multiprocessing.active_children()
     worker.kill()
-    assert (await end_of_unary(large)).status is grpc.StatusCode.INTERNAL
+    assert (await outcome_of(large)).status is grpc.StatusCode.INTERNAL
     assert len((await caller.roll_out()).results) == 1
-
-
-async def end_of_unary(call: Any) -> Outcome:
-    """Return how a call fails."""
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    return refused(caught.value)
 
 
 async def test_server_stops_in_the_middle(tmp_path: Path) -> None:
@@ -173,11 +150,8 @@ async def test_server_stops_in_the_middle(tmp_path: Path) -> None:
         async with serving(tmp_path) as (server, _):
             channel = await closing.enter_async_context(grpc.aio.insecure_channel(server.address))
             large = await Caller(channel, None).large_call()
-        assert (await end_of_unary(large)).reason == "SHUTTING_DOWN"
+        assert (await outcome_of(large)).reason == "SHUTTING_DOWN"
     assert set(multiprocessing.active_children()) == others
-
-
-# Time ----------------------------------------------------------------------------------------------------
 
 
 async def test_a_call_returns_in_time_with_the_playouts_so_far(caller: Caller) -> None:
@@ -216,9 +190,6 @@ async def test_processes_start_with_a_bot_that_lacks_the_rules(
         assert len(starts) == 1
 
 
-# Refusals ------------------------------------------------------------------------------------------------
-
-
 def spoilt() -> pb.Line:
     """Return a line whose view is impossible."""
     wrong = pb.Line()
@@ -229,44 +200,40 @@ def spoilt() -> pb.Line:
 
 MOVE = move_message(started().legal_moves[0])
 ILLEGAL = line(started(), ["draw 1", "copy 0"])
-REFUSED: list[tuple[Callable[[], Message], str]] = [
-    (pb.ApplyMovesRequest, "lines"),
-    (lambda: pb.ApplyMovesRequest(lines=[LINE] * (MAX_LINES + 1)), "lines"),
-    (lambda: pb.ApplyMovesRequest(lines=[LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]), "lines[1].moves"),
-    (lambda: pb.ApplyMovesRequest(lines=[LINE, spoilt()]), "lines[1].view"),
-    (lambda: pb.ApplyMovesRequest(lines=[ILLEGAL]), "lines[0].moves[1]"),
-    (lambda: rollout(lines=[]), "lines"),
-    (lambda: rollout(LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))), "lines[1].moves"),
-    (lambda: rollout(policy=pb.PLAYOUT_POLICY_UNSPECIFIED), "policy"),
-    (lambda: rollout(policy=99), "policy"),
-    (lambda: rollout(time=duration_message(0.0)), "time"),
-    (lambda: rollout(time=duration_message(-1.0)), "time"),
-    (lambda: rollout(playouts=0), "playouts"),
-    (lambda: rollout(playouts=MAX_PLAYOUTS + 1), "playouts"),
-    (lambda: rollout(LINE, LINE, LINE, playouts=MAX_TOTAL_PLAYOUTS // 3 + 1), "playouts"),
-    (lambda: rollout(playouts=MAX_PLAYOUTS, each_move=True), "playouts"),  # the limit counts each legal move
-    (lambda: rollout(line(started(), ["draw 1"]), each_move=True), "lines[0].moves"),
-    (lambda: rollout(LINE, spoilt()), "lines[1].view"),
-    (lambda: rollout(LINE, spoilt(), each_move=True), "lines[1].view"),
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("ApplyMoves", {}, "lines"),
+    ("ApplyMoves", {"lines": [LINE] * (MAX_LINES + 1)}, "lines"),
+    ("ApplyMoves", {"lines": [LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]}, "lines[1].moves"),
+    ("ApplyMoves", {"lines": [LINE, spoilt()]}, "lines[1].view"),
+    ("ApplyMoves", {"lines": [ILLEGAL]}, "lines[0].moves[1]"),
+    ("Rollout", {"lines": []}, "lines"),
+    ("Rollout", {"lines": [LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]}, "lines[1].moves"),
+    ("Rollout", {"policy": pb.PLAYOUT_POLICY_UNSPECIFIED}, "policy"),
+    ("Rollout", {"policy": 99}, "policy"),
+    ("Rollout", {"time": duration_message(0.0)}, "time"),
+    ("Rollout", {"time": duration_message(-1.0)}, "time"),
+    ("Rollout", {"playouts": 0}, "playouts"),
+    ("Rollout", {"playouts": MAX_PLAYOUTS + 1}, "playouts"),
+    ("Rollout", {"lines": [LINE, LINE, LINE], "playouts": MAX_TOTAL_PLAYOUTS // 3 + 1}, "playouts"),
+    (
+        "Rollout",
+        {"playouts": MAX_PLAYOUTS, "each_move": True},  # each legal move counts
+        "playouts",
+    ),
+    ("Rollout", {"lines": [line(started(), ["draw 1"])], "each_move": True}, "lines[0].moves"),
+    ("Rollout", {"lines": [LINE, spoilt()]}, "lines[1].view"),
+    ("Rollout", {"lines": [LINE, spoilt()], "each_move": True}, "lines[1].view"),
 ]
 
 
-@pytest.mark.parametrize(("request_of", "field"), REFUSED)
-async def test_wrong_request_is_refused(
-    caller: Caller, request_of: Callable[[], Message], field: str
-) -> None:
+async def test_wrong_requests_are_refused(caller: Caller) -> None:
     """The refusal names the field, with the position of the line and the move."""
-    refusal = await caller.refusal(request_of())
-    assert (refusal.status, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
-    assert refusal.fields == (field,)
-    assert refusal.text.startswith(f"{field}: ")
-
-
-async def test_service_may_be_turned_off(tmp_path: Path) -> None:
-    """Without workers the service is unknown."""
-    async with caller_of(tmp_path, simulation_workers=0) as caller:
-        for request in (pb.ApplyMovesRequest(lines=[LINE]), rollout()):
-            assert (await caller.refusal(request)).status is grpc.StatusCode.UNIMPLEMENTED
+    for method, fields, field in REFUSED:
+        call = caller.roll_out(**fields) if method == "Rollout" else caller.ApplyMoves(**fields)
+        refusal = await outcome_of(call)
+        assert (refusal.status, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+        assert refusal.fields == (field,)
+        assert refusal.text.startswith(f"{field}: ")
 
 
 async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
@@ -274,36 +241,41 @@ async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
 
     A call of which the quota is too small for ever is wrong, so it gets no such time.
     """
-    tokens = tmp_path / "tokens.json"
+    tokens, clock = tmp_path / "tokens.json", Clock()
     one, two = (bearer(issued_token(tokens, Role.BOT, name)) for name in ("one", "two"))
-    clock = Clock()
-    async with caller_of(
-        tmp_path, Clocks(steady=clock), tokens=tokens, simulation_playouts_per_minute=60
-    ) as caller:
+    values = {"tokens": tokens, "simulation_playouts_per_minute": 60}
+    async with caller_of(tmp_path, Clocks(steady=clock), **values) as caller:
         options = len(started().legal_moves)
         await caller.roll_out(playouts=50, metadata=one)
-        await caller.call(pb.ApplyMovesRequest(lines=[LINE] * 10), one)
+        await caller.ApplyMoves(one, lines=[LINE] * 10)
         await caller.roll_out(playouts=60, metadata=two)
-        for request in (
-            pb.ApplyMovesRequest(lines=[LINE] * 20),
-            rollout(playouts=20),
-            rollout(*[LINE] * 5, playouts=4),
-            rollout(playouts=40 // options, each_move=True),
+        for fields in (
+            {},
+            {"playouts": 20},
+            {"lines": [LINE] * 5, "playouts": 4},
+            {"playouts": 40 // options, "each_move": True},
         ):
+
+            def call(fields: dict[str, Any] = fields) -> Any:
+                if fields:
+                    return caller.roll_out(**fields, metadata=one)
+                return caller.ApplyMoves(one, lines=[LINE] * 20)
+
             clock.now += 1.001  # enough for reading a line, before its legal moves are counted
-            refusal = await caller.refusal(request, one)
+            refusal = await outcome_of(call())
             assert (refusal.status, refusal.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "RATE_LIMITED")
             assert "more than 60 playouts a minute" in refusal.text
             assert refusal.retry_seconds is not None
             clock.now += refusal.retry_seconds
-            await caller.call(request, one)
+            await call()
         for playouts, each_move in ((61, False), (61 // options + 1, True)):
             clock.now += 60
-            refusal = await caller.refusal(rollout(playouts=playouts, each_move=each_move), one)
+            asked = caller.roll_out(playouts=playouts, each_move=each_move, metadata=one)
+            refusal = await outcome_of(asked)
             assert (refusal.reason, refusal.fields) == ("INVALID_FIELD", ("playouts",))
             assert refusal.retry_seconds is None
-        whole = pb.ApplyMovesRequest(lines=[LINE] * 60)
-        refusal = await caller.refusal(whole, one)  # the view of the last call was read, to count its moves
+        # The view of the last call was read, to count its moves.
+        refusal = await outcome_of(caller.ApplyMoves(one, lines=[LINE] * 60))
         assert refusal.retry_seconds == pytest.approx(1)
 
 
@@ -313,7 +285,7 @@ async def test_a_seat_at_a_table_is_no_token_of_a_bot() -> None:
     principal_variable.set(Principal("person @ann", frozenset({Role.BOT}), person="@ann"))
     for call in (
         service.ApplyMoves(pb.ApplyMovesRequest(lines=[LINE]), None),
-        service.Rollout(rollout(), None),
+        service.Rollout(pb.RolloutRequest(lines=[LINE], playouts=10, policy=QUICK), None),
     ):
         with pytest.raises(ApiError) as refused:
             await call

@@ -51,7 +51,6 @@ class Arena:
         return self.place(secret)
 
     def place(self, secret: str) -> TablePlace:
-        """Return the place that a secret proves."""
         place = self.tables.place_of(secret)
         assert place is not None
         return place
@@ -68,27 +67,29 @@ def arena(clock: Clock) -> Arena:
     return Arena(clock)
 
 
-@pytest.mark.parametrize("typed", ["Anna", "  Ганна  Ш. ", "O'Neil", "@Anna", "A+1"])
-def test_name_of_a_person_is_no_name_of_a_bot(typed: str) -> None:
+NAMES = ("Anna", "  Ганна  Ш. ", "O'Neil", "@Anna", "A+1", "\u3042\u308d \u611b\u30ed", "Zo\u00eb-M\u00e4x 2")
+"""Names in one script; Japanese is written in three, and digits, marks and signs belong to none."""
+MIXED = ("M\u0430x", "\u041c\u0430x", "Anna \u0428.", "\u03b1nna")
+NO_NAMES = ("", " ", "@", "...", "a" * 25, "a<b", "a\u202eb\u202e<", "\x1b[31m", "👑")
+"""What has no letter or digit, or what a terminal or page could take for something else."""
+
+
+def test_names_of_people_are_no_names_of_bots() -> None:
     """People may write their names in any script; none of them can be taken for a bot that is waited for."""
-    name = check_person_name(typed)
-    assert name.startswith("@")
-    assert check_person_name(name) == name
-    with pytest.raises(ConfigError):
-        check_bot_name(name)
-
-
-@pytest.mark.parametrize("typed", ["M\u0430x", "\u041c\u0430x", "Anna \u0428.", "\u03b1nna"])
-def test_letters_of_several_scripts_are_refused(typed: str) -> None:
-    """A name that mixes scripts may look like another one."""
-    with pytest.raises(ConfigError, match=r"^name: .* has letters of .* and .*; use those of one script$"):
-        check_person_name(typed)
-
-
-@pytest.mark.parametrize("typed", ["\u3042\u308d \u611b\u30ed", "Zo\u00eb-M\u00e4x 2"])
-def test_scripts_that_belong_together_are_one(typed: str) -> None:
-    """Japanese is written in three scripts; digits, marks and signs belong to none."""
-    assert check_person_name(typed) == f"@{typed}"
+    for typed in NAMES:
+        name = check_person_name(typed)
+        assert name.startswith("@")
+        assert check_person_name(name) == name
+        with pytest.raises(ConfigError):
+            check_bot_name(name)
+    for typed in MIXED:  # which may look like another name
+        with pytest.raises(
+            ConfigError, match=r"^name: .* has letters of .* and .*; use those of one script$"
+        ):
+            check_person_name(typed)
+    for typed in NO_NAMES:
+        with pytest.raises(ConfigError, match=r"^name: "):
+            check_person_name(typed)
 
 
 async def test_names_that_look_the_same_are_taken(arena: Arena) -> None:
@@ -100,26 +101,13 @@ async def test_names_that_look_the_same_are_taken(arena: Arena) -> None:
     arena.tables.accept(token, "\u041c\u0430\u043a\u0441")
 
 
-@pytest.mark.parametrize("typed", ["", " ", "@", "...", "a" * 25, "a<b", "a\u202eb\u202e<", "\x1b[31m", "👑"])
-def test_what_is_no_name_is_refused(typed: str) -> None:
-    """A name has a letter or digit, and nothing that a terminal or page could take for something else."""
-    with pytest.raises(ConfigError, match=r"^name: "):
-        check_person_name(typed)
-
-
-@pytest.mark.parametrize(
-    ("caller", "reason"),
-    [
-        (Principal("an observer", frozenset({Role.OBSERVER})), Reason.WRONG_ROLE),
-        (Principal("a guest", frozenset({Role.BOT}), person="@Bob"), Reason.WRONG_ROLE),
-    ],
-)
-async def test_table_needs_a_token_of_its_own(arena: Arena, caller: Principal, reason: Reason) -> None:
+async def test_table_needs_a_token_of_its_own(arena: Arena) -> None:
     """Observers set up no tables, and an invitation is not worth a table of one's own."""
-    principal_variable.set(caller)
-    with pytest.raises(ApiError) as refused:
-        arena.host(HOST, INVITED)
-    assert refused.value.reason is reason
+    for role, person in ((Role.OBSERVER, ""), (Role.BOT, "@Bob")):
+        called_by("somebody", role, person=person)
+        with pytest.raises(ApiError) as refused:
+            arena.host(HOST, INVITED)
+        assert refused.value.reason is Reason.WRONG_ROLE
 
 
 async def test_match_begins_when_all_are_there(arena: Arena) -> None:

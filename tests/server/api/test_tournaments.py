@@ -6,7 +6,7 @@ import asyncio
 import gc
 import math
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from itertools import chain
 from pathlib import Path
@@ -15,17 +15,14 @@ from typing import Any
 import grpc
 import pytest
 from sqlalchemy import Engine, event
-from tests.server.api.tournaments import Arena, Changes, arena_with, config, refusal
+from tests.server.api.tournaments import Arena, Changes, arena_with, config
 from tests.server.conftest import RandomMove
-from tests.server.harness import PATIENT, Metadata, bearer, called, issued_token, met, serving
-from tests.server.server_process import server_process
+from tests.server.harness import Metadata, bearer, issued_token, outcome_of, serving
 
 from happycity import Move
 from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_pb2
-from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import duration_message
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_server.api.paging import page_token
@@ -41,6 +38,9 @@ from happycity_tournament.storage import Store, StoreError
 WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING
 FINISHED, STOPPED = pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED
 INTERRUPTED, UNREADABLE = pb.TOURNAMENT_STATE_INTERRUPTED, pb.TOURNAMENT_STATE_UNREADABLE
+PRECONDITION = grpc.StatusCode.FAILED_PRECONDITION
+SLOW = {"connect_time": duration_message(60), "decision_time": duration_message(3600)}
+"""The time control of bots that never answer."""
 LONG = 5000
 """Rounds of a tournament that no test plays to its end."""
 
@@ -57,9 +57,6 @@ def by_rank(changes: Changes) -> list[pb.Standing]:
     return sorted(changes.standings.values(), key=lambda line: line.rank)
 
 
-# Playing -------------------------------------------------------------------------------------------------
-
-
 async def test_changes_add_up(arena: Arena) -> None:
     """What a watcher gets adds up to the tournament and its standings, which count every game once."""
     arena.play("carl")
@@ -69,7 +66,7 @@ async def test_changes_add_up(arena: Arena) -> None:
     assert len(first.standings) == len(last.standings) == 3
     assert not any(message.tournament.HasField("progress") for message in changes.messages)
     tournament = await arena.get(tournament_id)
-    standings = await arena.standings(tournament_id)
+    standings = await arena.call.GetStandings(tournament_id=tournament_id)
     changes.tournament.progress.CopyFrom(changes.progress)
     assert changes.tournament == tournament
     assert by_rank(changes) == list(standings.standings)
@@ -109,14 +106,15 @@ async def test_deals_are_secret_while_they_are_in_play(tmp_path: Path) -> None:
         tournament = await arena.get(tournament_id)
         assert tournament.progress.games_finished == 1
         assert not tournament.config.HasField("seed")
-        record = match_pb.GetMatchRecordRequest(match_id=match_id)
-        assert (await refusal(arena.matches.GetMatchRecord(record))).reason == "MATCH_RUNNING"
-        watch = arena.matches.WatchMatch(match_pb.WatchMatchRequest(match_id=match_id))
-        assert (await refusal(watch.read())).reason == "MATCH_RUNNING"
+        for call in (
+            arena.matches.GetMatchRecord(match_id=match_id),
+            arena.matches.WatchMatch(match_id=match_id).read(),
+        ):
+            assert (await outcome_of(call)).reason == "MATCH_RUNNING"
         go_on.set()
         changes = await arena.watched(tournament_id)
         assert changes.tournament.config.seed == 1
-        assert (await arena.matches.GetMatchRecord(record)).json
+        assert (await arena.matches.GetMatchRecord(match_id=match_id)).json
 
 
 @pytest.mark.thorough
@@ -126,18 +124,15 @@ async def test_a_tournament_is_stopped_resumed_and_deleted(arena: Arena) -> None
     undisturbed = await arena.played(terms)
     tournament_id = await arena.create(terms)
     await arena.watched(tournament_id, games=3)
-    running = await refusal(arena.delete(tournament_id))
-    assert (running.status, running.reason) == (
-        grpc.StatusCode.FAILED_PRECONDITION,
-        "TOURNAMENT_RUNNING",
-    )
+    running = await outcome_of(arena.delete(tournament_id))
+    assert (running.status, running.reason) == (PRECONDITION, "TOURNAMENT_RUNNING")
     await arena.stop(tournament_id)
-    both = await asyncio.gather(arena.resume(tournament_id), arena.resume(tournament_id))
+    both = await asyncio.gather(*(arena.call.ResumeTournament(tournament_id=tournament_id) for _ in range(2)))
     assert {tournament.progress.state for tournament in both} <= {WAITING, RUNNING}
     assert not both[0].config.HasField("seed")
     resumed = await arena.watched(tournament_id)
     assert by_rank(resumed) == by_rank(undisturbed)
-    finished = await arena.resume(tournament_id)
+    finished = await arena.call.ResumeTournament(tournament_id=tournament_id)
     assert (finished.progress.state, finished.progress.games_finished) == (FINISHED, 120)
 
     newest = max(game.match_id for game in await arena.games(tournament_id))
@@ -146,12 +141,12 @@ async def test_a_tournament_is_stopped_resumed_and_deleted(arena: Arena) -> None
     assert not await arena.games(tournament_id)
     for gone in (
         arena.get(tournament_id),
-        arena.standings(tournament_id),
+        arena.call.GetStandings(tournament_id=tournament_id),
         arena.delete(tournament_id),
-        arena.matches.GetMatch(match_pb.GetMatchRequest(match_id=newest)),
-        arena.matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=newest)),
+        arena.matches.GetMatch(match_id=newest),
+        arena.matches.GetMatchRecord(match_id=newest),
     ):
-        assert (await refusal(gone)).status is grpc.StatusCode.NOT_FOUND
+        assert (await outcome_of(gone)).status is grpc.StatusCode.NOT_FOUND
     again = await arena.played(config("anna", "ben", rounds=1))
     assert again.tournament.tournament_id == tournament_id + 1
     assert min(game.match_id for game in await arena.games(tournament_id + 1)) > newest
@@ -178,19 +173,6 @@ async def test_a_tournament_whose_end_is_being_stored_can_be_deleted(
     assert not deleting.done()
     stored.set()
     assert await deleting == 2
-
-
-async def test_an_absent_bot_forfeits(arena: Arena) -> None:
-    """A bot that never connects is named as missing, and loses all its games; nobody waits for ever."""
-    await met(arena.channel, "anna", "ben")
-    terms = config(
-        "anna", "ghost", begin_incomplete=True, time_control={"connect_time": duration_message(0.1)}
-    )
-    changes = await arena.played(terms)
-    assert list(changes.messages[0].progress.missing_bots) == ["ghost"]
-    assert changes.standings["anna"].forfeits == 0
-    (count,) = changes.standings["ghost"].forfeit_counts
-    assert (count.ending, count.games) == (match_pb2.ENDING_ABSENT, 6)
 
 
 async def test_a_voided_game_is_played_again(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,15 +207,9 @@ async def test_a_bot_that_fails_too_often_is_disqualified(
             raise RuntimeError("no idea")
 
     arena.play("sleeper", Sleeper, games=2)
-    terms = config(
-        "anna",
-        "sleeper",
-        rounds=10,
-        concurrency=20,
-        time_control={**_fields(PATIENT), "decision_time": duration_message(3600)},
-        failure_policy={"disqualify_share": 0.5, "disqualify_games": 4},
-    )
-    changes = await arena.played(terms)
+    policy = {"disqualify_share": 0.5, "disqualify_games": 4}
+    terms: dict[str, Any] = {"rounds": 10, "concurrency": 20, "time_control": SLOW, "failure_policy": policy}
+    changes = await arena.played(config("anna", "sleeper", **terms))
     sleeper = changes.standings["sleeper"]
     assert (changes.progress.state, changes.progress.games_finished) == (FINISHED, 20)
     assert list(changes.progress.disqualified_bots) == ["sleeper"]
@@ -259,13 +235,13 @@ async def test_the_organiser_disqualifies_a_bot(arena: Arena) -> None:
             return decision.moves[0]
 
     arena.play("sleeper", Sleeper, games=2)
-    time = {**_fields(PATIENT), "decision_time": duration_message(3600)}
-    number = await arena.create(config("anna", "sleeper", rounds=5, concurrency=2, time_control=time))
+    number = await arena.create(config("anna", "sleeper", rounds=5, concurrency=2, time_control=SLOW))
     await arena.watched(number, games=1)
-    unknown = await refusal(arena.disqualify(number, "slepper"))
+    unknown = await outcome_of(arena.call.DisqualifyBot(tournament_id=number, bot="slepper"))
     assert (unknown.reason, unknown.fields) == ("INVALID_FIELD", ("bot",))
     assert "did you mean sleeper?" in unknown.text
-    assert list((await arena.disqualify(number, "sleeper")).progress.disqualified_bots) == ["sleeper"]
+    disqualified = await arena.call.DisqualifyBot(tournament_id=number, bot="sleeper")
+    assert list(disqualified.progress.disqualified_bots) == ["sleeper"]
     changes = await arena.watched(number)
     assert changes.progress.state == pb.TOURNAMENT_STATE_STOPPED  # no game of the others would be rated
     line = changes.standings["sleeper"]
@@ -279,25 +255,21 @@ async def test_a_bot_is_disqualified_while_its_tournament_rests(tmp_path: Path) 
     bots = ("anna", "ben", "carl")
     async with arena_with(tmp_path, *bots) as arena:
         await arena.played(config(*bots, rounds=1))
-        closed = await refusal(arena.disqualify(1, "carl"))
-        assert (closed.status, closed.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "ROSTER_CLOSED")
+        closed = await outcome_of(arena.call.DisqualifyBot(tournament_id=1, bot="carl"))
+        assert (closed.status, closed.reason) == (PRECONDITION, "ROSTER_CLOSED")
         await arena.create(config(*bots, rounds=200))
         await arena.watched(2, games=1)
         await arena.stop(2)
         played = await arena.watched(2)
-        await arena.disqualify(2, "carl")
+        await arena.call.DisqualifyBot(tournament_id=2, bot="carl")
     async with arena_with(tmp_path, *bots[:2]) as arena:
-        await arena.resume(2)
+        await arena.call.ResumeTournament(tournament_id=2)
         changes = await arena.watched(2)
     assert changes.progress.state == FINISHED
     assert list(changes.progress.disqualified_bots) == ["carl"]
     line = changes.standings["carl"]
     assert line.games == played.standings["carl"].games
     assert line.games_unrated == changes.progress.games_unrated > 0
-
-
-def _fields(message: Any) -> dict[str, Any]:
-    return {field.name: value for field, value in message.ListFields()}
 
 
 async def test_two_bots_fill_all_seats_of_a_test(arena: Arena) -> None:
@@ -314,7 +286,7 @@ async def test_two_bots_fill_all_seats_of_a_test(arena: Arena) -> None:
     test = pb.Sprt(candidate="new", base="old", elo0=-2, elo1=2, max_blocks=2)
     changes = await arena.played(config(players=4, sprt=test))
     tournament_id = changes.tournament.tournament_id
-    assert changes.sprt == (await arena.standings(tournament_id)).sprt
+    assert changes.sprt == (await arena.call.GetStandings(tournament_id=tournament_id)).sprt
     assert (changes.sprt.verdict, changes.sprt.blocks) == (pb.SPRT_VERDICT_UNDECIDED, 2)
     games = await arena.games(tournament_id)
     assert len(games) == changes.progress.games_finished
@@ -331,27 +303,23 @@ async def test_two_bots_fill_all_seats_of_a_test(arena: Arena) -> None:
 async def test_final_ratings_are_those_of_the_model(tmp_path: Path) -> None:
     """They come with the last message of a watch and with the standings, if they are asked for."""
     async with arena_with(tmp_path, "anna", "ben") as arena:
-        terms = config("anna", "ben", rounds=12, anchor="ben", anchor_elo=1000.0)
-        waiting = await arena.create(config("zoe", "cleo"))
-        assert not (await arena.standings(waiting, with_final_ratings=True)).HasField("final_ratings")
-        changes = await arena.played(terms)
+        waiting = {"tournament_id": await arena.create(config("zoe", "cleo")), "with_final_ratings": True}
+        assert not (await arena.call.GetStandings(**waiting)).HasField("final_ratings")
+        changes = await arena.played(config("anna", "ben", rounds=12, anchor="ben", anchor_elo=1000.0))
         assert not changes.messages[-1].HasField("final_ratings")
         tournament_id = changes.tournament.tournament_id
         (update,) = [update async for update in arena.watch(tournament_id, with_final_ratings=True)]
-        standings = await arena.standings(tournament_id, with_final_ratings=True)
-        assert update.final_ratings == standings.final_ratings
+        asked = {"tournament_id": tournament_id, "with_final_ratings": True}
+        ratings = (await arena.call.GetStandings(**asked)).final_ratings
+        assert update.final_ratings == ratings
     with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
         expected = final_ratings(load_status(store, store.require_tournament(tournament_id)))
     assert expected is not None
-    ratings = standings.final_ratings
     assert (ratings.model, ratings.anchor, ratings.anchor_elo) == (expected.model, "ben", 1000)
     assert {line.bot: line.rating.elo for line in ratings.ratings}["ben"] == 1000
     assert [(line.bot, line.rating.deals, line.games) for line in ratings.ratings] == [
         (line.bot, line.deals, line.games) for line in expected.lines
     ]
-
-
-# Watching ------------------------------------------------------------------------------------------------
 
 
 async def test_watchers_of_a_server_that_stops_see_the_interruption(tmp_path: Path) -> None:
@@ -367,9 +335,6 @@ async def test_watchers_of_a_server_that_stops_see_the_interruption(tmp_path: Pa
             changes.add(message)
     assert changes.progress.state == INTERRUPTED
     assert not changes.tournament.config.HasField("seed")
-
-
-# Reading -------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -393,14 +358,14 @@ async def test_only_standings_read_all_games(arena: Arena, loads: list[int]) -> 
     loads.clear()
     for number in range(1, 6):
         (game, *_) = await arena.games(number)
-        await arena.matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=game.match_id))
-        async for _ in arena.matches.WatchMatch(match_pb.WatchMatchRequest(match_id=game.match_id)):
+        await arena.matches.GetMatchRecord(match_id=game.match_id)
+        async for _ in arena.matches.WatchMatch(match_id=game.match_id):
             pass
         assert (await arena.get(number)).progress.state == FINISHED
     assert len(await arena.ids()) == 5
     assert not loads
     for number in (1, 1, 2, 1, 5):
-        await arena.standings(number)
+        await arena.call.GetStandings(tournament_id=number)
         await arena.watched(number)
     assert loads == [1, 2]  # those that were played last are known
 
@@ -420,9 +385,9 @@ async def test_reads_do_not_wait_for_the_writer(arena: Arena, monkeypatch: pytes
     second = await arena.create(config("anna", "ben", rounds=1))
     await asyncio.to_thread(busy.wait)
     (game, *_) = await arena.games(tournament_id)
-    await arena.matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=game.match_id))
+    await arena.matches.GetMatchRecord(match_id=game.match_id)
     await arena.get(tournament_id)
-    await arena.standings(tournament_id, with_final_ratings=True)
+    await arena.call.GetStandings(tournament_id=tournament_id, with_final_ratings=True)
     assert await arena.ids() == [second, tournament_id]
     assert (await arena.get(second)).progress.games_finished == 0
     go_on.set()
@@ -447,38 +412,38 @@ async def test_a_page_of_matches_is_two_queries(arena: Arena) -> None:
     assert state.split("FROM")[0].split() == ["SELECT", "tournaments.state"]
 
 
-async def test_lists_have_the_tournaments_of_their_filters(tmp_path: Path) -> None:
+async def test_lists_have_the_tournaments_of_their_filters(arena: Arena) -> None:
     """State and bot; newest first; pages of any size are the list cut."""
-    async with arena_with(tmp_path, "anna", "ben") as arena:
-        for bots, rounds in ((("anna", "ben"), 1), (("anna", "zoe"), 1), (("ben", "anna"), LONG)):
-            await arena.create(config(*bots, rounds=rounds))
-        await arena.watched(1)
-        await arena.watched(3, games=1)
-        await arena.stop(3)
-        await arena.watched(3)
-        await arena.create(config("ben", "anna", rounds=LONG))
-        await arena.watched(4, games=1)
-        assert await arena.ids() == [4, 3, 2, 1]
-        for state, ids in (
-            (WAITING, [2]),
-            (RUNNING, [4]),
-            (STOPPED, [3]),
-            (FINISHED, [1]),
-            (INTERRUPTED, []),
-        ):
-            assert await arena.ids(state=state) == ids
-        assert await arena.ids(bot="ben") == [4, 3, 1]
-        assert await arena.ids(bot="zoe", state=WAITING) == [2]
-        assert await arena.ids(bot="zoe", state=FINISHED) == []
-        for size in (1, 2, 3, 4, 5):
-            pages: list[list[int]] = []
-            token = ""
-            while not pages or token:
-                page = await arena.page(page_size=size, page_token=token)
-                pages.append([tournament.tournament_id for tournament in page.tournaments])
-                token = page.next_page_token
-            assert list(chain(*pages)) == [4, 3, 2, 1]
-            assert {len(page) for page in pages[:-1]} <= {size}
+    for bots, rounds in ((("anna", "ben"), 1), (("anna", "zoe"), 1), (("ben", "anna"), LONG)):
+        await arena.create(config(*bots, rounds=rounds))
+    await arena.watched(1)
+    await arena.watched(3, games=1)
+    await arena.stop(3)
+    await arena.watched(3)
+    await arena.create(config("ben", "anna", rounds=LONG))
+    await arena.watched(4, games=1)
+    cases: list[tuple[dict[str, Any], list[int]]] = [
+        ({}, [4, 3, 2, 1]),
+        ({"state": WAITING}, [2]),
+        ({"state": RUNNING}, [4]),
+        ({"state": STOPPED}, [3]),
+        ({"state": FINISHED}, [1]),
+        ({"state": INTERRUPTED}, []),
+        ({"bot": "ben"}, [4, 3, 1]),
+        ({"bot": "zoe", "state": WAITING}, [2]),
+        ({"bot": "zoe", "state": FINISHED}, []),
+    ]
+    for fields, expected in cases:
+        assert await arena.ids(**fields) == expected, fields
+    for size in range(1, 6):
+        pages: list[list[int]] = []
+        token = ""
+        while not pages or token:
+            page = await arena.call.ListTournaments(page_size=size, page_token=token)
+            pages.append([tournament.tournament_id for tournament in page.tournaments])
+            token = page.next_page_token
+        assert list(chain(*pages)) == [4, 3, 2, 1]
+        assert {len(page) for page in pages[:-1]} <= {size}
 
 
 # Refusals ------------------------------------------------------------------------------------------------
@@ -486,100 +451,74 @@ async def test_lists_have_the_tournaments_of_their_filters(tmp_path: Path) -> No
 SPRT = {"candidate": "anna", "base": "ben", "elo1": 10.0}
 
 
-@pytest.mark.parametrize(
-    ("fields", "wrong"),
-    [
-        ({"bots": ["anna"]}, "config.bots"),
-        ({"bots": ["anna", "anna"]}, "config.bots"),
-        ({"bots": ["anna", "b/n"]}, "config.bots"),
-        ({"bots": list(map(str, range(5000))), "swiss": {"rounds": 3}}, "config.bots"),
-        ({"game": {"players": 2, "scoring": 1}}, "config.game.mode"),
-        ({"game": {"players": 6, "mode": 1, "scoring": 1}}, "config.game.players"),
-        ({"game": {"players": 2, "mode": 1, "scoring": 1, "edition": 2}}, "config.game.edition"),
-        ({"random_rounds": {"rounds": 0}}, "config.random_rounds.rounds"),
-        ({"random_rounds": {"rounds": 2**32 - 1}}, "config.random_rounds.rounds"),
-        ({"random_rounds": {"rounds": 10_000_000}}, "config.random_rounds"),
-        ({"round_robin": {"cycles": 2**32 - 1}}, "config.round_robin.cycles"),
-        ({"round_robin": {"seat_orders": 0}}, "config.round_robin.seat_orders"),
-        ({"swiss": {"rounds": 3, "seat_orders": 9}}, "config.swiss.seat_orders"),
-        ({"gauntlet": {"challengers": ["zoe"]}}, "config.gauntlet.challengers"),
-        ({"sprt": {**SPRT, "elo1": math.nan}}, "config.sprt.elo1"),
-        ({"sprt": {**SPRT, "alpha": math.inf}}, "config.sprt.alpha"),
-        ({"sprt": SPRT, "bots": ["ben", "anna"]}, "config.bots"),
-        ({"anchor": "zoe"}, "config.anchor"),
-        ({"anchor_elo": math.nan}, "config.anchor_elo"),
-        ({"concurrency": 0}, "config.concurrency"),
-        ({"time_control": {"decision_time": {}}}, "config.time_control.decision_time"),
-        ({"time_control": {"connect_time": {"seconds": -1}}}, "config.time_control.connect_time"),
-        ({"failure_policy": {"fallback": 0}}, "config.failure_policy.fallback"),
-        ({"failure_policy": {"disqualify_share": math.nan}}, "config.failure_policy.disqualify_share"),
-        ({"request_id": "x" * 65}, "request_id"),
-    ],
-)
-async def test_a_tournament_that_cannot_be_is_refused(
-    arena: Arena, fields: dict[str, Any], wrong: str
-) -> None:
-    """The refusal is one line with the path of the field, and nothing is stored."""
-    outer = {name: fields.pop(name) for name in ("request_id",) if name in fields}
-    terms = {"bots": [] if "sprt" in fields else ["anna", "ben"], **fields}
-    outcome = await refusal(arena.create(config(*terms.pop("bots"), **terms), **outer))
-    assert (outcome.status, outcome.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
-    assert outcome.fields == (wrong,)
-    assert outcome.text.startswith(f"{wrong}: ")
-    assert len(outcome.text.splitlines()[0]) == len(outcome.text) < 300
+IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
+    ({"bots": ["anna"]}, "config.bots"),
+    ({"bots": ["anna", "anna"]}, "config.bots"),
+    ({"bots": ["anna", "b/n"]}, "config.bots"),
+    ({"bots": list(map(str, range(5000))), "swiss": {"rounds": 3}}, "config.bots"),
+    ({"game": {"players": 2, "scoring": 1}}, "config.game.mode"),
+    ({"game": {"players": 6, "mode": 1, "scoring": 1}}, "config.game.players"),
+    ({"game": {"players": 2, "mode": 1, "scoring": 1, "edition": 2}}, "config.game.edition"),
+    ({"random_rounds": {"rounds": 0}}, "config.random_rounds.rounds"),
+    ({"random_rounds": {"rounds": 2**32 - 1}}, "config.random_rounds.rounds"),
+    ({"random_rounds": {"rounds": 10_000_000}}, "config.random_rounds"),
+    ({"round_robin": {"cycles": 2**32 - 1}}, "config.round_robin.cycles"),
+    ({"round_robin": {"seat_orders": 0}}, "config.round_robin.seat_orders"),
+    ({"swiss": {"rounds": 3, "seat_orders": 9}}, "config.swiss.seat_orders"),
+    ({"gauntlet": {"challengers": ["zoe"]}}, "config.gauntlet.challengers"),
+    ({"sprt": {**SPRT, "elo1": math.nan}}, "config.sprt.elo1"),
+    ({"sprt": {**SPRT, "alpha": math.inf}}, "config.sprt.alpha"),
+    ({"sprt": SPRT, "bots": ["ben", "anna"]}, "config.bots"),
+    ({"anchor": "zoe"}, "config.anchor"),
+    ({"anchor_elo": math.nan}, "config.anchor_elo"),
+    ({"concurrency": 0}, "config.concurrency"),
+    ({"time_control": {"decision_time": {}}}, "config.time_control.decision_time"),
+    ({"time_control": {"connect_time": {"seconds": -1}}}, "config.time_control.connect_time"),
+    ({"failure_policy": {"fallback": 0}}, "config.failure_policy.fallback"),
+    ({"failure_policy": {"disqualify_share": math.nan}}, "config.failure_policy.disqualify_share"),
+    ({"request_id": "x" * 65}, "request_id"),
+]
+
+
+async def test_a_tournament_that_cannot_be_is_refused(arena: Arena) -> None:
+    """The refusal is one line with the path of the field, and nothing is stored; no format is the default."""
+    for fields, wrong in IMPOSSIBLE:
+        terms = {"bots": [] if "sprt" in fields else ["anna", "ben"], **fields}
+        outer = {name: terms.pop(name) for name in ("request_id",) if name in terms}
+        outcome = await outcome_of(arena.create(config(*terms.pop("bots"), **terms), **outer))
+        assert (outcome.status, outcome.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
+        assert outcome.fields == (wrong,)
+        assert outcome.text.startswith(f"{wrong}: ")
+        assert len(outcome.text.splitlines()[0]) == len(outcome.text) < 300
+    formless = config("anna", "ben")
+    formless.ClearField("format")
+    assert (await outcome_of(arena.create(formless))).fields == ("config",)
     assert not await arena.ids()
 
 
-async def test_a_tournament_without_a_format_is_refused(arena: Arena) -> None:
-    """There is no default format."""
-    terms = config("anna", "ben")
-    terms.ClearField("format")
-    assert (await refusal(arena.create(terms))).fields == ("config",)
-
-
-@pytest.mark.parametrize(
-    ("fields", "wrong"),
-    [
-        ({"page_size": -1}, "page_size"),
-        ({"page_token": "5"}, "page_token"),
-        ({"page_token": page_token(2**63 - 1)[:-2]}, "page_token"),
-        ({"bot": "a b"}, "bot"),
-        ({"state": pb.TOURNAMENT_STATE_UNSPECIFIED}, "state"),
-        ({"state": 77}, "state"),
-    ],
-)
-async def test_a_list_that_cannot_be_is_refused(arena: Arena, fields: dict[str, Any], wrong: str) -> None:
+async def test_a_list_that_cannot_be_is_refused(arena: Arena) -> None:
     """A filter that no tournament could pass is an error and no empty list."""
-    outcome = await refusal(arena.page(**fields))
-    assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", (wrong,))
-
-
-OF_ONE: list[Callable[[int], Any]] = [
-    lambda number: pb.GetTournamentRequest(tournament_id=number),
-    lambda number: pb.StopTournamentRequest(tournament_id=number),
-    lambda number: pb.ResumeTournamentRequest(tournament_id=number),
-    lambda number: pb.DeleteTournamentRequest(tournament_id=number),
-    lambda number: pb.DisqualifyBotRequest(tournament_id=number, bot="anna"),
-    lambda number: pb.WatchTournamentRequest(tournament_id=number),
-    lambda number: pb.GetStandingsRequest(tournament_id=number),
-]
-"""Requests of all methods that name a tournament."""
-
-
-def path(request: Any) -> str:
-    return f"/happycity.tournament.v1beta1.TournamentService/{type(request).__name__.removesuffix('Request')}"
+    values: dict[str, list[Any]] = {
+        "page_size": [-1],
+        "page_token": ["5", page_token(2**63 - 1)[:-2]],
+        "bot": ["a b"],
+        "state": [pb.TOURNAMENT_STATE_UNSPECIFIED, 77],
+    }
+    for name, wrong in values.items():
+        for value in wrong:
+            outcome = await outcome_of(arena.call.ListTournaments(**{name: value}))
+            assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", (name,)), value
 
 
 async def test_an_unknown_tournament_is_not_found(arena: Arena) -> None:
     """Ids that no tournament can have are just unknown."""
-    for request_of in OF_ONE:
+    methods = "GetTournament StopTournament ResumeTournament DeleteTournament DisqualifyBot WatchTournament"
+    for method in (*methods.split(), "GetStandings"):
+        bot = {"bot": "anna"} if method == "DisqualifyBot" else {}
         for number in (0, 77, -1, 2**63 - 1, -(2**63)):
-            request = request_of(number)
-            outcome = await called(arena.channel, path(request), request=request.SerializeToString())
+            call = getattr(arena.call, method)(tournament_id=number, **bot)
+            outcome = await outcome_of(call.read() if method == "WatchTournament" else call)
             assert (outcome.status, outcome.reason) == (grpc.StatusCode.NOT_FOUND, "UNKNOWN_TOURNAMENT")
-
-
-# Restarts ------------------------------------------------------------------------------------------------
 
 
 async def test_the_next_server_continues_what_was_interrupted(tmp_path: Path) -> None:
@@ -589,7 +528,7 @@ async def test_the_next_server_continues_what_was_interrupted(tmp_path: Path) ->
         tournament_id = await arena.create(terms)
         before = await arena.watched(tournament_id, games=5)
     async with arena_with(tmp_path) as arena:
-        (waiting,) = (await arena.page()).tournaments
+        (waiting,) = (await arena.call.ListTournaments()).tournaments
         assert waiting.progress.state == WAITING
         assert before.progress.games_finished <= waiting.progress.games_finished < 50
         assert list(waiting.progress.missing_bots) == ["anna", "ben"]
@@ -614,36 +553,31 @@ async def test_a_stopped_tournament_stays_so_until_it_is_resumed(tmp_path: Path)
         assert (await arena.watched(interrupted)).tournament.config.seed == 1
     async with arena_with(tmp_path) as arena:
         assert await arena.ids(state=STOPPED) == [interrupted, stopped]
-        assert (await arena.resume(stopped)).progress.state == WAITING
+        assert (await arena.call.ResumeTournament(tournament_id=stopped)).progress.state == WAITING
     async with arena_with(tmp_path) as arena:
         assert await arena.ids(state=WAITING) == [stopped]
 
 
-async def test_a_server_may_leave_tournaments_until_each_is_asked_for(tmp_path: Path) -> None:
-    """With `resume_tournaments` off, they stay interrupted."""
-    async with arena_with(tmp_path) as arena:
-        for other in ("ben", "carl"):
-            await arena.create(config("anna", other))
-    async with arena_with(tmp_path, resume_tournaments=False) as arena:
-        assert await arena.ids(state=INTERRUPTED) == [2, 1]
-        assert (await arena.resume(1)).progress.state == WAITING
-        assert await arena.ids(state=INTERRUPTED) == [2]
-
-
 async def test_a_repeated_request_makes_one_tournament(tmp_path: Path) -> None:
-    """Its id is remembered by the store: also repeated at the same time, or of another server."""
-    terms = config("anna", "ben")
-    async with arena_with(tmp_path) as arena:
-        created = await asyncio.gather(*(arena.create(terms, request_id="one") for _ in range(3)))
-        assert created == [1, 1, 1]
-        assert await arena.create(terms, request_id="other") == 2
-        assert [await arena.create(terms), await arena.create(terms)] == [3, 4]
-    async with arena_with(tmp_path) as arena:
-        assert await arena.create(config("carl", "dora"), request_id="one") == 1
-        await arena.stop(1)
-        await arena.watched(1)
-        await arena.delete(1)
-        assert await arena.create(terms, request_id="one") == 5
+    """Its id is its caller's and remembered by the store: also repeated at once, or of another server."""
+    terms, tokens = config("anna", "ben"), tmp_path / "tokens.json"
+    olga, otto = (bearer(issued_token(tokens, Role.ORGANISER, name)) for name in ("olga", "otto"))
+
+    async def created(arena: Arena, request_id: str = "", caller: Metadata = olga) -> int:
+        asked = arena.call.CreateTournament(caller, config=terms, request_id=request_id)
+        return int((await asked).tournament_id)
+
+    async with arena_with(tmp_path, tokens=tokens) as arena:
+        assert await asyncio.gather(*(created(arena, "one") for _ in range(3))) == [1, 1, 1]
+        assert await created(arena, "one", otto) == 2
+        assert [await created(arena, request_id) for request_id in ("other", "", "")] == [3, 4, 5]
+    async with arena_with(tmp_path, tokens=tokens) as arena:
+        assert [await created(arena, "one", caller) for caller in (olga, otto)] == [1, 2]
+        await arena.call.StopTournament(olga, tournament_id=1)
+        async for _ in arena.call.WatchTournament(olga, tournament_id=1):
+            pass
+        await arena.call.DeleteTournament(olga, tournament_id=1)
+        assert await created(arena, "one") == 6
 
 
 async def test_a_store_that_fails_ends_a_tournament_with_the_reason(
@@ -660,20 +594,6 @@ async def test_a_store_that_fails_ends_a_tournament_with_the_reason(
     assert list(remarks) == ["the server's store has no room left; free some disk space"]
 
 
-async def test_request_ids_belong_to_their_callers(tmp_path: Path) -> None:
-    """Two organisers who send the same request id make two tournaments."""
-    tokens = tmp_path / "tokens.json"
-    callers = [bearer(issued_token(tokens, Role.ORGANISER, name)) for name in ("olga", "otto")]
-    async with serving(tmp_path, tokens=tokens) as (_, channel):
-
-        async def created(caller: Metadata) -> int:
-            request = pb.CreateTournamentRequest(config=config("anna", "ben"), request_id="1")
-            stub: Any = TournamentServiceStub(channel)
-            return int((await stub.CreateTournament(request, metadata=caller)).tournament_id)
-
-        assert [await created(caller) for caller in callers * 2] == [1, 2, 1, 2]
-
-
 async def test_a_tournament_that_cannot_be_read_holds_up_nobody(tmp_path: Path) -> None:
     """It is listed as unreadable and can be deleted; the server starts, and plays the others."""
     url = f"sqlite:///{tmp_path}/games.sqlite"
@@ -688,14 +608,13 @@ async def test_a_tournament_that_cannot_be_read_holds_up_nobody(tmp_path: Path) 
         assert unreadable.progress.state == UNREADABLE
         (remark,) = unreadable.progress.remarks
         assert "can't be read" in remark
-        for refused in (arena.standings(1), arena.resume(1), arena.watched(1)):
-            outcome = await refusal(refused)
+        number = {"tournament_id": 1}
+        calls = (arena.call.GetStandings(**number), arena.call.ResumeTournament(**number))
+        for refused in (*calls, arena.watched(1)):
+            outcome = await outcome_of(refused)
             assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", ("tournament_id",))
         assert [await arena.delete(1), await arena.delete(2)] == [0, 0]
         assert await arena.ids() == [3]
-
-
-# Memory --------------------------------------------------------------------------------------------------
 
 
 def alive(*kinds: type) -> dict[str, int]:
@@ -712,25 +631,3 @@ async def test_finished_tournaments_are_let_go(arena: Arena) -> None:
         await arena.played(config("anna", "ben", rounds=2))
     counts = alive(TournamentRun, TournamentStatus, Match)
     assert counts == {"TournamentRun": 0, "TournamentStatus": 4, "Match": 0}
-
-
-@pytest.mark.thorough
-@pytest.mark.timeout(1200)
-async def test_memory_is_flat_over_many_tournaments(tmp_path: Path) -> None:
-    """After a first forty, sixty more tournaments of one server take less than 42 kB each.
-
-    A server that keeps its runs takes 50 kB for each tournament, and one that keeps its matches 580 kB.
-    """
-    with server_process(tmp_path, "--open") as server:
-        async with grpc.aio.insecure_channel(server.address) as channel:
-            arena = Arena(server.address, channel)
-            names = [f"bot-{number}" for number in range(20)]
-            for name in names:
-                arena.play(name)
-            megabytes = []
-            for number in range(1, 101):
-                await arena.played(config(*names, rounds=1, concurrency=100))
-                if number >= 40 and number % 20 == 0:
-                    megabytes.append(server.megabytes())
-            await arena.close()
-    assert max(megabytes) - megabytes[0] < 2.5, megabytes

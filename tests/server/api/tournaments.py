@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import grpc
-import pytest
 from tests.server.conftest import FirstMove
-from tests.server.harness import PATIENT, Outcome, refused, serving
+from tests.server.harness import PATIENT, matches_at, serving, tournaments_at
 
 from happycity import Config
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
 from happycity_client import BotFactory, Settings, play
 
@@ -63,12 +60,11 @@ class Arena:
     def __init__(self, address: str, channel: grpc.aio.Channel) -> None:
         self.address = address
         self.channel = channel
-        self.tournaments: Any = TournamentServiceStub(channel)
-        self.matches: Any = MatchServiceStub(channel)
+        self.call = tournaments_at(channel)
+        self.matches = matches_at(channel)
         self._bots: dict[str, asyncio.Task[None]] = {}
 
     def play(self, name: str, bot: BotFactory = FirstMove, games: int = 0) -> None:
-        """Let a bot play in the background."""
         settings = Settings(name=name, server=self.address, games=games)
         self._bots[name] = asyncio.create_task(play(bot, settings))
 
@@ -78,64 +74,33 @@ class Arena:
             task.cancel()
         await asyncio.gather(*self._bots.values(), return_exceptions=True)
 
-    async def create(self, config: pb.TournamentConfig, **fields: Any) -> int:
-        """Set up a tournament; return its id."""
-        request = pb.CreateTournamentRequest(config=config, **fields)
-        return int((await self.tournaments.CreateTournament(request)).tournament_id)
-
     async def get(self, tournament_id: int) -> pb.Tournament:
-        """Return a tournament."""
-        request = pb.GetTournamentRequest(tournament_id=tournament_id)
-        tournament: pb.Tournament = await self.tournaments.GetTournament(request)
+        tournament: pb.Tournament = await self.call.GetTournament(tournament_id=tournament_id)
         return tournament
 
     async def stop(self, tournament_id: int) -> None:
-        """Stop a tournament."""
-        await self.tournaments.StopTournament(pb.StopTournamentRequest(tournament_id=tournament_id))
-
-    async def resume(self, tournament_id: int) -> pb.Tournament:
-        """Continue a tournament."""
-        request = pb.ResumeTournamentRequest(tournament_id=tournament_id)
-        tournament: pb.Tournament = await self.tournaments.ResumeTournament(request)
-        return tournament
+        await self.call.StopTournament(tournament_id=tournament_id)
 
     async def delete(self, tournament_id: int) -> int:
         """Delete a tournament; return how many games it had."""
-        request = pb.DeleteTournamentRequest(tournament_id=tournament_id)
-        return int((await self.tournaments.DeleteTournament(request)).games_deleted)
-
-    async def disqualify(self, tournament_id: int, bot: str) -> pb.Tournament:
-        """Take a bot out of a tournament."""
-        request = pb.DisqualifyBotRequest(tournament_id=tournament_id, bot=bot)
-        tournament: pb.Tournament = await self.tournaments.DisqualifyBot(request)
-        return tournament
-
-    async def standings(self, tournament_id: int, **fields: Any) -> pb.Standings:
-        """Return the standings of a tournament."""
-        request = pb.GetStandingsRequest(tournament_id=tournament_id, **fields)
-        standings: pb.Standings = await self.tournaments.GetStandings(request)
-        return standings
-
-    async def page(self, **fields: Any) -> pb.ListTournamentsResponse:
-        """Return a page of tournaments."""
-        request = pb.ListTournamentsRequest(**fields)
-        response: pb.ListTournamentsResponse = await self.tournaments.ListTournaments(request)
-        return response
+        return int((await self.call.DeleteTournament(tournament_id=tournament_id)).games_deleted)
 
     async def ids(self, **fields: Any) -> list[int]:
         """Return the ids of the tournaments of a page."""
-        return [tournament.tournament_id for tournament in (await self.page(**fields)).tournaments]
+        page = await self.call.ListTournaments(**fields)
+        return [tournament.tournament_id for tournament in page.tournaments]
 
     async def games(self, tournament_id: int) -> list[match_pb.Match]:
         """Return the finished games of a tournament, at most 200."""
-        request = match_pb.ListMatchesRequest(tournament_id=tournament_id, page_size=200)
-        return list((await self.matches.ListMatches(request)).matches)
+        return list((await self.matches.ListMatches(tournament_id=tournament_id, page_size=200)).matches)
+
+    async def create(self, config: pb.TournamentConfig, **fields: Any) -> int:
+        """Set up a tournament; return its id."""
+        return int((await self.call.CreateTournament(config=config, **fields)).tournament_id)
 
     def watch(self, tournament_id: int, **fields: Any) -> Any:
         """Return a call of WatchTournament that sends as often as one may."""
-        request = pb.WatchTournamentRequest(tournament_id=tournament_id, **fields)
-        request.interval.SetInParent()
-        return self.tournaments.WatchTournament(request)
+        return self.call.WatchTournament(tournament_id=tournament_id, interval={}, **fields)
 
     async def watched(self, tournament_id: int, *, games: int | None = None) -> Changes:
         """Watch a tournament to its end, or until so many games are finished."""
@@ -162,10 +127,3 @@ async def arena_with(folder: Path, *bots: str, **values: Any) -> AsyncIterator[A
             arena.play(name)
         yield arena
     await arena.close()
-
-
-async def refusal(call: Awaitable[object]) -> Outcome:
-    """Return how a call is refused."""
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await call
-    return refused(caught.value)

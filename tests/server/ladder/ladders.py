@@ -8,11 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.server import conftest
 from tests.server.conftest import RandomMove
 from tests.server.harness import serving
 
 from happycity import BotInfo
-from happycity_client import Bot, Settings, play
+from happycity_client import Bot
 from happycity_ladder.entries import Deal, DealState, Rating
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
@@ -62,7 +63,7 @@ async def laddering(folder: Path, toml: str = TWO_SEATS, **values: Any) -> Async
 
 @asynccontextmanager
 async def playing(
-    address: str, *names: str, games: Games, version: str = "1", kind: type[Bot] = RandomMove, **options: Any
+    address: str, *names: str, games: Games, version: str = "1", kind: type[Bot] = RandomMove
 ) -> AsyncIterator[None]:
     """Let bots play while the context lasts, and count their games."""
 
@@ -70,18 +71,8 @@ async def playing(
         def game_over(self, *arguments: Any) -> None:
             games.note()
 
-    tasks = [
-        asyncio.create_task(
-            play(Counted, Settings(name=name, server=address, info=BotInfo(version=version), **options))
-        )
-        for name in names
-    ]
-    try:
+    async with conftest.playing(address, *names, bot=Counted, info=BotInfo(version=version)):
         yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def deals_in(folder: Path) -> list[Deal]:
@@ -95,19 +86,22 @@ def numbers_of(deals: Iterable[Deal]) -> list[int]:
     return sorted(deal.finished for deal in deals if deal.finished)
 
 
-async def ratings_again(folder: Path, config: LadderConfig, *, at: float, kept: bool) -> dict[int, Rating]:
-    """Return the ratings on the first board by the deals of a store, with what is `kept` or without."""
-    with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
-        async with AsyncStore(store) as async_store:
-            ratings = Ratings(StoredLadder(config, async_store, lambda: at))
-            if kept:
-                await ratings.load()
-            assert ratings.behind
-            await ratings.catch_up()
-            assert not ratings.behind
-            found = await ratings.of(config.boards[0].name)
-            ratings.close()
-    return found
+async def ratings_follow(folder: Path) -> dict[int, Rating]:
+    """Check that what a store keeps of the ratings says the same as all deals rated again; return them."""
+    config, found = LadderConfig.read(folder / "ladder.toml"), list[dict[int, Rating]]()
+    for kept in (True, False):
+        with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
+            async with AsyncStore(store) as async_store:
+                ratings = Ratings(StoredLadder(config, async_store, lambda: 4e9))
+                if kept:
+                    await ratings.load()
+                assert ratings.behind
+                await ratings.catch_up()
+                assert not ratings.behind
+                found.append(dict(await ratings.of(config.boards[0].name)))
+                ratings.close()
+    assert found[0] == found[1]
+    return found[0]
 
 
 def check_complete(folder: Path, deals: Sequence[Deal]) -> None:

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.ladder.test_archives import play_season
-from tests.server.api.ladders import FirstMove, LastMove, ladder_server, refusal, until
+from tests.server.api.ladders import LastMove, ladder_server, refusal, until
+from tests.server.conftest import FirstMove
+from tests.server.harness import matches_at
 
 from happycity import ConfigError
-from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.v1 import match_service_pb2 as match_pb
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_ladder import archives
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
@@ -41,26 +40,21 @@ def test_old_seasons_are_archived_while_bots_play(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(seasons_module, "CHECK_SECONDS", 0.05)
     url = f"sqlite:///{tmp_path}/games.sqlite"
     with ladder_server(tmp_path, file=FILE, house="rock=random") as server:
-        matches = MatchServiceStub(server.channel)
+        matches = matches_at(server.channel)
         server.connect("anna", FirstMove)
         server.connect("ben", LastMove)
         for season in (1, 2):
             until(lambda: server.board().season.deals >= 2)
-            server.stub.CloseSeason(pb.CloseSeasonRequest(season_id=season))
+            server.call.CloseSeason(season_id=season)
         with Store.existing(url) as store:
             ladder = LadderStore(store)
             (archive,) = until(lambda: [each.archive for each in ladder.seasons(9) if each.archive])
             seasons = {each.id: each.archive for each in ladder.seasons(9)}
             games = ladder.games_of([deal.id for deal in ladder.deals(1000, season_id=1)])
             of_season = {game.match_id for each in games.values() for game in each}
-            shown = {
-                number: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=number)).json
-                for number in of_season
-            }
+            shown = {number: matches.GetMatchRecord(match_id=number).json for number in of_season}
             Path(archive).rename("elsewhere.sqlite")
-            refused = refusal(
-                lambda: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=min(of_season)))
-            )
+            refused = refusal(lambda: matches.GetMatchRecord(match_id=min(of_season)))
             Path("elsewhere.sqlite").rename(archive)
         until(lambda: server.board().season.deals >= 1)
     assert archive == str(tmp_path / "archives" / "games-season-1.sqlite")
@@ -85,11 +79,8 @@ def test_records_are_shown_while_some_of_them_have_moved(
     before = records(f"sqlite:///{archive.path}")
     assert 0 < len(records(url)) < len(before)
     with ladder_server(tmp_path, house="rock=random") as server:
-        matches = MatchServiceStub(server.channel)
-        assert before == {
-            number: matches.GetMatchRecord(match_pb.GetMatchRecordRequest(match_id=number)).json
-            for number in before
-        }
+        matches = matches_at(server.channel)
+        assert before == {number: matches.GetMatchRecord(match_id=number).json for number in before}
 
 
 async def test_a_store_without_a_folder_needs_one(tmp_path: Path) -> None:

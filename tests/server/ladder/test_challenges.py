@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -34,6 +35,7 @@ QUOTAS = Quotas(open_challenges=2, deals_per_challenge=8, deals_per_day=20, chal
 CONFIG = LadderConfig(boards=(Board(players=3), Board(players=2)), quotas=QUOTAS)
 DAY = 86400.0
 OPEN, PLAYING = ChallengeState.OPEN, ChallengeState.PLAYING
+TO, AGAIN = DealKind.CHALLENGE, DealKind.COMPARISON
 ACCEPT, DECLINE, WITHDRAW = ChallengeAnswer.ACCEPT, ChallengeAnswer.DECLINE, ChallengeAnswer.WITHDRAW
 
 
@@ -57,32 +59,30 @@ class Ladder:
         profile = BotProfile(BotInfo(version=version))
         return self.store.enter_version(bot, profile, self.now, owner=owner or bot, house=house).id
 
-    async def rated(self, bot: str, *, deals: int = 1) -> Challenge:
-        """Ask for rated deals."""
-        return await self.challenges.create(Challenge(bot=bot, board="", kind=DealKind.RATED, deals=deals))
+    async def ask(self, bot: str = "anna", kind: DealKind = DealKind.RATED, **fields: Any) -> Challenge:
+        """Ask for a deal, or more."""
+        key = fields.pop("request_key", None)
+        wanted = Challenge(**{"bot": bot, "board": "", "kind": kind, "deals": 1, **fields})
+        return await self.challenges.create(wanted, request_key=key)
 
     async def against(self, bot: str, *opponents: str, request_key: str | None = None) -> Challenge:
-        """Ask for deals against bots."""
-        wanted = Challenge(bot=bot, board="", kind=DealKind.CHALLENGE, opponents=opponents, deals=1)
-        return await self.challenges.create(wanted, request_key=request_key)
+        return await self.ask(bot, DealKind.CHALLENGE, opponents=opponents, request_key=request_key)
 
-    def deal(self, *versions: int, kind: DealKind = DealKind.RATED, seed: int | None = None) -> Deal:
-        """Store a deal on the board of two seats, as if it had been played."""
+    async def answer(self, number: int, bot: str, answer: ChallengeAnswer) -> Challenge:
+        """Answer a challenge."""
+        return await self.challenges.answer(number, bot, answer)
+
+    def deal(self, *versions: int) -> Deal:
+        """Store a rated deal on the board of two seats, as if it had been played."""
         names = self.store.versions(versions)
-        new = NewDeal(
-            board="2-family",
-            kind=kind,
-            versions=versions,
-            bots=tuple(names[each].bot for each in versions),
-            deal_seed=seed,
-        )
+        bots = tuple(names[each].bot for each in versions)
+        new = NewDeal(board="2-family", kind=DealKind.RATED, versions=versions, bots=bots)
         (deal,) = self.store.begin_deals(self.season.id, [new], self.now)
         return deal
 
 
 @asynccontextmanager
 async def ladder_in(folder: Path) -> AsyncIterator[Ladder]:
-    """Give a ladder in a store."""
     store = Store.create(f"sqlite:///{folder}/games.sqlite")
     try:
         store.claim()
@@ -99,26 +99,18 @@ async def ladder(tmp_path: Path) -> AsyncIterator[Ladder]:
         yield opened
 
 
-# What may be asked for -----------------------------------------------------------------------------------
-
-
 async def test_rated_deals_begin_without_anybody_s_consent(ladder: Ladder) -> None:
     """The ladder chooses the opponents of rated deals."""
-    challenge = await ladder.rated("anna", deals=8)
-    assert (challenge.state, challenge.board, challenge.opponents, challenge.deals) == (
-        PLAYING,
-        "3-family",
-        (),
-        8,
-    )
-    assert challenge.expires_at == ladder.now + 3600
+    asked = await ladder.ask("anna", deals=8)
+    assert (asked.state, asked.board, asked.opponents, asked.deals) == (PLAYING, "3-family", (), 8)
+    assert asked.expires_at == ladder.now + 3600
 
 
 async def test_named_bots_accept_but_the_house_always_plays(ladder: Ladder) -> None:
     """Deals against others begin when the last of them accepts, and have a time of their own then."""
     assert (await ladder.against("anna", *HOUSE)).state is PLAYING
     challenge = await ladder.against("ben", "anna", "cleo")
-    answer = ladder.challenges.answer
+    answer = ladder.answer
     assert challenge.state is OPEN
     assert (await answer(challenge.id, "cleo", ACCEPT)).state is OPEN
     assert (await answer(challenge.id, "cleo", ACCEPT)).accepted == ("cleo",)
@@ -128,143 +120,72 @@ async def test_named_bots_accept_but_the_house_always_plays(ladder: Ladder) -> N
     assert playing.expires_at == ladder.now + 3600
 
 
-WRONG = {
-    "no deals": (
-        Challenge(bot="anna", board="", kind=DealKind.RATED, deals=0),
-        "INVALID_FIELD",
-        "deals: 0 is not 1 to 8",
-    ),
-    "many deals": (
-        Challenge(bot="anna", board="", kind=DealKind.RATED, deals=9),
-        "INVALID_FIELD",
-        "deals: 9 is not",
-    ),
-    "a board": (
-        Challenge(bot="anna", board="5-expert", kind=DealKind.RATED, deals=1),
-        "NOT_IN_LADDER",
-        "board: ",
-    ),
-    "a stranger": (
-        Challenge(bot="zoe", board="", kind=DealKind.RATED, deals=1),
-        "NOT_IN_LADDER",
-        "bot: 'zoe'",
-    ),
-    "the house": (
-        Challenge(bot="planner", board="", kind=DealKind.RATED, deals=1),
-        "INVALID_FIELD",
-        "bot: 'planner'",
-    ),
-    "a friend": (
-        Challenge(bot="anna", board="", kind=DealKind.RATED, opponents=("ben", "cleo"), deals=1),
-        "INVALID_FIELD",
-        "opponents: the ladder chooses those of rated deals",
-    ),
-    "few opponents": (
-        Challenge(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben",), deals=1),
-        "INVALID_FIELD",
-        "opponents: 1 bots; the board 3-family takes 2",
-    ),
-    "itself": (
-        Challenge(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("anna", "ben"), deals=1),
-        "INVALID_FIELD",
-        "opponents: each bot has one seat",
-    ),
-    "twice": (
-        Challenge(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben", "ben"), deals=1),
-        "INVALID_FIELD",
-        "opponents: each bot has one seat",
-    ),
-    "unknown opponents": (
-        Challenge(bot="anna", board="", kind=DealKind.CHALLENGE, opponents=("ben", "zoe"), deals=1),
-        "NOT_IN_LADDER",
-        "bot: 'zoe'",
-    ),
-    "no older version": (
-        Challenge(bot="anna", board="", kind=DealKind.COMPARISON, deals=1),
-        "INVALID_FIELD",
-        "old_version_id: a comparison needs it",
-    ),
-    "needless version": (
-        Challenge(bot="anna", board="", kind=DealKind.RATED, old_version_id=1, deals=1),
-        "INVALID_FIELD",
-        "old_version_id: ",
-    ),
-    "unknown version": (
-        Challenge(bot="anna", board="", kind=DealKind.COMPARISON, old_version_id=99, deals=1),
-        "NOT_IN_LADDER",
-        "version: '99'",
-    ),
-}
+WRONG: list[tuple[dict[str, Any], str, str]] = [
+    ({"deals": 0}, "INVALID_FIELD", "deals: 0 is not 1 to 8"),
+    ({"deals": 9}, "INVALID_FIELD", "deals: 9 is not"),
+    ({"board": "5-expert"}, "NOT_IN_LADDER", "board: "),
+    ({"bot": "zoe"}, "NOT_IN_LADDER", "bot: 'zoe'"),
+    ({"bot": "planner"}, "INVALID_FIELD", "bot: 'planner'"),
+    ({"opponents": ("ben", "cleo")}, "INVALID_FIELD", "opponents: the ladder chooses those of rated deals"),
+    ({"kind": TO, "opponents": ("ben",)}, "INVALID_FIELD", "opponents: 1 bots; the board 3-family takes 2"),
+    ({"kind": TO, "opponents": ("anna", "ben")}, "INVALID_FIELD", "opponents: each bot has one seat"),
+    ({"kind": TO, "opponents": ("ben", "ben")}, "INVALID_FIELD", "opponents: each bot has one seat"),
+    ({"kind": TO, "opponents": ("ben", "zoe")}, "NOT_IN_LADDER", "bot: 'zoe'"),
+    ({"kind": AGAIN}, "INVALID_FIELD", "old_version_id: a comparison needs it"),
+    ({"old_version_id": 1}, "INVALID_FIELD", "old_version_id: "),
+    ({"kind": AGAIN, "old_version_id": 99}, "NOT_IN_LADDER", "version: '99'"),
+]
 
 
-@pytest.mark.parametrize("case", WRONG)
-async def test_wrong_challenges_are_refused(ladder: Ladder, case: str) -> None:
+async def test_wrong_challenges_are_refused(ladder: Ladder) -> None:
     """Each has its reason and names its field."""
-    wanted, reason, text = WRONG[case]
-    with pytest.raises(ApiError, match=text) as refused:
-        await ladder.challenges.create(wanted)
-    assert refused.value.reason.name == reason
+    for fields, reason, text in WRONG:
+        with pytest.raises(ApiError, match=text) as refused:
+            await ladder.ask(**fields)
+        assert refused.value.reason.name == reason
 
 
 async def test_repeated_request_makes_one_challenge(ladder: Ladder) -> None:
     """The same id returns the same challenge, as it stands now."""
     first = await ladder.against("anna", *HOUSE, request_key="caller:1")
-    await ladder.challenges.answer(first.id, "anna", WITHDRAW)
+    await ladder.answer(first.id, "anna", WITHDRAW)
     again = await ladder.against("anna", *HOUSE, request_key="caller:1")
     assert again == replace(first, state=ChallengeState.WITHDRAWN)
     assert (await ladder.against("anna", *HOUSE, request_key="caller:2")).id != first.id
 
 
-# Answers -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("bot", "answer", "state"),
-    [("ben", WITHDRAW, ChallengeState.WITHDRAWN), ("cleo", DECLINE, ChallengeState.DECLINED)],
-)
-async def test_no_ends_a_challenge_for_good(
-    ladder: Ladder, bot: str, answer: ChallengeAnswer, state: ChallengeState
-) -> None:
+async def test_no_ends_a_challenge_for_good(ladder: Ladder) -> None:
     """The bot that made it withdraws it, any other one declines; later answers are refused."""
-    challenge = await ladder.against("ben", "anna", "cleo")
-    assert (await ladder.challenges.answer(challenge.id, bot, answer)).state is state
-    with pytest.raises(ApiError, match="challenge 1 is over") as refused:
-        await ladder.challenges.answer(challenge.id, "anna", ACCEPT)
-    assert refused.value.reason.name == "CHALLENGE_CLOSED"
+    for bot, no, state in (("ben", WITHDRAW, "withdrawn"), ("cleo", DECLINE, "declined")):
+        number = (await ladder.against("ben", "anna", "cleo")).id
+        assert (await ladder.answer(number, bot, no)).state.value == state
+        with pytest.raises(ApiError, match=f"challenge {number} is over") as refused:
+            await ladder.answer(number, "anna", ACCEPT)
+        assert refused.value.reason.name == "CHALLENGE_CLOSED"
 
 
-@pytest.mark.parametrize(
-    ("answer", "bot"),
-    [
-        *((answer, bot) for answer in (ACCEPT, DECLINE) for bot in ("anton", "ben")),
-        *((WITHDRAW, bot) for bot in ("anton", "anna", "cleo")),
-    ],
-)
-async def test_each_answer_is_for_its_bots(ladder: Ladder, answer: ChallengeAnswer, bot: str) -> None:
-    """Named bots accept and decline, the bot that made a challenge withdraws it; no other bot has a say."""
-    challenge = await ladder.against("ben", "anna", "cleo")
-    with pytest.raises(ApiError, match=f"is not one that '{bot}' can {answer.value}") as refused:
-        await ladder.challenges.answer(challenge.id, bot, answer)
-    assert refused.value.reason.name == "CHALLENGE_CLOSED"
-    assert (await ladder.challenges.answer(challenge.id, "anna", ACCEPT)).state is OPEN
+async def test_each_answer_is_for_its_bots(ladder: Ladder) -> None:
+    """Named bots accept and decline, the bot that made a challenge withdraws it; no other bot has a say.
 
-
-@pytest.mark.parametrize("answer", [ACCEPT, DECLINE])
-async def test_server_s_own_bots_answer_nothing(ladder: Ladder, answer: ChallengeAnswer) -> None:
-    """They always play, so no one answers for them."""
-    challenge = await ladder.against("ben", "anna", HOUSE[0])
-    with pytest.raises(ApiError) as refused:
-        await ladder.challenges.answer(challenge.id, HOUSE[0], answer)
-    assert refused.value.reason.name == "CHALLENGE_CLOSED"
-
-
-@pytest.mark.parametrize("answer", ChallengeAnswer)
-async def test_unknown_challenge_is_not_found(ladder: Ladder, answer: ChallengeAnswer) -> None:
-    """Whatever is answered."""
-    await ladder.against("ben", "anna", "cleo")
-    with pytest.raises(ApiError) as refused:
-        await ladder.challenges.answer(2, "cleo", answer)
-    assert refused.value.reason.name == "NOT_IN_LADDER"
+    The server's own bots always play, so no one answers for them.
+    """
+    guests, house = await ladder.against("ben", "anna", "cleo"), await ladder.against("ben", "anna", HOUSE[0])
+    for challenge, answer, bots in (
+        (guests, ACCEPT, ("anton", "ben")),
+        (guests, DECLINE, ("anton", "ben")),
+        (guests, WITHDRAW, ("anton", "anna", "cleo")),
+        (house, ACCEPT, HOUSE[:1]),
+        (house, DECLINE, HOUSE[:1]),
+    ):
+        for bot in bots:
+            with pytest.raises(ApiError, match=f"is not one that '{bot}' can {answer.value}") as refused:
+                await ladder.answer(challenge.id, bot, answer)
+            assert refused.value.reason.name == "CHALLENGE_CLOSED"
+    assert (await ladder.answer(guests.id, "anna", ACCEPT)).state is OPEN
+    for answer in ChallengeAnswer:
+        with pytest.raises(ApiError) as refused:
+            await ladder.answer(99, "cleo", answer)
+        assert refused.value.reason.name == "NOT_IN_LADDER"
 
 
 async def test_unanswered_challenge_expires(ladder: Ladder) -> None:
@@ -272,27 +193,22 @@ async def test_unanswered_challenge_expires(ladder: Ladder) -> None:
     challenge = await ladder.against("ben", "anna", "cleo")
     ladder.now = challenge.expires_at
     with pytest.raises(ApiError, match="is over"):
-        await ladder.challenges.answer(challenge.id, "anna", ACCEPT)
+        await ladder.answer(challenge.id, "anna", ACCEPT)
     await ladder.challenges.playing()
     with pytest.raises(ApiError, match="is over"):
-        await ladder.challenges.answer(challenge.id, "ben", WITHDRAW)
+        await ladder.answer(challenge.id, "ben", WITHDRAW)
     for _ in range(QUOTAS.open_challenges):
         await ladder.against("ben", "anna", "cleo")  # its place is free again
 
 
-# Quotas --------------------------------------------------------------------------------------------------
-
-
 async def test_challenges_that_came_to_nothing_are_forgotten(ladder: Ladder) -> None:
     """A day after their time; those of which a deal was played stay."""
-    dropped, playing, played = [await ladder.rated(bot) for bot in ("anna", "ben", "cleo")]
+    dropped, playing, played = [await ladder.ask(bot) for bot in ("anna", "ben", "cleo")]
     for made in (dropped, played):
-        await ladder.challenges.answer(made.id, made.bot, WITHDRAW)
-    for made in (playing, played):
-        deal = NewDeal(
-            board="2-family", kind=DealKind.RATED, versions=(1, 2), bots=HOUSE, challenge_id=made.id
-        )
-        ladder.store.begin_deals(ladder.season.id, [deal], ladder.now)
+        await ladder.answer(made.id, made.bot, WITHDRAW)
+    deal = NewDeal(board="2-family", kind=DealKind.RATED, versions=(1, 2), bots=HOUSE)
+    deals = [replace(deal, challenge_id=made.id) for made in (playing, played)]
+    ladder.store.begin_deals(ladder.season.id, deals, ladder.now)
     for age, left in ((DAY, [played, playing, dropped]), (DAY + 3601, [played, playing])):
         ladder.now = dropped.created_at + age
         await ladder.challenges.playing()
@@ -303,29 +219,29 @@ async def test_challenges_that_came_to_nothing_are_forgotten(ladder: Ladder) -> 
 async def test_quotas_are_an_owner_s_and_outlive_a_restart(tmp_path: Path) -> None:
     """All bots of an owner share them; another owner has his own."""
     async with ladder_in(tmp_path) as ladder:
-        await ladder.rated("anna")
-        await ladder.rated("anton")
+        await ladder.ask("anna")
+        await ladder.ask("anton")
     async with ladder_in(tmp_path) as ladder:
         with pytest.raises(ApiError, match="2 challenges of yours are open") as refused:
-            await ladder.rated("anna")
+            await ladder.ask("anna")
         assert refused.value.reason.name == "TOO_MANY_OPEN"
         assert refused.value.details.metadata == {"limit": "2"}
-        await ladder.rated("ben")
+        await ladder.ask("ben")
 
 
 async def test_deals_of_a_day_are_bounded(ladder: Ladder) -> None:
     """Withdrawn challenges count, too; the refusal says when there is room again."""
     for deals in (8, 8):
-        challenge = await ladder.rated("anna", deals=deals)
-        await ladder.challenges.answer(challenge.id, "anna", WITHDRAW)
+        challenge = await ladder.ask("anna", deals=deals)
+        await ladder.answer(challenge.id, "anna", WITHDRAW)
         ladder.now += 100
-    await ladder.rated("anna", deals=4)
+    await ladder.ask("anna", deals=4)
     with pytest.raises(ApiError, match="more than 20 deals") as refused:
-        await ladder.rated("anton", deals=9 - 1)
+        await ladder.ask("anton", deals=9 - 1)
     assert refused.value.reason.name == "RATE_LIMITED"
     assert refused.value.details.retry_seconds == DAY - 200
     ladder.now += DAY - 200
-    await ladder.rated("anton", deals=8)
+    await ladder.ask("anton", deals=8)
 
 
 async def test_all_challenges_together_are_bounded(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,9 +249,9 @@ async def test_all_challenges_together_are_bounded(ladder: Ladder, monkeypatch: 
     monkeypatch.setattr(challenges, "MAX_OPEN_CHALLENGES", 3)
     for number in range(3):
         ladder.enter(f"sock-{number}")
-        await ladder.rated(f"sock-{number}")
+        await ladder.ask(f"sock-{number}")
     with pytest.raises(ApiError, match="3 challenges are open") as refused:
-        await ladder.rated("anna")
+        await ladder.ask("anna")
     assert refused.value.reason.name == "TOO_MANY_OPEN"
 
 
@@ -347,22 +263,16 @@ async def test_all_challenges_together_are_bounded(ladder: Ladder, monkeypatch: 
 )
 def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeState]], deals: int) -> None:
     """A refusal for today's deals holds exactly until the time that it names."""
-    now = 3 * DAY
+    now, any_one = 3 * DAY, Challenge(bot="anna", board="2-family", kind=DealKind.RATED, deals=1)
     own = [
-        Challenge(
-            id=number,
-            bot="anna",
-            board="2-family",
-            kind=DealKind.RATED,
-            opponents=(),
-            accepted=(),
+        replace(
+            any_one,
             deals=asked,
-            old_version_id=None,
             state=state if state not in OPEN_STATES else ChallengeState.FINISHED,
             created_at=at,
             expires_at=at + 3600,
         )
-        for number, (at, asked, state) in enumerate(past)
+        for at, asked, state in past
     ]
     recent = sum(challenge.deals for challenge in own if challenge.created_at > now - DAY)
     try:
@@ -377,30 +287,24 @@ def test_after_the_wait_there_is_room(past: list[tuple[float, int, ChallengeStat
         assert recent + deals <= QUOTAS.deals_per_day
 
 
-# Comparisons ---------------------------------------------------------------------------------------------
-
-
 def test_deals_against_the_house_alone_are_replayed() -> None:
     """Not those with guests, and not those that are not finished."""
-    cases = [
-        ((5, 1, 2), 1),
-        ((1, 5, 9), 2),  # with a guest
-        ((2, 5, 1), None),  # open
-        ((2, 5, 1), 0),  # dropped
-        ((2, 1, 5), 3),
-    ]
+    deal = Deal(
+        id=0,
+        season_id=1,
+        board="2-family",
+        kind=DealKind.RATED,
+        versions=(5, 1, 2),
+        deal_seed=1,
+        started_at=0.0,
+        finished=1,
+    )
     deals = [
-        Deal(
-            id=number,
-            season_id=1,
-            board="2-family",
-            kind=DealKind.RATED,
-            versions=versions,
-            deal_seed=number,
-            started_at=0.0,
-            finished=finished,
-        )
-        for number, (versions, finished) in enumerate(cases, start=1)
+        replace(deal, id=1),
+        replace(deal, id=2, versions=(1, 5, 9), finished=2),  # with a guest
+        replace(deal, id=3, finished=None),  # open
+        replace(deal, id=4, finished=0),  # dropped
+        replace(deal, id=5, versions=(2, 1, 5), finished=3),
     ]
     assert [deal.id for deal in against_house(deals, 5, {1, 2})] == [1, 5]
 
@@ -411,11 +315,10 @@ async def test_comparison_says_how_many_deals_there_are(ladder: Ladder) -> None:
     house = ladder.store.versions_of("planner")[0].id
     ladder.deal(old, house)
     new = ladder.enter("anna", "2", owner="anna")
-    wanted = Challenge(bot="anna", board="2-family", kind=DealKind.COMPARISON, deals=3, old_version_id=old)
-    with pytest.raises(ApiError, match=rf"deals: 3 of version {old}, which has 0 on 2-family") as refused:
-        await ladder.challenges.create(wanted)
-    assert refused.value.reason.name == "INVALID_FIELD"
-    with pytest.raises(ApiError, match="is the newest version"):
-        await ladder.challenges.create(replace(wanted, old_version_id=new))
-    with pytest.raises(ApiError, match="is not in this ladder"):
-        await ladder.challenges.create(replace(wanted, old_version_id=house))
+    for version, text in (
+        (old, rf"deals: 3 of version {old}, which has 0 on 2-family"),
+        (new, "is the newest version"),
+        (house, "is not in this ladder"),
+    ):
+        with pytest.raises(ApiError, match=text):
+            await ladder.ask(kind=AGAIN, board="2-family", deals=3, old_version_id=version)

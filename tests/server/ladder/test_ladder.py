@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import grpc
 import pytest
-from tests.server.harness import Outcome, called
+from tests.server.harness import Service, matches_at, outcome_of
 from tests.server.ladder.ladders import (
     TWO_SEATS,
     Games,
@@ -20,32 +20,18 @@ from tests.server.ladder.ladders import (
     laddering,
     numbers_of,
     playing,
-    ratings_again,
+    ratings_follow,
 )
 
 from happycity import Config, Move
-from happycity.ladder.v1beta1.ladder_service_pb2 import GetLadderRequest
-from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
-from happycity.v1 import match_service_pb2 as pb
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
 from happycity_client import Bot, Decision
 from happycity_ladder.entries import DealState
-from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.rating_store import RatingStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
 from happycity_tournament.storage import Store
-
-
-def config_of(folder: Path) -> LadderConfig:
-    return LadderConfig.read(folder / "ladder.toml")
-
-
-def bots_of_deals(folder: Path) -> list[tuple[str, ...]]:
-    versions = ladder_of(folder).versions()
-    return [tuple(versions[version].bot for version in deal.versions) for deal in deals_in(folder)]
 
 
 def ladder_of(folder: Path) -> LadderStore:
@@ -90,9 +76,7 @@ async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
             await games.more(10)
     deals = deals_in(tmp_path)
     check_complete(tmp_path, deals)
-    config, at = config_of(tmp_path), 4e9
-    kept = await ratings_again(tmp_path, config, at=at, kept=True)
-    assert kept == await ratings_again(tmp_path, config, at=at, kept=False)
+    kept = await ratings_follow(tmp_path)
     assert sum(rating.deals for rating in kept.values()) == 2 * len(numbers_of(deals))
 
 
@@ -113,9 +97,17 @@ async def test_names_that_never_played_leave_nothing(tmp_path: Path) -> None:
 async def guests_connected(server: RunningServer, count: int) -> None:
     """Wait until this number of bots is connected."""
     async with grpc.aio.insecure_channel(server.address) as channel:
-        ladder = LadderServiceStub(channel)
-        while (await ladder.GetLadder(GetLadderRequest())).bots_connected != count:
+        ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
+        while (await ladder.GetLadder()).bots_connected != count:
             pass
+
+
+async def reasons(server: RunningServer, match_ids: Iterable[int]) -> set[str]:
+    """Ask for the records of matches; return the reasons why they are refused."""
+    async with grpc.aio.insecure_channel(server.address) as channel:
+        matches = matches_at(channel)
+        outcomes = [await outcome_of(matches.GetMatchRecord(match_id=number)) for number in match_ids]
+    return {outcome.reason for outcome in outcomes}
 
 
 async def test_another_version_has_a_rating_of_its_own(tmp_path: Path) -> None:
@@ -133,7 +125,7 @@ async def test_another_version_has_a_rating_of_its_own(tmp_path: Path) -> None:
     for entry in versions:
         assert ladder.deals(10, version_id=entry.id)
     assert len(ladder.versions_of("ben")) == 1
-    ratings = await ratings_again(tmp_path, config_of(tmp_path), at=4e9, kept=False)
+    ratings = await ratings_follow(tmp_path)
     assert {entry.id for entry in versions} < set(ratings)
 
 
@@ -161,8 +153,7 @@ async def broken_off(folder: Path) -> AsyncIterator[RunningServer]:
 async def test_deals_that_were_broken_off_go_on(tmp_path: Path) -> None:
     """Until all games of a deal are over, none of its records is shown: the cards are the same."""
     async with broken_off(tmp_path) as server:
-        refused = [await record(server.address, match_id) for match_id in range(1, 5)]
-        assert {outcome.reason for outcome in refused} == {"MATCH_RUNNING"}
+        assert await reasons(server, range(1, 5)) == {"MATCH_RUNNING"}
     first = deals_in(tmp_path)
     assert [deal.state for deal in first] == [DealState.OPEN] * 2
     games = Games()
@@ -174,8 +165,7 @@ async def test_deals_that_were_broken_off_go_on(tmp_path: Path) -> None:
     check_complete(tmp_path, deals)
     stored = ladder_of(tmp_path).games_of([deal.id for deal in deals])
     async with laddering(tmp_path) as server:
-        for game in stored[1] + stored[2]:
-            assert await record(server.address, game.match_id) == Outcome()
+        assert await reasons(server, [game.match_id for game in stored[1] + stored[2]]) == {""}
 
 
 @pytest.mark.parametrize(("bots", "version"), [(["dora", "emil"], "1"), (["anna", "ben"], "2")])
@@ -192,13 +182,6 @@ async def test_deals_whose_bots_do_not_come_back_are_dropped(
     ):
         await games.more(12)
     assert [deal.state for deal in deals_in(tmp_path)[:2]] == [DealState.DROPPED] * 2
-
-
-async def record(address: str, match_id: int) -> Outcome:
-    """Ask for the record of a match."""
-    request = pb.GetMatchRecordRequest(match_id=match_id).SerializeToString()
-    async with grpc.aio.insecure_channel(address) as channel:
-        return await called(channel, "/happycity.v1.MatchService/GetMatchRecord", request=request)
 
 
 async def test_bots_that_fail_pause(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -233,13 +216,9 @@ async def test_practice_comes_first(tmp_path: Path) -> None:
         grpc.aio.insecure_channel(server.address) as channel,
     ):
         await games.more(2)
-        matches = MatchServiceStub(channel)
-        request = pb.CreatePracticeMatchRequest(
-            config=config_message(Config(players=2)), bots=["anna", "anna"]
-        )
-        match = await matches.CreatePracticeMatch(request)
-        over = await matches.WaitMatch(pb.WaitMatchRequest(match_id=match.match_id))
-        assert over.HasField("result")
+        terms = {"config": config_message(Config(players=2)), "bots": ["anna", "anna"]}
+        match = await matches_at(channel).CreatePracticeMatch(**terms)
+        assert (await matches_at(channel).WaitMatch(match_id=match.match_id)).HasField("result")
         await games.more(4)  # and the ladder goes on
 
 
@@ -257,9 +236,7 @@ async def test_seasons_end_by_time(tmp_path: Path) -> None:
     assert first.closed_after is not None
     seasons = [season for season in ladder.closed_seasons() if season.deals]
     assert all(ladder.leaderboards(season.id)["2-family"] for season in seasons[1:])
-    config = config_of(tmp_path)
-    kept = await ratings_again(tmp_path, config, at=4e9, kept=True)
-    assert kept == await ratings_again(tmp_path, config, at=4e9, kept=False)
+    await ratings_follow(tmp_path)
 
 
 @pytest.mark.thorough

@@ -37,7 +37,6 @@ class There:
         return sorted(self.bots)
 
     def is_connected(self, bot: str) -> bool:
-        """Return whether a bot is connected."""
         return bot in self.bots
 
     def profiles(self) -> dict[str, BotProfile]:
@@ -49,7 +48,6 @@ class There:
         self.notices.append(bot)
 
     def arrive(self, bot: str) -> None:
-        """Let a bot connect."""
         for listener in self.arrival_listeners:
             listener(bot, profile())
 
@@ -68,6 +66,11 @@ class Failing(There):
         self.presence.note_begin(bot)
         self.presence.note_end(bot, forfeited=True)
         return max(0.0, self.presence.pause_end(bot) - self.now)
+
+    def finish(self, *, forfeited: bool | None = False) -> None:
+        """Let anna end a deal."""
+        self.presence.note_begin("anna")
+        self.presence.note_end("anna", forfeited=forfeited)
 
     def forfeit_in_a_row(self, deals: int) -> list[float]:
         """Let anna forfeit deals, each when the pause before is over; return the pauses after them."""
@@ -111,28 +114,24 @@ async def test_bots_that_left_are_forgotten(failing: Failing) -> None:
     await failing.presence.refresh()
     assert not failing.presence.versions
     assert list(failing.presence._bots) == ["anna"]
-    failing.presence.note_begin("anna")
-    failing.presence.note_end("anna", forfeited=None)
+    failing.finish(forfeited=None)
     assert list(failing.presence._bots) == ["anna"]
-    failing.presence.note_begin("anna")
-    failing.presence.note_end("anna", forfeited=False)
+    failing.finish()
     assert not failing.presence._bots
 
 
-# Pauses --------------------------------------------------------------------------------------------------
-
-
 async def test_pauses_grow(failing: Failing) -> None:
-    """Several forfeited deals in a row make a bot pause, and each further one for longer."""
+    """Several forfeited deals in a row make a bot pause, and each further one for longer.
+
+    Deals that began before a pause make it no longer, and bots of the house, which are wanted, never pause.
+    """
     pauses = failing.forfeit_in_a_row(FORFEITED_IN_A_ROW + 10)
     assert not any(pauses[: FORFEITED_IN_A_ROW - 1])
     assert pauses[FORFEITED_IN_A_ROW - 1 :][:2] == [FIRST_PAUSE, 2 * FIRST_PAUSE]
     assert pauses[-1] == LONGEST_PAUSE
     assert failing.notices == ["anna"] * 11
-
-
-async def test_bots_of_the_house_never_pause(failing: Failing) -> None:
-    """They are wanted at the tables."""
+    assert failing.forfeit(at=failing.now + 1) == LONGEST_PAUSE - 1
+    failing.finish()
     failing.house = {"anna"}
     assert not any(failing.forfeit_in_a_row(FORFEITED_IN_A_ROW + 1))
 
@@ -140,15 +139,8 @@ async def test_bots_of_the_house_never_pause(failing: Failing) -> None:
 async def test_a_deal_without_a_forfeit_ends_the_row(failing: Failing) -> None:
     """Then it takes as many forfeited deals again."""
     failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1)
-    failing.presence.note_begin("anna")
-    failing.presence.note_end("anna", forfeited=False)
+    failing.finish()
     assert not any(failing.forfeit_in_a_row(FORFEITED_IN_A_ROW - 1))
-
-
-async def test_deals_that_end_in_a_pause_make_it_no_longer(failing: Failing) -> None:
-    """They began before it."""
-    failing.forfeit_in_a_row(FORFEITED_IN_A_ROW)
-    assert failing.forfeit(at=failing.now + 1) == FIRST_PAUSE - 1
 
 
 async def test_a_bot_that_connects_again_plays_again(failing: Failing) -> None:

@@ -28,7 +28,6 @@ def queue_of(
     clock: Callable[[], float] = lambda: 50.0,
     config: LadderConfig = CONFIG,
 ) -> DealQueue:
-    """Return the queue of a store."""
     ladder = StoredLadder(config, store, clock)
     challenges, ratings = Challenges(ladder, house=["cem"]), Ratings(ladder)
     return DealQueue(ladder, challenges, ratings, rng=random.Random(1))
@@ -43,9 +42,6 @@ async def begin(queue: DealQueue, present: Mapping[str, Version], room: int = 9)
 def present(store: AsyncStore, *bots: str) -> dict[str, Version]:
     """Return the newest versions of bots."""
     return {bot: LadderStore(store.store).versions_of(bot)[0] for bot in bots}
-
-
-# Interrupted deals ---------------------------------------------------------------------------------------
 
 
 async def test_deal_that_ends_while_the_store_is_read_is_not_played_again(store: AsyncStore) -> None:
@@ -90,9 +86,6 @@ async def test_deal_on_a_board_that_is_gone_is_dropped(store: AsyncStore) -> Non
     await queue.read_interrupted()
     assert not await queue.resume(present, ())
     assert deal.id not in queue
-
-
-# Deals of challenges -------------------------------------------------------------------------------------
 
 
 async def test_named_bots_meet_when_all_are_there(store: AsyncStore) -> None:

@@ -22,7 +22,6 @@ def started(seed: int = 1, *, players: int = 2, mode: Mode = Mode.FAMILY, moves:
 
 
 def line(game: Game, moves: Iterable[str] = (), seed: int = 0) -> pb.Line:
-    """Return a line from a game's view."""
     messages = [move_message(Move.parse(move)) for move in moves]
     return pb.Line(view=view_message(game.view()), moves=messages, seed=seed)
 

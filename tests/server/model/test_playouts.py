@@ -6,6 +6,7 @@ import pickle
 import random
 from collections.abc import Callable
 from statistics import mean, stdev
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,16 +24,12 @@ from happycity_server.model.playouts import LineError, apply_moves, legal_moves
 
 
 def position(line: pb.Line) -> pb.Position:
-    """Return the position that a line comes to."""
     return pb.Position.FromString(apply_moves([item(line)])[0])
 
 
 def position_message(game: Game, **fields: object) -> pb.Position:
     """Return the position of a game as a response has it."""
     return pb.Position(view=view_message(game.view()), moves=move_messages(game), **fields)  # type: ignore[arg-type]
-
-
-# Positions -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -75,9 +72,6 @@ def test_equal_seeds_give_equal_worlds_and_others_differ() -> None:
     assert len(drawn) > 7
 
 
-# Hidden orders -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", Mode)
 def test_hidden_orders_make_no_difference(mode: Mode) -> None:
     """Games that look alike but have other decks get the same bytes: responses follow from the view alone."""
@@ -103,11 +97,8 @@ def test_worlds_are_not_the_real_one() -> None:
     assert 0 < sum(centre == real.view().centre for centre in worlds) < 30
 
 
-# Playouts ------------------------------------------------------------------------------------------------
-
-
 def test_estimates_are_means_with_standard_errors() -> None:
-    """They are those of the sample, by seat."""
+    """They are those of the sample, by seat; a single game says nothing of its spread."""
     count, policy = 40, POLICIES["random"]
     view = started(players=3).view()
     outcomes = [
@@ -119,28 +110,19 @@ def test_estimates_are_means_with_standard_errors() -> None:
         for world in range(count)
     ]
     ((stats,),) = rolled_out(item(line(started(players=3)), worlds=count), policy="random")
-    assert stats.message(7, None).playouts == count
-    assert stats.message(7, None).line == 7
-    for seat, estimate in enumerate(estimates(stats)):
+    message = stats.message(7, None)
+    assert (message.line, message.playouts) == (7, count)
+    for seat, shown in enumerate(estimates(stats)):
         for sample, average, error in (
-            ([outcome.points[seat] for outcome in outcomes], estimate.points_mean, estimate.points_error),
-            ([outcome.ranks[seat] for outcome in outcomes], estimate.place_mean, estimate.place_error),
-            (
-                [int(outcome.ranks[seat] == 1) for outcome in outcomes],
-                estimate.firsts_share,
-                estimate.firsts_error,
-            ),
+            ([outcome.points[seat] for outcome in outcomes], shown.points_mean, shown.points_error),
+            ([outcome.ranks[seat] for outcome in outcomes], shown.place_mean, shown.place_error),
+            ([int(outcome.ranks[seat] == 1) for outcome in outcomes], shown.firsts_share, shown.firsts_error),
         ):
             assert average == pytest.approx(mean(sample))
             assert error == pytest.approx(stdev(sample) / count**0.5)
-
-
-def test_one_playout_has_no_error() -> None:
-    """A single game says nothing of its spread."""
-    ((stats,),) = rolled_out(item(line(started())))
-    assert [(seat.points_error, seat.place_error, seat.firsts_error) for seat in estimates(stats)] == [
-        (0, 0, 0)
-    ] * 2
+    ((alone,),) = rolled_out(item(line(started())))
+    errors = {(seat.points_error, seat.place_error, seat.firsts_error) for seat in estimates(alone)}
+    assert errors == {(0, 0, 0)}
 
 
 def test_playouts_may_be_cut_anywhere() -> None:
@@ -163,9 +145,6 @@ def test_each_move_is_played_out_like_a_line_with_this_move() -> None:
         assert estimates(stats) == estimates(alone)
 
 
-# Lines that can't be played ------------------------------------------------------------------------------
-
-
 def refusal(line: pb.Line) -> LineError:
     """Return why a line can't be played, as it comes back from another process."""
     with pytest.raises(LineError) as caught:
@@ -176,47 +155,42 @@ def refusal(line: pb.Line) -> LineError:
     return error
 
 
-@pytest.mark.parametrize(
-    ("spoil", "text"),
-    [
-        (lambda view: view.Clear(), "mode: 0 is neither MODE_FAMILY nor MODE_EXPERT"),
-        (lambda view: setattr(view, "phase", 99), "99 is not a card or phase of the game"),
-        (lambda view: view.ClearField("phase"), "0 is not a card or phase of the game"),
-        (lambda view: view.seats[0].city.append(200), "200 is not a card or phase of the game"),
-        (lambda view: view.specials.extend(range(43, 50)), "specials: more than players + 2 (article 2.4)"),
-        (lambda view: view.dwellings.pop(), "dwellings: there is one stack of each dwelling"),
-        (lambda view: setattr(view.decks[0], "left", 40), "deck 1"),
-        (lambda view: view.decks.pop(), "deck"),
-    ],
-)
-def test_impossible_view_is_refused(spoil: Callable[[game_pb2.View], None], text: str) -> None:
+IMPOSSIBLE: list[tuple[Callable[[Any], object], str]] = [
+    (lambda view: view.Clear(), "mode: 0 is neither MODE_FAMILY nor MODE_EXPERT"),
+    (lambda view: setattr(view, "phase", 99), "99 is not a card or phase of the game"),
+    (lambda view: view.ClearField("phase"), "0 is not a card or phase of the game"),
+    (lambda view: view.seats[0].city.append(200), "200 is not a card or phase of the game"),
+    (lambda view: view.specials.extend(range(43, 50)), "specials: more than players + 2 (article 2.4)"),
+    (lambda view: view.dwellings.pop(), "dwellings: there is one stack of each dwelling"),
+    (lambda view: setattr(view.decks[0], "left", 40), "deck 1"),
+    (lambda view: view.decks.pop(), "deck"),
+]
+
+
+def test_impossible_view_is_refused() -> None:
     """A view that no game can look like is refused; the text says what is wrong in it."""
-    wrong = line(started())
-    spoil(wrong.view)
-    error = refusal(wrong)
-    assert str(error).startswith("lines[4].view: ")
-    assert text in str(error)
+    for spoil, text in IMPOSSIBLE:
+        wrong = line(started())
+        spoil(wrong.view)
+        error = refusal(wrong)
+        assert str(error).startswith("lines[4].view: ")
+        assert text in str(error)
 
 
-@pytest.mark.parametrize(
-    ("move", "text"),
-    [
+def test_wrong_move_is_refused() -> None:
+    """A move that is not legal, or that no game has, is refused with its position in the line."""
+    unplayable = {"kind": game_pb2.MOVE_KIND_BUILD, "card": cards_pb2.CARD_HAPPY_MARKET_GREEN}
+    for move, text in (
         (move_message(Move.parse("copy box")), "illegal move: copy box (legal: "),
         (game_pb2.Move(), "this is not a move of the game"),
         (game_pb2.Move(kind=99), "this is not a move of the game"),  # type: ignore[arg-type]  # unknown kind
-        (
-            game_pb2.Move(kind=game_pb2.MOVE_KIND_BUILD, card=cards_pb2.CARD_HAPPY_MARKET_GREEN),
-            "this is not a move of the game",
-        ),
-    ],
-)
-def test_wrong_move_is_refused(move: game_pb2.Move, text: str) -> None:
-    """A move that is not legal, or that no game has, is refused with its position in the line."""
-    wrong = line(started(), [str(started().legal_moves[0])])
-    wrong.moves.append(move)
-    error = refusal(wrong)
-    assert str(error).startswith("lines[4].moves[1]: ")
-    assert text in str(error)
+        (game_pb2.Move(**unplayable), "this is not a move of the game"),  # type: ignore[arg-type]  # values
+    ):
+        wrong = line(started(), [str(started().legal_moves[0])])
+        wrong.moves.append(move)
+        error = refusal(wrong)
+        assert str(error).startswith("lines[4].moves[1]: ")
+        assert text in str(error)
 
 
 @st.composite

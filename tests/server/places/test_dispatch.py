@@ -23,7 +23,6 @@ class Somewhere:
         self.bots = set(bots)
 
     def is_connected(self, bot: str) -> bool:
-        """Return whether a bot is connected."""
         return bot in self.bots
 
 

@@ -49,7 +49,6 @@ class Arena:
             self.lobby.sweep()
 
     def connect(self, name: str, **hello: Any) -> LocalProgram:
-        """Connect a bot."""
         return LocalProgram(self, name, **hello)
 
     async def match(

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
+from tests.server.play.arena import Arena
 
 
 @pytest.fixture
@@ -12,3 +13,8 @@ def log() -> Iterator[list[Any]]:
     """Return the lines that are logged."""
     with capture_logs() as lines:
         yield lines
+
+
+@pytest.fixture
+def arena() -> Arena:
+    return Arena()

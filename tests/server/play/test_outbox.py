@@ -13,14 +13,6 @@ from happycity_server.errors import Reason
 from happycity_server.play.lobby import SWEEP_SECONDS
 
 
-@pytest.fixture
-def arena() -> Arena:
-    return Arena()
-
-
-# Pings ---------------------------------------------------------------------------------------------------
-
-
 async def test_pong_measures_the_round_trip(arena: Arena) -> None:
     """The time from ping to pong is in the next decision and in the record; before, it is absent."""
     anna = arena.connect("anna")
@@ -63,19 +55,6 @@ async def test_unanswered_pings_end_no_stream(arena: Arena) -> None:
     assert match.referee.endings[0] is Ending.FINISHED
 
 
-async def test_server_without_clocks_lets_bots_think_for_ever() -> None:
-    """A bot in a debugger has all the time, whatever the time control of its match."""
-    arena = Arena(no_clock=True)
-    idle = arena.connect("idle")
-    match = await arena.match("idle", "ghost")
-    arena.wait(60.0)
-    assert idle.end is None
-    assert match.referee.deadline is None
-
-
-# Bots that don't read ------------------------------------------------------------------------------------
-
-
 async def test_write_that_does_not_end_ends_the_stream(arena: Arena) -> None:
     """A batch that the connection doesn't take for too long means that the bot has stopped reading."""
     anna = arena.connect("anna")
@@ -89,23 +68,20 @@ async def test_write_that_does_not_end_ends_the_stream(arena: Arena) -> None:
 
 
 async def test_bot_may_leave_messages_unread_while_it_thinks(arena: Arena) -> None:
-    """Thinking is no stalling, as long as there is room for what waits."""
-    anna = arena.connect("anna")
-    await arena.match("anna", "ghost", time=TimeControl(decision_seconds=20.0))
-    await anna.outbox.next_batch()
-    arena.wait(19.0)
-    assert anna.end is None
-    arena.wait(2.0)
-    assert anna.end is Reason.STALLED
+    """Thinking is no stalling, as long as there is room for what waits; without a clock it may take for ever.
 
-
-async def test_bot_without_a_clock_may_leave_messages_unread(arena: Arena) -> None:
-    """A debugger stops the whole program, which reads nothing then."""
-    anna = arena.connect("anna")
-    await arena.match("anna", "ghost", time=TimeControl(no_clock=True))
-    await anna.outbox.next_batch()
-    arena.wait(60.0)
-    assert anna.end is None
+    Whether a match or the whole server has none: a debugger stops a program, which reads nothing then.
+    """
+    slow = TimeControl(decision_seconds=20.0)
+    for where, time in ((arena, slow), (Arena(), TimeControl(no_clock=True)), (Arena(no_clock=True), slow)):
+        anna = where.connect("anna")
+        match = await where.match("anna", "ghost", time=time)
+        await anna.outbox.next_batch()
+        where.wait(19.0)
+        assert anna.end is None
+        where.wait(41.0)
+        assert anna.end is (Reason.STALLED if where is arena else None)
+        assert where is arena or match.referee.deadline is None
 
 
 async def test_full_outbox_ends_the_stream() -> None:
@@ -148,9 +124,6 @@ async def test_flood_of_wrong_answers_needs_no_room(arena: Arena) -> None:
     assert batch.notices[-1].text == "and 99900 more such notices"
     await anna.say(answers=[play.Answer(match_id=5)])
     assert len((await anna.read()).notices) == 1
-
-
-# Batches -------------------------------------------------------------------------------------------------
 
 
 async def test_decisions_gather_while_the_bot_is_busy(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,6 @@ from happycity import (
     Config,
     Deal,
     Ending,
-    Event,
-    EventKind,
     FailurePolicy,
     Fallback,
     Game,
@@ -101,25 +99,15 @@ def seats(actions: list[Action]) -> tuple[SeatResult, ...]:
     return finished.seats
 
 
-# Play ----------------------------------------------------------------------------------------------------
-
-
-def test_start_shows_the_set_up_and_asks_the_first_seat() -> None:
-    """A started game reports its set-up, asks decision 1, and its clock runs."""
-    referee = new_referee()
+def test_game_is_started_and_goes_on_with_the_answer() -> None:
+    """Actions have the set-up or the move, what it brought about, and the next question; the clock runs."""
+    referee, game = new_referee(), Game(DEAL)
     set_up, ask = referee.start(100.0)
-    assert fields_of(set_up) == (-1, None, Game(DEAL).events, False)
+    assert fields_of(set_up) == (-1, None, game.events, False)
     assert fields_of(ask) == (0, 1, 10_000_000, None, None)
     assert referee.deadline == 110.0
-
-
-def test_answer_is_played_and_the_next_decision_asked() -> None:
-    """The actions of an answer have the move, what it brought about, and the seat's think time."""
-    referee = new_referee()
-    referee.start(0.0)
     move = referee.game.legal_moves[1]
-    played, ask = referee.answer(0, 1, 1, 2.5)
-    game = Game(DEAL)
+    played, ask = referee.answer(0, 1, 1, 102.5)
     game.apply(move)
     assert fields_of(played) == (0, move, game.events, True)
     assert fields_of(ask) == (0, 2, 10_000_000, None, 2_500_000)
@@ -127,32 +115,15 @@ def test_answer_is_played_and_the_next_decision_asked() -> None:
 
 
 def test_a_game_without_errors_finishes_and_its_record_replays() -> None:
-    """All seats finish, places are the ranks of the rules, and the record holds."""
+    """All seats finish, places are the ranks of the rules, and the record holds, without incidents."""
     referee = new_referee()
     results = seats(play_to_end(referee, referee.start(0.0)))
     outcome = replay(loads(dumps(referee.record()))).outcome
     assert outcome is not None
-    assert {seat.ending for seat in results} == {Ending.FINISHED}
+    assert {(seat.ending, seat.reason) for seat in results} == {(Ending.FINISHED, "")}
     assert tuple(seat.place for seat in results) == tuple(seat.rank for seat in results) == outcome.ranks
-    assert {seat.reason for seat in results} == {""}
     assert referee.deadline is None
-
-
-def test_actions_have_every_event_of_the_game_once() -> None:
-    """What every move brings about is in the actions, moves of forfeited seats included."""
-    referee = new_referee()
-    referee.forfeit(1, Ending.ABSENT, 0.0)
-    actions = play_to_end(referee, referee.start(0.0))
-    game = Game(DEAL)
-    expected: list[Event] = list(game.events)
-    for _, move in referee.moves:
-        game.apply(move)
-        expected += game.events
-    assert [event for played in moves_played(actions) for event in played.events] == expected
-    assert expected[0].kind is EventKind.ROUND_STARTED
-
-
-# Answers that do not count -------------------------------------------------------------------------------
+    assert "incidents" not in referee.record()
 
 
 @pytest.mark.parametrize("index", [-1, 3, 99])
@@ -172,24 +143,6 @@ def test_illegal_answer_costs_a_strike_and_the_neutral_move_is_played(index: int
     assert referee.endings[0] is Ending.FINISHED
 
 
-def test_repeated_answer_is_ignored_silently() -> None:
-    """The same answer counts once, and sending it again has no effect."""
-    referee = new_referee()
-    referee.start(0.0)
-    referee.answer(0, 1, 0, 1.0)
-    assert referee.answer(0, 1, 0, 1.1) == []
-    assert len(referee.moves) == 1
-
-
-def test_late_answer_causes_a_notice_and_changes_nothing() -> None:
-    """An answer to a decision that the clock settled is too late."""
-    referee = new_referee()
-    referee.start(0.0)
-    referee.tick(10.0)
-    assert notes(referee.answer(0, 1, 1, 10.5)) == [NoteKind.LATE_ANSWER]
-    assert len(referee.moves) == 1
-
-
 @pytest.mark.parametrize(
     ("late", "text"),
     [(0.25, "your answer came 0.25 s too late and was ignored"), (0.001, "your answer came 0.01 s too late")],
@@ -201,17 +154,24 @@ def test_late_answer_is_said_to_be_late_by_the_limit(late: float, text: str) -> 
     referee.tick(10.02)
     (note,) = referee.answer(0, 1, 1, 10.0 + late)
     assert isinstance(note, Notify)
+    assert note.kind is NoteKind.LATE_ANSWER
     assert note.text.startswith(text)
+    assert len(referee.moves) == 1
 
 
-def test_answer_after_an_illegal_one_is_not_late() -> None:
-    """The second answer to a decision that an illegal one settled in time is ignored, but it isn't late."""
+def test_second_answers_change_nothing() -> None:
+    """The same answer sent again is ignored silently; one after an illegal one isn't late, and not kept."""
     referee = new_referee()
     referee.start(0.0)
-    referee.answer(0, 1, 999, 1.0)
-    (note,) = referee.answer(0, 1, 0, 1.1)
+    referee.answer(0, 1, 0, 1.0)
+    assert referee.answer(0, 1, 0, 1.1) == []
+    actions = referee.answer(0, 2, 999, 1.2, {"depth": 1.0})
+    (note,) = referee.answer(0, 2, 0, 1.3, {"depth": 2.0})
     assert isinstance(note, Notify)
     assert note.text == "your answer was ignored: the decision was settled before it came"
+    assert len(referee.moves) == 2
+    play_to_end(referee, actions)
+    assert "metrics" not in referee.record()
 
 
 def test_round_of_each_decision() -> None:
@@ -237,9 +197,6 @@ def test_only_the_seat_that_is_asked_may_answer() -> None:
     assert not referee.moves
     referee.answer(0, 1, 0, 1.0)
     assert notes(referee.answer(1, 1, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
-
-
-# Forfeits ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -318,78 +275,34 @@ def test_game_of_absent_bots_ends_by_itself() -> None:
     assert [(seat.place, seat.ending) for seat in results] == [(1, Ending.ABSENT)] * 3
 
 
-# Bots that never answer ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("max_strikes", [0, 1, 3])
-def test_silent_bot_is_out_at_its_second_late_decision(max_strikes: int) -> None:
-    """A bot that has never answered forfeits as silent, unless its strikes are used up before that."""
-    referee = new_referee(max_strikes=max_strikes)
-    actions = referee.start(0.0)
-    late = 0
-    while referee.endings[0] is Ending.FINISHED:
-        if asked(actions).seat == 0:
-            late += 1
-            assert referee.deadline is not None
-            actions = referee.tick(referee.deadline, silent=True)
-        else:
-            actions = referee.answer(asked(actions).seat, referee.decision_id, 0, 0.0)
-    reason = "has never answered (2 decisions, 10 s each; is its output buffered?)"
-    expected = (Ending.SILENT, reason) if max_strikes else (Ending.TIMEOUT, "no answer within 10 s")
-    assert (referee.endings[0], referee.reasons[0]) == expected
-    assert late == min(2, max_strikes + 1)
-
-
-# Incidents -----------------------------------------------------------------------------------------------
-
-
 def test_record_has_what_went_wrong() -> None:
     """Late and illegal answers and forfeits are kept with decision, seat and the text of the notice."""
     referee = new_referee(max_strikes=1)
     first = referee.game.neutral_move
     referee.start(0.0)
     referee.tick(10.0)
-    second, count = referee.game.neutral_move, len(referee.game.legal_moves)
+    second, last = referee.game.neutral_move, len(referee.game.legal_moves) - 1
     actions = referee.answer(0, 2, 77, 11.0)
     referee.forfeit(2, Ending.CRASHED, 12.0, reason="ValueError: 7 (mine.py:3)")
     play_to_end(referee, actions, 12.0)
-    illegal = f"answered 77, but the legal moves are 0 to {count - 1}"
+    late = f"no answer within 10 s: strike 1, 1 are allowed; played {first}"
+    illegal = f"answered 77, but the legal moves are 0 to {last}: strike 2, 1 are allowed; played {second}"
+    out = "the seat is forfeited: illegal: answers that are no legal moves, such as 77"
+    crashed = "the seat is forfeited: crashed: ValueError: 7 (mine.py:3)"
     assert incidents_of(loads(dumps(referee.record()))) == [
-        Incident(
-            1,
-            0,
-            IncidentKind.TIMEOUT,
-            f"no answer within 10 s: strike 1, 1 are allowed; played {first}",
-        ),
-        Incident(2, 0, IncidentKind.ILLEGAL_ANSWER, f"{illegal}: strike 2, 1 are allowed; played {second}"),
-        Incident(
-            2,
-            0,
-            IncidentKind.FORFEIT,
-            "the seat is forfeited: illegal: answers that are no legal moves, such as 77",
-        ),
-        Incident(
-            asked(actions).decision_id,
-            2,
-            IncidentKind.FORFEIT,
-            "the seat is forfeited: crashed: ValueError: 7 (mine.py:3)",
-        ),
+        Incident(1, 0, IncidentKind.TIMEOUT, late),
+        Incident(2, 0, IncidentKind.ILLEGAL_ANSWER, illegal),
+        Incident(2, 0, IncidentKind.FORFEIT, out),
+        Incident(asked(actions).decision_id, 2, IncidentKind.FORFEIT, crashed),
     ]
     replay(referee.record())
 
 
-def test_game_in_which_nothing_went_wrong_has_no_incidents() -> None:
-    """The record of such a game has no such key."""
-    referee = new_referee()
-    play_to_end(referee, referee.start(0.0))
-    assert "incidents" not in referee.record()
-
-
-# Clocks --------------------------------------------------------------------------------------------------
-
-
 def test_deadline_passes_only_when_its_time_has_come() -> None:
-    """A tick before the deadline does nothing; one at the deadline plays the neutral move with a strike."""
+    """A tick before the deadline does nothing; one at the deadline plays the neutral move with a strike.
+
+    Also if the decision was never sent: a bot gains no time by not reading its stream.
+    """
     referee = new_referee()
     referee.start(0.0)
     assert referee.tick(9.99) == []
@@ -429,13 +342,6 @@ def test_clock_starts_when_the_decision_is_sent() -> None:
     assert asked(referee.answer(0, 1, 0, 9.0)).last_think_us == 2_000_000
 
 
-def test_decision_that_is_never_sent_is_late_all_the_same() -> None:
-    """A bot gains no time by not reading its stream."""
-    referee = new_referee()
-    referee.start(0.0)
-    assert notes(referee.tick(10.0)) == [NoteKind.TIMEOUT]
-
-
 def test_sending_a_decision_that_is_settled_starts_no_clock() -> None:
     """A decision whose bot answered, or was late, before it was sent has no part in the next one's clock."""
     referee = new_referee()
@@ -462,12 +368,7 @@ def test_bank_shrinks_by_what_was_thought_beyond_the_margin() -> None:
     assert (ask.time_left_us, ask.bank_left_us) == (6_000_000, 6_000_000)
     assert referee.deadline == 6.5
     ask = asked(referee.answer(0, 1, 0, 0.4))
-    assert (ask.seat, ask.time_left_us, ask.bank_left_us, ask.last_think_us) == (
-        0,
-        7_000_000,
-        7_000_000,
-        400_000,
-    )
+    assert fields_of(ask) == (0, 2, 7_000_000, 7_000_000, 400_000)
     ask = asked(referee.answer(0, 2, 0, 3.4))
     assert (ask.seat, ask.bank_left_us, ask.last_think_us) == (0, 4_500_000 + 1_000_000, 3_000_000)
 
@@ -475,7 +376,7 @@ def test_bank_shrinks_by_what_was_thought_beyond_the_margin() -> None:
 def test_empty_bank_makes_a_decision_late() -> None:
     """A bank that holds less than the limit of a decision is the limit; each seat has a bank of its own.
 
-    An empty bank is 0, which is not the same as no bank.
+    An empty bank is 0, which is not the same as no bank; it is never overdrawn, so an increment is whole.
     """
     referee = new_referee(decision_seconds=4.0, bank_seconds=5.0, max_strikes=99)
     assert asked(referee.start(0.0)).time_left_us == 4_000_000
@@ -490,13 +391,8 @@ def test_empty_bank_makes_a_decision_late() -> None:
         actions = referee.answer(ask.seat, ask.decision_id, 0, 5.0)
     assert (banks[1], banks[2]) == (5_000_000, 5_000_000)
     assert (asked(actions).time_left_us, asked(actions).bank_left_us) == (0, 0)
-
-
-def test_a_bank_is_never_overdrawn() -> None:
-    """A decision that is found late costs what the bank had, and not the next increment."""
     referee = new_referee(bank_seconds=1.0, increment_seconds=2.0, max_strikes=9)
-    ask = asked(referee.start(0.0))
-    assert ask.bank_left_us == 3_000_000
+    assert asked(referee.start(0.0)).bank_left_us == 3_000_000
     assert asked(referee.tick(8.0)).bank_left_us == 2_000_000
 
 
@@ -516,9 +412,6 @@ def test_think_times_are_recorded_by_decision() -> None:
     replay(record)
 
 
-# Fallbacks -----------------------------------------------------------------------------------------------
-
-
 def test_random_fallback_is_the_same_for_the_same_decision() -> None:
     """Random fallback moves are legal moves at random, but two games of one deal have the same."""
 
@@ -534,9 +427,6 @@ def test_random_fallback_is_the_same_for_the_same_decision() -> None:
     assert record_of_absent_bots(Fallback.NEUTRAL)["moves"] != record["moves"]
     drawn = {line["move"] for line in record["moves"]}
     assert {"draw 1", "draw 2", "draw 3"} <= drawn
-
-
-# Metrics -------------------------------------------------------------------------------------------------
 
 
 def test_metrics_of_an_answer_are_recorded() -> None:
@@ -566,13 +456,3 @@ def test_metrics_beyond_the_limits_cost_a_notice_and_nothing_else() -> None:
     assert {seat.ending for seat in seats(actions)} == {Ending.FINISHED}
     for entry in referee.record()["metrics"]:
         assert list(entry["values"]) == [f"m{number:02}" for number in range(16)]
-
-
-def test_metrics_of_answers_that_do_not_count_are_not_kept() -> None:
-    """Neither an illegal answer nor a second one leaves anything in the record."""
-    referee = new_referee()
-    referee.start(0.0)
-    actions = referee.answer(0, 1, 99, 0.0, {"depth": 1.0})
-    assert referee.answer(0, 1, 0, 0.0, {"depth": 2.0}) != []
-    play_to_end(referee, actions)
-    assert "metrics" not in referee.record()

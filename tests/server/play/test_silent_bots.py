@@ -11,11 +11,6 @@ from happycity_server.play.match import Match, MatchState
 FINISHED, SILENT, TIMEOUT = Ending.FINISHED, Ending.SILENT, Ending.TIMEOUT
 
 
-@pytest.fixture
-def arena() -> Arena:
-    return Arena()
-
-
 async def both(arena: Arena) -> tuple[LocalProgram, LocalProgram]:
     """Connect anna and ben, who have read their welcomes."""
     anna, ben = arena.connect("anna"), arena.connect("ben")
@@ -59,6 +54,13 @@ async def test_late_and_illegal_answers_are_answers(arena: Arena, move: int) -> 
     decision = await anna.decision()
     arena.wait(11)
     await anna.answer(decision, move)
+    arena.wait(11)
+    assert ending(match) is TIMEOUT
+
+
+async def test_silent_bot_without_strikes_is_late(arena: Arena) -> None:
+    await both(arena)
+    match = await arena.match("anna", "ben", policy=FailurePolicy(max_strikes=0))
     arena.wait(11)
     assert ending(match) is TIMEOUT
 

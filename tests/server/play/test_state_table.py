@@ -41,7 +41,7 @@ STREAM = {
     ("LEAVING", "", "what was under way, then the status OK", "closed"),
     ("any", "", "an error status, see ErrorReason", "closed"),
 }
-"""The rows of the table of streams; `services/test_play.py` walks these over gRPC."""
+"""The rows of the table of streams; `api/test_play.py` walks these over gRPC."""
 
 
 def rows(table: str) -> list[tuple[str, ...]]:

@@ -42,22 +42,15 @@ def _configuration() -> object:
     root.setLevel(level)
 
 
-def test_secrets_are_removed() -> None:
-    """A token that got into a value keeps only its id, also within a traceback."""
-    event = sanitize(None, "info", {"text": f"sent {CLEAR} here", "exception": f"ValueError: {CLEAR}\n  at"})
-    assert event == {"text": "sent hc_01234567_*** here", "exception": "ValueError: hc_01234567_***\n  at"}
-
-
-def test_values_are_bounded() -> None:
-    """A value of a stranger is cut to a size."""
-    event = sanitize(None, "info", {"software": "x" * 10_000, "games": 7})
-    assert event == {"software": "x" * MAX_TEXT + "...", "games": 7}
-
-
-def test_control_characters_are_written_out() -> None:
-    """No value can begin a second line, or control the operator's terminal."""
-    event = sanitize(None, "info", {"reason": "well\n\x1b[31mred\x9b\x7f, à bientôt"})
-    assert event == {"reason": "well\\n\\x1b[31mred\\x9b\\x7f, à bientôt"}
+def test_values_of_strangers_do_no_harm() -> None:
+    """Tokens keep their ids only, long values are cut, and none can begin a line or control a terminal."""
+    for said, logged in (
+        ({"text": f"sent {CLEAR} here"}, {"text": "sent hc_01234567_*** here"}),
+        ({"exception": f"ValueError: {CLEAR}\n  at"}, {"exception": "ValueError: hc_01234567_***\n  at"}),
+        ({"software": "x" * 10_000, "games": 7}, {"software": "x" * MAX_TEXT + "...", "games": 7}),
+        ({"reason": "well\n\x1b[31mred\x9b\x7f, à"}, {"reason": "well\\n\\x1b[31mred\\x9b\\x7f, à"}),
+    ):
+        assert sanitize(None, "info", dict(said)) == logged
 
 
 @pytest.mark.parametrize("log_format", [LogFormat.CONSOLE, LogFormat.JSON])

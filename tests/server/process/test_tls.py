@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,9 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
-from tests.server.harness import bearer, called, connected, issued_token, settings
+from tests.server.harness import called, connected, settings
 
 from happycity import ConfigError
-from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access, Target
 from happycity_server.app import run_server
 from happycity_server.process.listening import CertificateFiles
@@ -63,11 +61,6 @@ def others(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return issue(tmp_path_factory.mktemp("tls"), "others")
 
 
-def by_tls(address: str) -> Target:
-    """Return where a server with TLS is."""
-    return Target(address, tls=True)
-
-
 async def status_by(address: str, access: Access, *, tls: bool = True) -> grpc.StatusCode:
     """Ask a server for its health over a connection of its own."""
     async with access.channel(Target(address, tls=tls)) as channel:
@@ -87,20 +80,6 @@ async def test_calls_are_encrypted(tmp_path: Path, ours: Files, others: Files) -
             call.cancel()
 
 
-async def test_recent_tls_is_spoken(tmp_path: Path, ours: Files) -> None:
-    """Any client's TLS library gets 1.2 or newer, with HTTP/2 inside."""
-    async with run_server(settings(tmp_path, tls_cert=ours.cert, tls_key=ours.key)) as server:
-        host, _, port = server.address.rpartition(":")
-        context = ssl.create_default_context(cafile=str(ours.ca))
-        context.set_alpn_protocols(["h2"])
-        _, writer = await asyncio.open_connection(host, int(port), ssl=context)
-        spoken = writer.get_extra_info("ssl_object")
-        version, protocol = spoken.version(), spoken.selected_alpn_protocol()
-        writer.transport.abort()  # an orderly end might outlast the test
-    assert version in ("TLSv1.2", "TLSv1.3")
-    assert protocol == "h2"
-
-
 async def test_clients_may_have_to_show_a_certificate(tmp_path: Path, ours: Files, others: Files) -> None:
     """With a client CA, only clients with a certificate of it are served."""
     values = {"tls_cert": ours.cert, "tls_key": ours.key, "client_ca": ours.ca}
@@ -112,22 +91,12 @@ async def test_clients_may_have_to_show_a_certificate(tmp_path: Path, ours: File
             assert await status_by(server.address, access) is grpc.StatusCode.UNAVAILABLE
 
 
-async def test_tokens_go_with_tls(tmp_path: Path, ours: Files) -> None:
-    """A server for other machines needs both at once."""
-    path = tmp_path / "tokens.json"
-    alice = bearer(issued_token(path, Role.BOT, "alice"))
-    values = {"listen": "0.0.0.0:0", "tokens": path, "tls_cert": ours.cert, "tls_key": ours.key}
-    async with run_server(settings(tmp_path, **values)) as server:
-        address = server.address.replace("0.0.0.0", "127.0.0.1")
-        async with Access(ca=ours.ca).channel(by_tls(address)) as channel:
-            call = await connected(channel, "alice", alice)
-            call.cancel()
-
-
 def put(files: Files, source: Files) -> None:
     """Write the contents of other files into the files of a server, as a renewal does."""
-    for path, content in zip(
-        (files.cert, files.key, files.ca), (source.cert, source.key, source.ca), strict=True
+    for path, content in (
+        (files.cert, source.cert),
+        (files.key, source.key),
+        (files.ca, source.ca),
     ):
         path.write_bytes(content.read_bytes())
 
@@ -149,7 +118,7 @@ async def test_a_renewed_certificate_is_used_without_a_restart(
     new = Access(ca=others.ca, cert=others.cert, key=others.key)
     async with (
         run_server(settings(tmp_path, **values)) as server,
-        old.channel(by_tls(server.address)) as channel,
+        old.channel(f"grpcs://{server.address}") as channel,
     ):
         call = await connected(channel, "one")
         assert await status_by(server.address, new) is grpc.StatusCode.UNAVAILABLE
@@ -181,63 +150,36 @@ async def test_pages_use_a_renewed_certificate_too(
     tmp_path: Path, ours: Files, others: Files, renewable: Files
 ) -> None:
     """A browser that connects after the renewal sees the new certificate; one that is connected stays so."""
+
+    def browser(files: Files) -> httpx.AsyncClient:
+        return httpx.AsyncClient(timeout=60, verify=ssl.create_default_context(cafile=str(files.ca)))
+
     values = {"tls_cert": renewable.cert, "tls_key": renewable.key, "web": "0.0.0.0:0", "insecure": True}
     async with run_server(settings(tmp_path, **values)) as server:
         assert server.web is not None
         address = server.web.replace("0.0.0.0", "127.0.0.1")
-        async with (
-            httpx.AsyncClient(timeout=60, verify=ssl.create_default_context(cafile=str(ours.ca))) as early,
-            httpx.AsyncClient(timeout=60, verify=ssl.create_default_context(cafile=str(others.ca))) as late,
-        ):
+        async with browser(ours) as early, browser(others) as late, browser(ours) as old:
             assert (await early.get(address)).status_code < 400
             put(renewable, others)
             assert (await late.get(address)).status_code < 400
             assert (await early.get(address)).status_code < 400
-        async with httpx.AsyncClient(
-            timeout=60, verify=ssl.create_default_context(cafile=str(ours.ca))
-        ) as old:
             with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
                 await old.get(address)
 
 
-def test_missing_files_are_named(tmp_path: Path, ours: Files) -> None:
-    """The error names the path."""
+def test_files_of_no_use_are_refused(tmp_path: Path, ours: Files, others: Files) -> None:
+    """GRPC itself would fail only when a client connects; nobody can be asked for the password of a key."""
+    noise, locked = tmp_path / "noise.pem", tmp_path / "locked.pem"
+    noise.write_text("noise")
+    key = load_pem_private_key(ours.key.read_bytes(), password=None)
+    password = BestAvailableEncryption(b"geheim")
+    locked.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, password))
+    for cert, key_file in ((noise, ours.key), (ours.cert, locked), (ours.cert, others.key)):
+        with pytest.raises(ConfigError, match="are not a certificate and its key"):
+            CertificateFiles(cert, key_file)
+    with pytest.raises(ConfigError, match="holds no certificates"):
+        CertificateFiles(ours.cert, ours.key, noise)
     missing = tmp_path / "missing.pem"
     for files in ((missing, ours.key), (ours.cert, missing), (ours.cert, ours.key, missing)):
         with pytest.raises(ConfigError, match=r"missing\.pem can't be read: No such file"):
             CertificateFiles(*files)
-
-
-def test_key_of_another_certificate_is_refused(ours: Files, others: Files) -> None:
-    """GRPC itself would fail only when a client connects."""
-    with pytest.raises(ConfigError, match="are not a certificate and its key in PEM: key values mismatch"):
-        CertificateFiles(ours.cert, others.key)
-
-
-def test_files_other_than_pem_are_refused(tmp_path: Path, ours: Files) -> None:
-    """Nothing else is taken for a certificate."""
-    noise = tmp_path / "noise.pem"
-    noise.write_text("noise")
-    with pytest.raises(ConfigError, match="are not a certificate and its key"):
-        CertificateFiles(noise, ours.key)
-    with pytest.raises(ConfigError, match="holds no certificates"):
-        CertificateFiles(ours.cert, ours.key, noise)
-    with pytest.raises(ConfigError, match=r"HAPPYCITY_CA: .* holds no certificates"):
-        Access(ca=noise).channel("grpcs://localhost:1")
-
-
-def test_key_with_a_password_is_refused(tmp_path: Path, ours: Files) -> None:
-    """A server can't ask anybody for it."""
-    key = load_pem_private_key(ours.key.read_bytes(), password=None)
-    locked = tmp_path / "locked.pem"
-    locked.write_bytes(
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"geheim"))
-    )
-    with pytest.raises(ConfigError, match="are not a certificate and its key"):
-        CertificateFiles(ours.cert, locked)
-
-
-def test_client_needs_both_certificate_and_key(ours: Files) -> None:
-    """The error names what is missing."""
-    with pytest.raises(ConfigError, match="HAPPYCITY_KEY is needed too"):
-        Access(cert=ours.cert).channel("grpcs://localhost:1")

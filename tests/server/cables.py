@@ -1,0 +1,61 @@
+"""A connection that can be cut, or be dead without anybody noticing: a TCP relay before a server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+
+class Cable:
+    """What carries the connections to a server."""
+
+    def __init__(self, target: str) -> None:
+        self.address = ""
+        """Where it listens."""
+        self._target = target.rsplit(":", 1)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ends: list[asyncio.StreamWriter] = []
+        self._alive = asyncio.Event()
+        self._alive.set()
+
+    @classmethod
+    @asynccontextmanager
+    async def to(cls, address: str) -> AsyncIterator[Cable]:
+        """Lay a cable to an address while the context lasts."""
+        cable = cls(address)
+        server = await asyncio.start_server(cable._plug, "127.0.0.1", 0)
+        host, port = server.sockets[0].getsockname()
+        cable.address = f"{host}:{port}"
+        try:
+            yield cable
+        finally:
+            cable.cut()
+            server.close()
+
+    def cut(self) -> None:
+        """Break all connections off, without a word to the programs on either side."""
+        for end in self._ends:
+            end.transport.abort()
+        for task in self._tasks:
+            task.cancel()
+        self._ends.clear()
+        self._tasks.clear()
+
+    def die(self) -> None:
+        """Carry nothing from now on, without ending the connections."""
+        self._alive.clear()
+
+    async def _plug(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection(*self._target)
+        self._ends += [writer, far_writer]
+        for source, sink in ((reader, far_writer), (far_reader, writer)):
+            self._tasks.add(asyncio.create_task(self._carry(source, sink)))
+
+    async def _carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await source.read(65_536):
+                await self._alive.wait()
+                sink.write(data)
+                await sink.drain()
+        sink.close()
