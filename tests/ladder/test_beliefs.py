@@ -96,7 +96,10 @@ def test_the_dispersion_of_deals_is_learnt() -> None:
     assert copied.dispersion > 2
 
 
-@pytest.mark.parametrize(("true_drift", "least", "most"), [(0.0, 1.0, 15.0), (60.0, 30.0, 120.0)])
+@pytest.mark.parametrize(
+    ("true_drift", "least", "most"),
+    [pytest.param(0.0, 1.0, 15.0, marks=pytest.mark.thorough), (60.0, 30.0, 120.0)],
+)
 def test_the_drift_is_learnt(true_drift: float, least: float, most: float) -> None:
     beliefs, rng = entered(2, 7), np.random.default_rng(1)
     strengths = np.zeros(8)
