@@ -53,21 +53,22 @@ class Done:
 
 def tournament(*arguments: object) -> Done:
     """Run a command of `tournament` in this process."""
-    return _call(app.main, arguments)
+    return _call("tournament", app.main, arguments)
 
 
 def happycity(*arguments: object) -> Done:
     """Run a command of `happycity` in this process."""
-    return _call(cli.main, arguments)
+    return _call("happycity", cli.main, arguments)
 
 
-def _call(main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
+def _call(name: str, main: Callable[[], object], arguments: tuple[object, ...]) -> Done:
     with (
         redirect_stdout(StringIO()) as output,
         redirect_stderr(StringIO()) as errors,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(sys, "argv", ["command", *map(str, arguments)])
+        patch.setattr(sys, "argv", [name, *map(str, arguments)])
+        patch.setattr(sys.modules["__main__"], "__package__", "")  # or help would name `python -m pytest`
         # `happycity` adds commands of other packages at each call, as a process makes one.
         for added in ("registered_commands", "registered_groups"):
             patch.setattr(cli.app, added, [*getattr(cli.app, added)])
@@ -131,7 +132,6 @@ class Gate:
         os.write(self._pipe, b"." * games)
 
     def close(self) -> None:
-        """Take back the permits that no bot has taken."""
         with suppress(BlockingIOError):
             os.read(self._pipe, ALL_GAMES)
 
@@ -157,7 +157,6 @@ def processes() -> dict[int, str]:
 
 
 def server_of(run: Program) -> int:
-    """Return the id of the server's process that a run has started."""
     children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
     (server,) = (
         child for child in children if "\0happycity_server\0" in Path(f"/proc/{child}/cmdline").read_text()
@@ -168,7 +167,6 @@ def server_of(run: Program) -> int:
 def serve(
     start: Start, *options: str, url: str = STORE, listen: str = "unix:arena.sock", **to: Any
 ) -> Program:
-    """Start a server and wait until it listens."""
     return serve_where(start, *options, url=url, listen=listen, **to)[0]
 
 

@@ -52,7 +52,6 @@ def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
 
 @pytest.mark.thorough
 def test_a_silent_bot_is_out_within_30_seconds_by_default() -> None:
-    """With default clocks, counted from the beginning of its first game."""
     silent = command_of("failing", name="silent")
     run = tournament("run", "--bots", "random", "--bot", silent, "--rounds", "100", "--connect-time", "120")
     assert run.status == 0, run

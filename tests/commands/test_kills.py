@@ -13,23 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.commands.programs import (
-    ALL_GAMES,
-    Gate,
-    Program,
-    Records,
-    Start,
-    follow,
-    gated_run,
-    own_folder,
-    own_server,
-    played,
-    processes,
-    records,
-    server_of,
-    standings_of,
-    wait_for_line,
-)
+from tests.commands import programs
+from tests.commands.programs import ALL_GAMES, Gate, Program, Records, Start
 
 KILLS = 20
 GAMES = 400
@@ -50,8 +35,8 @@ def test_results_do_not_depend_on_kills(
     url = new_url()
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        undisturbed = played(*gated_run(GAMES, at_once=CONCURRENCY, store=url))
-    expected = records(url)
+        undisturbed = programs.played(*programs.gated_run(GAMES, at_once=CONCURRENCY, store=url))
+    expected = programs.records(url)
     assert len(expected) == GAMES
 
     folder, url = tmp_path / "killed", new_url()
@@ -64,25 +49,25 @@ def test_results_do_not_depend_on_kills(
         for kill in range(KILLS):
             more = rng.randint(0, (GAMES - len(kept)) // (KILLS - kill) - SPARE)
             victim = VICTIMS[kill % len(VICTIMS)]
-            arguments = ("resume",) if kill else gated_run(GAMES, at_once=CONCURRENCY, store=url)
+            arguments = ("resume",) if kill else programs.gated_run(GAMES, at_once=CONCURRENCY, store=url)
             run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
             play_until_killed(run, gate, victim, games=len(kept) + more, more=more)
             history.append(f"{victim} after {len(kept) + more}")
-            before, kept = kept, records(url)
+            before, kept = kept, programs.records(url)
             assert len(before) + more <= len(kept) < GAMES, history
             assert kept.items() >= before.items(), history
         gate.let_through(ALL_GAMES)
-        killed = played("resume")
-    assert records(url) == expected, history
-    assert standings_of(killed) == standings_of(undisturbed), history
+        killed = programs.played("resume")
+    assert programs.records(url) == expected, history
+    assert programs.standings_of(killed) == programs.standings_of(undisturbed), history
 
 
 def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more: int) -> None:
     gate.close()
     gate.let_through(more + CONCURRENCY)
-    wait_for_line(run, "Ctrl-C stops it")
-    follow(own_server(own_folder()), until_games=games)
-    server = server_of(run)
+    programs.wait_for_line(run, "Ctrl-C stops it")
+    programs.follow(programs.own_server(programs.own_folder()), until_games=games)
+    server = programs.server_of(run)
     handle = os.pidfd_open(server)
     if victim != "server":
         run.kill()
@@ -93,7 +78,7 @@ def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more
     assert run.returncode == (2 if victim == "server" else -signal.SIGKILL), errors
     select.select([handle], [], [])  # without its run a server stops by itself
     os.close(handle)
-    for process in processes():  # the bots of a killed run look for its server for a minute
+    for process in programs.processes():  # the bots of a killed run look for its server for a minute
         os.kill(process, signal.SIGKILL)
 
 

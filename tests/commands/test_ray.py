@@ -13,24 +13,8 @@ from typing import Any
 
 import pytest
 import trustme
-from tests.commands.programs import (
-    ALL_GAMES,
-    STORE,
-    Gate,
-    Program,
-    Start,
-    follow,
-    gated_run,
-    own_folder,
-    own_server,
-    played,
-    records,
-    serve_where,
-    standings_of,
-    tournament,
-    wait_for_line,
-    wait_for_waiting_games,
-)
+from tests.commands import programs
+from tests.commands.programs import ALL_GAMES, STORE, Gate, Program, Start
 
 from happycity import Config, FailurePolicy, TimeControl
 from happycity.runtime.transport import Access
@@ -95,7 +79,7 @@ def wait_until_nothing_runs() -> None:
 
 def wait_for_workers(program: Program, count: int) -> None:
     for _ in range(count):
-        wait_for_line(program, " plays")
+        programs.wait_for_line(program, " plays")
 
 
 def test_results_do_not_depend_on_nodes(
@@ -108,32 +92,38 @@ def test_results_do_not_depend_on_nodes(
     store = "sqlite:///games.sqlite"
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        alone = played(*gated_run(GAMES, at_once=AT_ONCE, store=store))
-    expected = records(store)
+        alone = programs.played(*programs.gated_run(GAMES, at_once=AT_ONCE, store=store))
+    expected = programs.records(store)
 
     folder = tmp_path / "nodes"
     folder.mkdir()
     monkeypatch.chdir(folder)
     with Gate(folder) as gate:
-        arguments = (*gated_run(GAMES, at_once=AT_ONCE, store=store), "--json", "--ray", cluster.address)
+        arguments = (
+            *programs.gated_run(GAMES, at_once=AT_ONCE, store=store),
+            "--json",
+            "--ray",
+            cluster.address,
+        )
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
         wait_for_workers(run, 2)
-        wait_for_waiting_games(own_server(own_folder()), "gated", 3 * AT_ONCE)  # at all three places
+        server = programs.own_server(programs.own_folder())
+        programs.wait_for_waiting_games(server, "gated", 3 * AT_ONCE)  # at all three places
         (other,) = cluster.worker_nodes
         cluster.remove_node(other, allow_graceful=False)
-        wait_for_line(run, " was lost; ")
+        programs.wait_for_line(run, " was lost; ")
         gate.let_through(GAMES // 4)
-        follow(own_server(own_folder()), until_games=GAMES // 4)
+        programs.follow(server, until_games=GAMES // 4)
         add_node(cluster)
         wait_for_workers(run, 1)
         gate.let_through(ALL_GAMES)
         output, errors = run.communicate()
         assert run.returncode == 0, errors
-    assert standings_of(json.loads(output)) == standings_of(alone)
-    assert records(store) == expected
+    assert programs.standings_of(json.loads(output)) == programs.standings_of(alone)
+    assert programs.records(store) == expected
     with Store.existing(store) as opened:
         assert opened.require_tournament(1).troubles.games_voided == 0
-    lines = (own_folder() / "server.log").read_text().splitlines()
+    lines = (programs.own_folder() / "server.log").read_text().splitlines()
     lost = [json.loads(line) for line in lines if line.startswith("{")]  # Ray has lines of its own
     assert [entry["matches"] for entry in lost if entry["event"] == "worker_lost"] == [AT_ONCE]
     wait_until_nothing_runs()
@@ -143,7 +133,7 @@ def wait_for_games_on_nodes(server: RemoteServer, games: int) -> None:
     """Wait until this number of games was played by workers: the server logs only its own."""
     finished = own = 0
     while finished - own < games:
-        finished = follow(server, until_games=finished + games).games
+        finished = programs.follow(server, until_games=finished + games).games
         own = Path("server.log").read_text().count('"match_over"')
 
 
@@ -168,33 +158,33 @@ def test_house_plays_on_the_nodes(start: Start, cluster: Any, monkeypatch: pytes
     monkeypatch.setenv("HAPPYCITY_SERVE_LOG", "json")
     monkeypatch.setenv("HAPPYCITY_CA", "ca.pem")
     options = ("--ray", cluster.address, "--workers", "2", *own)
-    server, where = serve_where(start, *options, shell='exec "$@" 2> server.log')
+    server, where = programs.serve_where(start, *options, shell='exec "$@" 2> server.log')
     log = start("tail", shell="exec tail --lines=+1 --follow server.log >&2", stderr=subprocess.PIPE)
     arena = RemoteServer(address=f"grpcs://{where['listening']}", access=Access(ca=Path("ca.pem")))
     for _ in range(2):
-        wait_for_line(log, '"worker_joined"')
+        programs.wait_for_line(log, '"worker_joined"')
     call_server(arena, lambda connection: connection.create(match))
     wait_for_games_on_nodes(arena, GAMES)
     (other,) = cluster.worker_nodes
     cluster.remove_node(other, allow_graceful=False)
-    wait_for_line(log, '"worker_l')  # lost, or left between two games
+    programs.wait_for_line(log, '"worker_l')  # lost, or left between two games
     add_node(cluster)
-    wait_for_line(log, '"worker_joined"')
+    programs.wait_for_line(log, '"worker_joined"')
     wait_for_games_on_nodes(arena, 2 * GAMES)
     call_server(arena, lambda connection: connection.stop(1))
-    assert follow(arena).state is TournamentState.STOPPED
+    assert programs.follow(arena).state is TournamentState.STOPPED
     server.terminate()
     server.wait()
     wait_until_nothing_runs()
-    ours = records(tournament_id=1)
+    ours = programs.records(tournament_id=1)
     with Store.existing(STORE) as store:
         assert store.require_tournament(1).troubles.games_voided == 0
 
-    _, where = serve_where(start, *own)
+    _, where = programs.serve_where(start, *own)
     arena = RemoteServer(address=f"grpcs://{where['listening']}", access=Access(ca=Path("ca.pem")))
     call_server(arena, lambda connection: connection.create(match))
-    follow(arena, 2, until_games=len(ours))
-    theirs = records(tournament_id=2)
+    programs.follow(arena, 2, until_games=len(ours))
+    theirs = programs.records(tournament_id=2)
     common = ours.keys() & theirs.keys()
     assert len(common) > GAMES
     assert {place: ours[place] for place in common} == {place: theirs[place] for place in common}
@@ -216,11 +206,12 @@ def test_run_starts_a_cluster_of_its_own() -> None:
         "--seed",
         "2",
     ]
+    arguments += ["--seed", "2"]
     alone, shared = "sqlite:///alone.sqlite", "sqlite:///shared.sqlite"
-    played(*arguments, "--store", alone)
-    result = tournament(*arguments, "--concurrency", "4", "--store", shared, "--ray", "local")
+    programs.played(*arguments, "--store", alone)
+    result = programs.tournament(*arguments, "--concurrency", "4", "--store", shared, "--ray", "local")
     assert result.status == 0
-    assert records(shared) == records(alone)
+    assert programs.records(shared) == programs.records(alone)
     wait_until_nothing_runs()
 
 
@@ -236,5 +227,5 @@ def test_nothing_stays_behind_a_killed_run(start: Start, cluster: Any) -> None:
 
 def test_cluster_that_cannot_be_reached_costs_one_line(cluster: Any) -> None:
     """It says which cluster, and nothing is played."""
-    done = tournament("run", "--rounds", "1", "--no-web", "--ray", "127.0.0.1:1")
+    done = programs.tournament("run", "--rounds", "1", "--no-web", "--ray", "127.0.0.1:1")
     assert "--ray 127.0.0.1:1: no Ray cluster can be reached there: Connection refused" in done.error

@@ -9,25 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from tests.commands.programs import (
-    ALL_GAMES,
-    ARENA,
-    STORE,
-    Gate,
-    Program,
-    Records,
-    Start,
-    follow,
-    gated_run,
-    own_folder,
-    own_server,
-    played,
-    records,
-    serve,
-    standings_of,
-    tournament,
-    wait_for_line,
-)
+from tests.commands import programs
+from tests.commands.programs import ALL_GAMES, ARENA, STORE, Gate, Program, Records, Start, records
 from tests.tournament.servers import arena
 
 from happycity import Config
@@ -39,7 +22,7 @@ from happycity_tournament.storage import Store
 GAMES = 20
 SOME_GAMES = 4
 CONCURRENCY = 4
-RUN = gated_run(GAMES, at_once=CONCURRENCY)
+RUN = programs.gated_run(GAMES, at_once=CONCURRENCY)
 
 
 @dataclass(frozen=True)
@@ -50,9 +33,8 @@ class End:
 
 
 def end_of(url: str, result: Json) -> End:
-    """Return what is left of a tournament with this result."""
     assert (result["state"], result["games"], result["games_voided"]) == ("finished", GAMES, 0)
-    return End(records(url, result["tournament"]), standings_of(result), result["rating"])
+    return End(records(url, result["tournament"]), programs.standings_of(result), result["rating"])
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +43,15 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
     with Gate(folder) as gate, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         gate.let_through(ALL_GAMES)
-        return end_of(STORE, played(*RUN, "--store", STORE))
+        return end_of(STORE, programs.played(*RUN, "--store", STORE))
 
 
 def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
     gate.let_through(SOME_GAMES)
     run = start("happycity_tournament", *RUN, *options, stderr=subprocess.PIPE)
-    wait_for_line(run, "Ctrl-C stops it")
-    folder = own_folder()
-    follow(own_server(folder), until_games=SOME_GAMES)
+    programs.wait_for_line(run, "Ctrl-C stops it")
+    folder = programs.own_folder()
+    programs.follow(programs.own_server(folder), until_games=SOME_GAMES)
     return run, folder
 
 
@@ -77,17 +59,17 @@ def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
 def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed: End) -> None:
     """By default that is the latest run; exactly what is missing is played, nothing if it is finished."""
     run, folder = begin(start, gate)
-    call_server(own_server(folder), lambda connection: connection.stop(1))
+    call_server(programs.own_server(folder), lambda connection: connection.stop(1))
     gate.let_through(ALL_GAMES)  # no other game begins
     assert run.wait() == 130
     url = f"sqlite:///{folder}/games.sqlite"
     kept = records(url)
     assert SOME_GAMES <= len(kept) < GAMES
 
-    assert end_of(url, played("resume")) == undisturbed
+    assert end_of(url, programs.played("resume")) == undisturbed
     assert undisturbed.records.items() >= kept.items()
     before = (folder / "bots.log").stat().st_mtime_ns
-    assert end_of(url, played("resume")) == undisturbed
+    assert end_of(url, programs.played("resume")) == undisturbed
     assert (folder / "bots.log").stat().st_mtime_ns == before  # no bot has played
 
 
@@ -99,7 +81,7 @@ def test_a_run_that_was_killed_is_resumed(start: Start, gate: Gate, undisturbed:
     run.wait()
     moved = folder.rename("moved")
     gate.let_through(ALL_GAMES)
-    assert end_of(f"sqlite:///{moved}/games.sqlite", played("resume", moved)) == undisturbed
+    assert end_of(f"sqlite:///{moved}/games.sqlite", programs.played("resume", moved)) == undisturbed
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
@@ -108,19 +90,19 @@ def test_a_run_on_a_server_outlives_that_server(
     start: Start, gate: Gate, undisturbed: End, number: signal.Signals
 ) -> None:
     gate.let_through(SOME_GAMES)
-    server = serve(start)
+    server = programs.serve(start)
     run = start(
         "happycity_tournament", *RUN, "--server", ARENA.address, "--json", stderr=subprocess.PIPE,
     )  # fmt: skip
-    wait_for_line(run, "Ctrl-C stops it")
-    follow(ARENA, until_games=SOME_GAMES)
+    programs.wait_for_line(run, "Ctrl-C stops it")
+    programs.follow(ARENA, until_games=SOME_GAMES)
     server.send_signal(number)
-    wait_for_line(run, "the server is gone ")
+    programs.wait_for_line(run, "the server is gone ")
     server.wait()
     kept = records()
     assert SOME_GAMES <= len(kept) < GAMES
     gate.let_through(ALL_GAMES)
-    serve(start)
+    programs.serve(start)
     output, errors = run.communicate()
     assert run.returncode == 0, errors
     assert "the server is back" in errors
@@ -141,15 +123,17 @@ def add_to_store(config: TournamentConfig, state: TournamentState) -> None:
 def test_a_tournament_is_resumed_on_a_server(tmp_path: Path) -> None:
     add_to_store(CONFIG, TournamentState.STOPPED)
     with arena(tmp_path, {"random": "random", "random2": "random"}) as opened:
-        result = played("resume", f"grpc://{opened.address}#1")
+        result = programs.played("resume", f"grpc://{opened.address}#1")
     assert (result["state"], result["games"]) == ("finished", 4)
     assert not Path("runs").exists()
 
 
 def test_other_tournaments_of_the_store_are_left_alone() -> None:
     add_to_store(replace(CONFIG, bots=("absent", "away")), TournamentState.RUNNING)
-    played("run", "--rounds", "1", "--seats", "2", "--bots", "random,random2=random", "--store", STORE)
-    listed = json.loads(tournament("list", STORE, "--json").output)
+    programs.played(
+        *["run", "--rounds", "1", "--seats", "2", "--bots", "random,random2=random", "--store"], STORE
+    )
+    listed = json.loads(programs.tournament("list", STORE, "--json").output)
     assert [(row["tournament"], row["state"], row["games"]) for row in listed] == [
         (2, "finished", 2), (1, "interrupted", 0)
     ]  # fmt: skip

@@ -141,18 +141,6 @@ def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
 
 
 @pytest.mark.thorough
-def test_a_run_may_begin_incomplete() -> None:
-    """Then the games of a bot that never connects are forfeited."""
-    Path("incomplete.toml").write_text("begin_incomplete = true")
-    result = played(
-        "run", "--rounds", "1", "--seats", "2", "--bots", "random", "--bot", "mute=sleep 100",
-        "--connect-time", "1", "--config", "incomplete.toml",
-    )  # fmt: skip
-    forfeits = {line["bot"]: line["forfeits"] for line in result["standings"]}
-    assert (result["state"], forfeits["mute"]) == ("finished", 2)
-
-
-@pytest.mark.thorough
 def test_a_run_without_standard_streams(start: Start) -> None:
     shell = 'exec "$@" <&- >&- 2>&-'
     run = start(

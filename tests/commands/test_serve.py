@@ -32,7 +32,6 @@ LISTEN = ("--listen", "unix:arena.sock")
 
 @contextmanager
 def channel() -> Iterator[grpc.Channel]:
-    """Yield a channel to the server on `LISTEN` as soon as it answers."""
     with grpc.insecure_channel("unix:arena.sock") as opened:
         grpc.channel_ready_future(opened).result()
         yield opened
@@ -131,33 +130,11 @@ def test_settings_are_checked_and_printed(monkeypatch: pytest.MonkeyPatch) -> No
     assert key == "error: server.toml: opne: there is no such key; did you mean open?"
 
 
-def test_a_command_that_can_not_do_its_work_says_so_in_one_line() -> None:
-    for arguments, error in [
-        (("serve", "--listen", "0.0.0.0:0"), "listen: 0.0.0.0:0 can be reached from other machines"),
-        (("serve", "--tls-cert", "no.pem", "--tls-key", "no.pem"), "no.pem can't be read: No such file"),
-        (
-            ("bot", "nobody"),
-            "'nobody' is not a reference bot; there are: random, greedy, planner, rollout, search, champion",
-        ),
-        (("bot", "random", "--server", "127.0.0.1:9"), "nothing listens on 127.0.0.1:9"),
-        (("status", "arena.example"), "'arena.example' is not an address such as grpc://127.0.0.1:50051"),
-        (("token", "create", "--role", "king", "--name", "a"), "--role: there is no 'king'; there are: "),
-        (("token", "create", "--role", "bot", "--name", "no name"), "'no name': use 1-64 of"),
-        (("token", "create", "--role", "bot", "--name", "a", "--expires", "soon"), "expires: 'soon' is not"),
-        (("token", "create", "--role", "bot", "--name", "a", "--expires", "0d"), "expires: '0d' is not"),
-        (("token", "revoke", "12345678"), "there is no token '12345678' in runs/tokens.json"),
-        (("token", "list"), "tokens: there is no file runs/tokens.json"),
-    ]:
-        assert error in happycity(*arguments).error
-        assert not Path("runs/tokens.json").exists()
-
-
 def new_token(role: str, name: str, *options: str) -> str:
     return happycity("token", "create", "--role", role, "--name", name, *options).output.strip()
 
 
 def test_a_token_is_printed_once() -> None:
-    """The standard output has the token and nothing else; the file has its hash, for its owner alone."""
     done = happycity("token", "create", "--role", "bot", "--name", "alice")
     assert re.fullmatch(r"hc_[0-9a-f]{8}_[A-Za-z0-9_-]{43}\n", done.output)
     token_id = done.output.split("_")[1]

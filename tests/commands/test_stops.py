@@ -11,20 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.commands.programs import (
-    ALL_GAMES,
-    Gate,
-    Program,
-    Start,
-    command_of,
-    follow,
-    own_folder,
-    own_server,
-    played,
-    processes,
-    server_of,
-    wait_for_line,
-)
+from tests.commands import programs
+from tests.commands.programs import ALL_GAMES, Gate, Program, Start, command_of
 
 from happycity_tournament.storage import Store
 
@@ -46,9 +34,9 @@ def begin(start: Start, gate: Gate) -> tuple[Program, Path]:
     """
     gate.let_through(SOME_GAMES)
     run = start("happycity_tournament", *RUN, shell='trap "" INT TERM; exec "$@"', stderr=subprocess.PIPE)
-    wait_for_line(run, "Ctrl-C stops it")
-    folder = own_folder()
-    follow(own_server(folder), until_games=SOME_GAMES)
+    programs.wait_for_line(run, "Ctrl-C stops it")
+    folder = programs.own_folder()
+    programs.follow(programs.own_server(folder), until_games=SOME_GAMES)
     return run, folder
 
 
@@ -56,7 +44,7 @@ def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
     """Running games are finished and stored, and no process is left."""
     run, folder = begin(start, gate)
     run.send_signal(signal.SIGINT)
-    wait_for_line(run, "stopping: ")
+    programs.wait_for_line(run, "stopping: running games are finished")
     gate.let_through(ALL_GAMES)
     output, errors = run.communicate()
     assert run.returncode == 130
@@ -66,7 +54,7 @@ def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
     with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
         assert store.progress(1).games == result["games"]
     assert SOME_GAMES < result["games"] < 200
-    assert processes() == {}
+    assert programs.processes() == {}
     assert not (folder / "server.json").exists()
 
 
@@ -75,7 +63,7 @@ def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
     """Running games are not waited for; one line says where the others are, and no process is left."""
     run, folder = begin(start, gate)
     run.send_signal(signal.SIGTERM)
-    wait_for_line(run, "stopping: ")
+    programs.wait_for_line(run, "stopping: running games are finished")
     run.send_signal(signal.SIGTERM)
     output, errors = run.communicate()
     assert (run.returncode, output) == (130, "")
@@ -83,11 +71,11 @@ def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
         f"aborted; finished games are in sqlite:///{folder}/games.sqlite; "
         f"continue with: tournament resume {folder}"
     )
-    assert processes() == {}
+    assert programs.processes() == {}
 
 
 def kill_server(run: Program, store: Path) -> None:
-    os.kill(server_of(run), signal.SIGKILL)
+    os.kill(programs.server_of(run), signal.SIGKILL)
 
 
 def delete_store(run: Program, store: Path) -> None:
@@ -101,7 +89,7 @@ def truncate_store(run: Program, store: Path) -> None:
 
 def forbid_growth(run: Program, store: Path) -> None:
     """Let the server write no longer files than there are: for it that is like a full disk."""
-    resource.prlimit(server_of(run), resource.RLIMIT_FSIZE, (65_536, 65_536))  # its log stays below
+    resource.prlimit(programs.server_of(run), resource.RLIMIT_FSIZE, (65_536, 65_536))  # its log stays below
 
 
 @pytest.mark.thorough
@@ -131,7 +119,7 @@ def test_a_run_that_can_not_store_its_games_ends_with_the_reason(
     assert reason in line
     resumable = damage not in (delete_store, truncate_store)
     assert line.endswith(f"continue with: tournament resume {folder}") is resumable
-    assert processes() == {}
+    assert programs.processes() == {}
 
 
 @pytest.mark.thorough
@@ -141,5 +129,5 @@ def test_all_bots_are_stopped_at_once() -> None:
     _, _, program = command_of("first_move").partition("=")
     first = f"first=sh -c 'trap \"echo ended > end\" TERM; {program} & wait'"
     last = f"last=sh -c 'trap \"cat end > seen\" TERM; {program} & wait'"
-    played("run", "--rounds", "1", "--seats", "2", "--bots", "", "--bot", first, "--bot", last)
+    programs.played("run", "--rounds", "1", "--seats", "2", "--bots", "", "--bot", first, "--bot", last)
     assert Path("seen").read_text() == "ended\n"

@@ -12,21 +12,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.commands.programs import (
-    ALL_GAMES,
-    STORE,
-    Gate,
-    Records,
-    Start,
-    follow,
-    gated_run,
-    own_folder,
-    own_server,
-    played,
-    processes,
-    records,
-    wait_for_line,
-)
+from tests.commands import programs
+from tests.commands.programs import ALL_GAMES, STORE, Gate, Records, Start, records
 
 from happycity.records.record import Json
 from happycity_tournament.games import Position
@@ -48,14 +35,12 @@ class End:
 
 
 def end_of(*arguments: str) -> End:
-    """Play a tournament in this folder; return what is left of it."""
-    standings = played(*arguments, "--seed", "5", "--no-web", "--store", STORE)["standings"]
+    standings = programs.played(*arguments, "--seed", "5", "--no-web", "--store", STORE)["standings"]
     return End(records(STORE), match_ids(STORE), standings)
 
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
-    """Return a function that returns what is left of a tournament without workers, which is played once."""
 
     @cache
     def played_once(*arguments: str) -> End:
@@ -103,19 +88,20 @@ def test_results_do_not_depend_on_killed_workers(
     url = new_url()
     with Gate(tmp_path) as gate:
         gate.let_through(ALL_GAMES)
-        undisturbed = played(*gated_run(games, at_once=3, store=url))
+        undisturbed = programs.played(*programs.gated_run(games, at_once=3, store=url))
     expected = records(url)
 
     folder, url = tmp_path / "killed", new_url()
     folder.mkdir()
     monkeypatch.chdir(folder)
     with Gate(folder) as gate:
-        arguments = (*gated_run(games, at_once=3, store=url), "--workers", "1")
+        arguments = (*programs.gated_run(games, at_once=3, store=url), "--workers", "1")
         run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
-        wait_for_line(run, "Ctrl-C stops it")
+        programs.wait_for_line(run, "Ctrl-C stops it")
         for kill in range(1, kills + 1):
             gate.let_through(games // (2 * kills))
-            follow(own_server(own_folder()), until_games=kill * games // (3 * kills))
+            server = programs.own_server(programs.own_folder())
+            programs.follow(server, until_games=kill * games // (3 * kills))
             kill_worker()
         gate.let_through(ALL_GAMES)
         _, errors = run.communicate()
@@ -137,13 +123,12 @@ def test_run_plays_without_a_worker_that_does_not_start(
         "happycity_tournament", "run", "--bots", "random,greedy", "--seats", "2", "--rounds", "4",
         "--workers", "1", "--no-web", stderr=subprocess.PIPE,
     )  # fmt: skip
-    wait_for_line(run, "worker 1 has ended (status 1) before it played; it starts again, and others begin")
+    programs.wait_for_line(run, "worker 1 has ended (status 1) before it played; it starts again, and ")
     _, errors = run.communicate()
     assert run.returncode == 0, errors
 
 
 def kill_worker() -> None:
-    """Kill the worker of this folder's run once there is one, and wait for its end."""
     worker = None
     while worker is None:
         worker = next(iter(workers()), None)
@@ -154,12 +139,10 @@ def kill_worker() -> None:
 
 
 def workers() -> list[int]:
-    """Return the ids of the workers of this folder's servers."""
-    return [pid for pid, command in processes().items() if " -m happycity worker " in command]
+    return [pid for pid, command in programs.processes().items() if " -m happycity worker " in command]
 
 
 def test_worker_ends_with_its_server(start: Start) -> None:
-    """No process is left behind when a server is killed."""
     server = start("happycity", "serve", "--listen", "127.0.0.1:0", "--store", STORE, "--workers", "2")
     assert server.stdout is not None
     assert server.stdout.readline()

@@ -1,3 +1,3 @@
-from tests.tournament.storage.conftest import path, store, url
+from tests.tournament.storage.conftest import store
 
-__all__ = ["path", "store", "url"]
+__all__ = ["store"]

@@ -1,6 +1,7 @@
 """Odd results: chance makes few flags, and planted cheats are found."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,7 +55,6 @@ def flags_of(deals: list[RatedDeal]) -> list[Flag]:
 
 @pytest.mark.parametrize("players", [2, 3, 5])
 def test_chance_makes_hardly_any_flags(players: int) -> None:
-    """Honest bots are not flagged."""
     assert flags_of(played(deals=400, seed=players, players=players)) == []
 
 
@@ -84,36 +84,24 @@ def test_a_helper_is_found_with_whom_it_helps() -> None:
 
 def test_a_bot_that_only_loses_to_another_is_no_helper() -> None:
     """If bot 1 is weak against bot 2 alone, third bots notice nothing, and there is no flag."""
-    deals = played(deals=1200, seed=2)
     swapped = []
-    for deal in deals:
+    for deal in played(deals=1200, seed=2):
         places = [list(ranking) for ranking in deal.places]
         if {1, 2} <= set(deal.versions):
             one, two = deal.versions.index(1), deal.versions.index(2)
             for ranking in places:
-                if abs(ranking[one] - ranking[two]) == 1 and ranking[one] < ranking[two]:
+                if ranking[two] - ranking[one] == 1:
                     ranking[one], ranking[two] = ranking[two], ranking[one]
-        swapped.append(
-            RatedDeal(
-                finished=deal.finished,
-                finished_at=deal.finished_at,
-                versions=deal.versions,
-                places=tuple(map(tuple, places)),
-            )
-        )
+        swapped.append(replace(deal, places=tuple(map(tuple, places))))
     assert flags_of(swapped) == []
 
 
 def test_forfeits_are_compared_with_those_of_the_others() -> None:
-    """A bot that forfeits a fifth of its games is flagged; where all do so, nobody is."""
+    """A bot that forfeits a fifth of its games is flagged, unless all do so or it is one of the house."""
     many, few = (200, 40), (200, 2)
     (flag,) = find_flags("b", [], VERSIONS, {1: many, 2: few, 3: few, 4: few})
     assert (flag.kind, flag.bot, flag.text) == (FlagKind.FORFEITING, "bot1", "bot1 forfeited 40 of 200 games")
     assert find_flags("b", [], VERSIONS, dict.fromkeys((1, 2, 3, 4), many)) == []
     assert find_flags("b", [], VERSIONS, {1: (10, 10), 2: few}) == []
-
-
-def test_the_house_is_never_accused() -> None:
-    """Bots of the house are not looked at: their forfeits are the server's."""
-    versions = VERSIONS | {1: version(1, house=True)}
-    assert find_flags("b", [], versions, {1: (200, 100), 2: (200, 0), 3: (200, 0)}) == []
+    house = VERSIONS | {1: version(1, house=True)}
+    assert find_flags("b", [], house, {1: (200, 100), 2: (200, 0), 3: (200, 0)}) == []

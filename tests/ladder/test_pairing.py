@@ -134,7 +134,6 @@ def test_a_few_free_bots_wait_for_more() -> None:
 @settings(max_examples=20)
 @given(since=st.floats(1.7e9, 1.9e9))
 def test_the_next_call_makes_a_table(since: float) -> None:
-    """At the time that `next_call` names, the bots that waited play, whatever is rounded."""
     entrants = [guest(number, waiting_since=since) for number in range(4)]
     entrants += [guest(number, room=0) for number in range(10, 60)]
     config = LadderConfig()
@@ -184,7 +183,6 @@ def test_near_neighbours_meet_most_and_others_sometimes() -> None:
 
 
 def test_boards_have_their_shares() -> None:
-    """Deals are divided by the weights."""
     boards = (Board(players=2, weight=3.0), Board(players=3, weight=1.0))
     counts: Counter[str] = Counter()
     for seed in range(12):
@@ -194,7 +192,6 @@ def test_boards_have_their_shares() -> None:
 
 
 def test_the_house_is_at_some_tables() -> None:
-    """Every eighth deal has a bot of the house, although guests abound."""
     entrants = [*(guest(number) for number in range(200)), *(house(number, room=99) for number in (301, 302))]
     lineups = [lineup for seed in range(6) for lineup in lineups_of(entrants, seed=seed, limit=40)]
     assert 0.06 < np.mean([max(lineup.versions) > 300 for lineup in lineups]) < 0.20

@@ -25,7 +25,6 @@ def test_games_of_a_deal_share_its_luck() -> None:
 
 
 def test_a_world_is_the_same_again() -> None:
-    """The seed determines all."""
     one, other = (Simulation(SHORT, seed=3) for _ in range(2))
     assert one.run().deals == other.run().deals > 0
     assert one.beliefs.dump() == other.beliefs.dump()

@@ -1,22 +1,23 @@
 from __future__ import annotations
 
+import json
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.commands.programs import tournament
 from tests.tournament.servers import arena
 
 from happycity import Config
-from happycity_tournament.cli.app import main
 from happycity_tournament.config import RandomRounds, TournamentConfig
 
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Return a function that runs a command of `tournament` in this process, in a folder of the test's own.
 
     It returns the exit status, the standard output and the standard error.
@@ -27,13 +28,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         monkeypatch.delenv(name)
 
     def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["tournament", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        output = capsys.readouterr()
-        assert "Traceback" not in output.err
-        return int(ended.value.code or 0), output.out, output.err
+        done = tournament(*arguments)
+        return done.status, done.output, done.errors
 
     return call
 
@@ -49,3 +45,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with arena(folder, bots) as opened:
         opened.play(config)
     return folder / "games.sqlite"
+
+
+def json_of(run: Run, *arguments: object) -> Any:
+    status, output, errors = run(*arguments, "--json")
+    assert status == 0, errors
+    return json.loads(output)

@@ -111,5 +111,4 @@ def single_game(match_id: int) -> FinishedGame:
 
 
 def with_records(games: Iterable[FinishedGame]) -> list[tuple[FinishedGame, str | None]]:
-    """Give every game the same record."""
     return [(game, RECORD) for game in games]

@@ -37,6 +37,7 @@ class League:
     timed: bool = False
     """Whether records have times."""
     with_records: bool = True
+    seed: int = 7
 
     @property
     def config(self) -> Json:
@@ -53,7 +54,6 @@ class League:
     def add_to(
         self, store: Store, *, state: TournamentState = TournamentState.FINISHED, games: int | None = None
     ) -> int:
-        """Add the tournament, with so many of its games, to a store and return its id."""
         games_total = self.rounds * (len(self.bots) // self.seats) * self.seats
         tournament_id = store.create_tournament(self.config, games_total=games_total, created_at=START)
         store.add_games(list(self.games(tournament_id, store.next_match_id()))[:games])
@@ -76,7 +76,7 @@ class League:
     def _config(self, count: int) -> TournamentConfig:
         bots = tuple(f"bot-{number}" for number in range(count))
         game = Config(players=self.seats)
-        return TournamentConfig(bots=bots, game=game, format=RandomRounds(rounds=self.rounds), seed=7)
+        return TournamentConfig(bots=bots, game=game, format=RandomRounds(rounds=self.rounds), seed=self.seed)
 
     def _game(self, fixture: Fixture, match_id: int, tournament_id: int) -> tuple[FinishedGame, str | None]:
         rng = random.Random(f"points {match_id}")

@@ -26,8 +26,6 @@ _T = TypeVar("_T")
 
 
 class Arena:
-    """A running server."""
-
     def __init__(self, address: str, url: str, loop: asyncio.AbstractEventLoop) -> None:
         self.address = address
         self.url = url
@@ -41,7 +39,6 @@ class Arena:
         self.call(self._connect(name, factory, settings))
 
     def disconnect(self, name: str) -> None:
-        """Take a bot off."""
         if name in self._bots:
             self.call(self._end(self._bots.pop(name)))
 
@@ -50,7 +47,6 @@ class Arena:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(CALL_SECONDS)
 
     def play(self, config: TournamentConfig) -> Snapshot:
-        """Play a tournament to its end."""
 
         async def play_all() -> Snapshot:
             async with connect(self.address, Access()) as connection:
@@ -60,7 +56,6 @@ class Arena:
         return self.call(play_all())
 
     def close(self) -> None:
-        """Take all bots off."""
         for name in list(self._bots):
             self.disconnect(name)
 

@@ -109,15 +109,6 @@ def test_the_bots_of_a_test_may_be_left_out() -> None:
     assert tournament_config_of(message, default_seed=0).bots == ("ann", "bob")
 
 
-# Messages that are refused -------------------------------------------------------------------------------
-
-
-def changed(change: Callable[[pb.TournamentConfig], object]) -> pb.TournamentConfig:
-    message = tournament_config_message(CONFIG)
-    change(message)
-    return message
-
-
 def sprt(**fields: Any) -> pb.TournamentConfig:
     test = {"candidate": "ann", "base": "bob", "elo1": 10.0, **fields}
     message = tournament_config_message(CONFIG)
@@ -127,86 +118,78 @@ def sprt(**fields: Any) -> pb.TournamentConfig:
     return message
 
 
-def with_number(field: str, number: float) -> pb.TournamentConfig:
-    message = tournament_config_message(CONFIG)
-    setattr(message.failure_policy if field == "disqualify_share" else message, field, number)
-    return message
+REFUSED: dict[str, Callable[[pb.TournamentConfig], object]] = {
+    "format: it is missing": lambda m: m.ClearField("format"),
+    "rounds: 0 is less than 1": lambda m: m.random_rounds.ClearField("rounds"),
+    "rounds: 0 is less": lambda m: m.swiss.SetInParent(),
+    "cycles: 0 is less than 1": lambda m: m.round_robin.MergeFrom(pb.RoundRobin(cycles=0)),
+    "cycles: 0 is less": lambda m: m.gauntlet.MergeFrom(pb.Gauntlet(cycles=0)),
+    "rounds: 4294967295 is more than": lambda m: setattr(m.random_rounds, "rounds", 2**32 - 1),
+    "rounds: 4294967295 is more": lambda m: setattr(m.swiss, "rounds", 2**32 - 1),
+    "cycles: 4294967295 is more than": lambda m: setattr(m.round_robin, "cycles", 2**32 - 1),
+    "cycles: 4294967295 is more": lambda m: setattr(m.gauntlet, "cycles", 2**32 - 1),
+    "seat_orders: 0 is not one of 1, 2, 3": lambda m: setattr(m.random_rounds, "seat_orders", 0),
+    "seat_orders: 99 is not one of 1, 2, 3": lambda m: setattr(m.random_rounds, "seat_orders", 99),
+    "fallback: 0 is neither": lambda m: setattr(m.failure_policy, "fallback", 0),
+    "mode: ": lambda m: setattr(m.game, "mode", 0),
+    "scoring: ": lambda m: setattr(m.game, "scoring", 0),
+    "players: 6 is not between 2 and 5": lambda m: setattr(m.game, "players", 6),
+    "concurrency: 0 is less than 1": lambda m: setattr(m, "concurrency", 0),
+    "concurrency: 10001 is more than 10000": lambda m: setattr(m, "concurrency", 10_001),
+    "anchor: 'zoe' is not one of the bots": lambda m: setattr(m, "anchor", "zoe"),
+    "bots: 'ann' is named more than once": lambda m: m.bots.append("ann"),
+    "bots: bot name '': use 1-64 letters": lambda m: m.bots.append(""),
+    "bots: bot name 'a b': use 1-64 letters": lambda m: m.bots.append("a b"),
+    f"bots: 5003 are more than {MAX_BOTS}": lambda m: m.bots.extend(map(str, range(5000))),
+    "bots: those of a sequential test are its candidate and its base": lambda m: m.sprt.MergeFrom(
+        pb.Sprt(candidate="ann", base="bob", elo1=10)
+    ),
+}
+REFUSED_TESTS: dict[str, dict[str, Any]] = {
+    "elo0: 0 is not less than elo1, 0": {"elo1": 0.0},
+    "elo1: 1e+300 is not between -100000 and 100000": {"elo1": 1e300},
+    "alpha: 0 is not between 0 and 1/2": {"alpha": 0.0},
+    "beta: 0.5 is not between 0 and 1/2": {"beta": 0.5},
+    "max_blocks: 0 is less than 1": {"max_blocks": 0},
+    "bots: 'ann' is named more than once": {"base": "ann"},
+    "bots: bot name '': use 1-64 letters": {"base": ""},
+}
+"""What is said of messages, and what is wrong with them."""
 
 
-BAD_NUMBERS = (math.nan, math.inf, -math.inf)
-
-
-@pytest.mark.parametrize(
-    ("message", "text"),
-    [
-        (changed(lambda m: m.ClearField("format")), "format: it is missing"),
-        (changed(lambda m: m.random_rounds.ClearField("rounds")), "rounds: 0 is less than 1"),
-        (changed(lambda m: m.swiss.SetInParent()), "rounds: 0 is less than 1"),
-        (changed(lambda m: m.round_robin.MergeFrom(pb.RoundRobin(cycles=0))), "cycles: 0 is less than 1"),
-        (changed(lambda m: m.gauntlet.MergeFrom(pb.Gauntlet(cycles=0))), "cycles: 0 is less than 1"),
-        (changed(lambda m: setattr(m.random_rounds, "rounds", 2**32 - 1)), "rounds: 4294967295 is more than"),
-        (changed(lambda m: setattr(m.swiss, "rounds", 2**32 - 1)), "rounds: 4294967295 is more than"),
-        (changed(lambda m: setattr(m.round_robin, "cycles", 2**32 - 1)), "cycles: 4294967295 is more than"),
-        (changed(lambda m: setattr(m.gauntlet, "cycles", 2**32 - 1)), "cycles: 4294967295 is more than"),
-        (
-            changed(lambda m: setattr(m.random_rounds, "seat_orders", pb.SEAT_ORDERS_UNSPECIFIED)),
-            "seat_orders: 0 is not one of 1, 2, 3",
-        ),
-        (
-            changed(lambda m: setattr(m.random_rounds, "seat_orders", 99)),
-            "seat_orders: 99 is not one of 1, 2, 3",
-        ),
-        (changed(lambda m: setattr(m.failure_policy, "fallback", 0)), "fallback: 0 is neither"),
-        (changed(lambda m: setattr(m.game, "mode", 0)), "mode: "),
-        (changed(lambda m: setattr(m.game, "scoring", 0)), "scoring: "),
-        (changed(lambda m: setattr(m.game, "players", 6)), "players: 6 is not between 2 and 5"),
-        (changed(lambda m: setattr(m, "concurrency", 0)), "concurrency: 0 is less than 1"),
-        (changed(lambda m: setattr(m, "concurrency", 10_001)), "concurrency: 10001 is more than 10000"),
-        (changed(lambda m: setattr(m, "anchor", "zoe")), "anchor: 'zoe' is not one of the bots"),
-        (changed(lambda m: m.bots.append("ann")), "bots: 'ann' is named more than once"),
-        (changed(lambda m: m.bots.append("")), "bots: bot name '': use 1-64 of"),
-        (changed(lambda m: m.bots.append("a b")), "bots: bot name 'a b': use 1-64 of"),
-        (changed(lambda m: m.bots.extend(map(str, range(5000)))), f"bots: 5003 are more than {MAX_BOTS}"),
-        *[(with_number("anchor_elo", bad), "anchor_elo: ") for bad in BAD_NUMBERS],
-        *[(with_number("disqualify_share", bad), "disqualify_share: ") for bad in BAD_NUMBERS],
-        *[
-            (sprt(**{name: bad}), f"{name}: ")
-            for name in ("elo0", "elo1", "alpha", "beta")
-            for bad in BAD_NUMBERS
-        ],
-        (sprt(elo1=0.0), "elo0: 0 is not less than elo1, 0"),
-        (sprt(elo1=1e300), "elo1: 1e+300 is not between -100000 and 100000"),
-        (sprt(alpha=0.0), "alpha: 0 is not between 0 and 1/2"),
-        (sprt(beta=0.5), "beta: 0.5 is not between 0 and 1/2"),
-        (sprt(max_blocks=0), "max_blocks: 0 is less than 1"),
-        (sprt(base="ann"), "bots: 'ann' is named more than once"),
-        (sprt(base=""), "bots: bot name '': use 1-64 of"),
-        (
-            changed(lambda m: m.sprt.MergeFrom(pb.Sprt(candidate="ann", base="bob", elo1=10))),
-            "bots: those of a sequential test are its candidate and its base",
-        ),
-    ],
-)
-def test_messages_that_make_no_tournament_are_refused(message: pb.TournamentConfig, text: str) -> None:
-    """One line begins with the field, for numbers out of range, not finite or unspecified, and bad names."""
+def refuse(message: pb.TournamentConfig, text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         tournament_config_of(message, default_seed=0)
     assert str(caught.value).startswith(text)
     assert "\n" not in str(caught.value)
 
 
+def test_messages_that_make_no_tournament_are_refused() -> None:
+    """One line begins with the field, for numbers out of range, not finite or unspecified, and bad names."""
+    for text, change in REFUSED.items():
+        message = tournament_config_message(CONFIG)
+        change(message)
+        refuse(message, text)
+    for text, fields in REFUSED_TESTS.items():
+        refuse(sprt(**fields), text)
+    for number in (math.nan, math.inf, -math.inf):
+        for field in ("elo0", "elo1", "alpha", "beta"):
+            refuse(sprt(**{field: number}), f"{field}: ")
+        message = tournament_config_message(CONFIG)
+        message.anchor_elo = number
+        refuse(message, "anchor_elo: ")
+        message = tournament_config_message(CONFIG)
+        message.failure_policy.disqualify_share = number
+        refuse(message, "disqualify_share: ")
+
+
 @pytest.mark.parametrize("field", ["connect_time", "decision_time", "bank_time", "increment", "margin"])
-@pytest.mark.parametrize(("seconds", "nanos"), [(-1, 0), (0, -1), (2**62, 0), (400_000_000, 0)])
-def test_absurd_times_are_refused(field: str, seconds: int, nanos: int) -> None:
-    """A duration that is negative or longer than ten years is refused by the name of its field."""
-    message = tournament_config_message(CONFIG)
-    duration = getattr(message.time_control, field)
-    duration.seconds, duration.nanos = seconds, nanos
-    with pytest.raises(ConfigError, match=field.removesuffix("_time")):
-        tournament_config_of(message, default_seed=0)
-
-
-# JSON that is refused ------------------------------------------------------------------------------------
+def test_absurd_times_are_refused(field: str) -> None:
+    for seconds, nanos in [(-1, 0), (0, -1), (2**62, 0), (400_000_000, 0)]:
+        message = tournament_config_message(CONFIG)
+        duration = getattr(message.time_control, field)
+        duration.seconds, duration.nanos = seconds, nanos
+        refuse(message, field.removesuffix("_time"))
 
 
 def stored(**fields: object) -> dict[str, Any]:

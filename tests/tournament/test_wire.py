@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.tournament.cli.screens import standing
 from tools.benchmarks.models import League
 
 from happycity import Config, Ending
@@ -48,44 +49,21 @@ def test_final_ratings_survive_the_wire(games: Games) -> None:
     assert received.to_next() == ratings.to_next()
 
 
-STANDING = Standing(
-    rank=2,
-    bot="ann",
-    elo=1510.5,
-    low=1490.0,
-    high=1531.0,
-    games=9,
-    points_mean=31.5,
-    wins=3,
-    shared=1,
-    score=0.55,
-    place_mean=2.1,
-    forfeits=3,
-    forfeit_counts=(
-        ForfeitCount(Ending.CRASHED, "ValueError: 7", 2, 5),
-        ForfeitCount(Ending.ABSENT, "", 1, 8),
-    ),
-    games_unrated=1,
-    rank_best=2,
-    rank_worst=3,
-    mark="lost all",
-)
+COUNTS = (ForfeitCount(Ending.CRASHED, "ValueError: 7", 2, 5), ForfeitCount(Ending.ABSENT, "", 1, 8))
+RATED = {"elo": 1510.5, "low": 1490.0, "high": 1531.0, "rank_best": 2, "rank_worst": 3, "mark": "lost all"}
+STANDING = standing(2, "ann", **RATED, shared=1, forfeits=3, forfeit_counts=COUNTS, games_unrated=1)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        STANDING,
-        replace(STANDING, low=None, high=None),
-        replace(STANDING, elo=0.0, low=None, high=0.0),
-    ],
-)
-def test_standings_survive_the_wire(line: Standing) -> None:
-    """The ends of an interval that are not known are absent, and 0 is not taken for absent."""
-    sent = pb.Standing.FromString(standing_message(line).SerializeToString())
-    tournament = pb.Tournament(tournament_id=1, config=tournament_config_message(CONFIG))
-    progress = pb.TournamentProgress(state=pb.TOURNAMENT_STATE_RUNNING)
-    assert snapshot_of(tournament, progress, standings=[sent]).standings == (line,)
+def test_standings_survive_the_wire() -> None:
+    """The ends of an interval that are not known are absent, and 0 is not taken for absent.
+
+    What another server leaves out is 0, and costs no error.
+    """
+    for changes in ({}, {"low": None, "high": None}, {"elo": 0.0, "low": None, "high": 0.0}):
+        line = replace(STANDING, **changes)
+        assert received(pb.Standing.FromString(standing_message(line).SerializeToString())) == line
+    bare = received(pb.Standing(rank=1, bot="ann"))
+    assert (bare.elo, bare.low, bare.high) == (0.0, None, None)
 
 
 def test_what_a_line_does_not_have_is_absent() -> None:
@@ -102,9 +80,9 @@ def test_what_a_line_does_not_have_is_absent() -> None:
     assert {line.rating.HasField("deals") for line in mean.ratings} == {True}
 
 
-def test_a_line_without_a_rating_is_read() -> None:
-    """What another server leaves out is 0, and costs no error."""
+def received(sent: pb.Standing) -> Standing:
+    """Return the line of a tournament that was sent."""
     tournament = pb.Tournament(tournament_id=1, config=tournament_config_message(CONFIG))
     progress = pb.TournamentProgress(state=pb.TOURNAMENT_STATE_RUNNING)
-    (line,) = snapshot_of(tournament, progress, standings=[pb.Standing(rank=1, bot="ann")]).standings
-    assert (line.elo, line.low, line.high) == (0.0, None, None)
+    (line,) = snapshot_of(tournament, progress, standings=[sent]).standings
+    return line

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.tournament.conftest import Run
+from tests.tournament.conftest import Run, json_of
 from tests.tournament.games import BOTS, finished, fixtures_of, with_records
 from tests.tournament.servers import arena
 
@@ -34,12 +32,6 @@ def store(
     return name
 
 
-def compared(run: Run, *arguments: object) -> Any:
-    status, output, errors = run("compare", *arguments, "--json")
-    assert (status, errors) == (0, "")
-    return json.loads(output)
-
-
 def test_a_gain_is_said_in_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table has the differences with their intervals, and fits 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
@@ -55,7 +47,7 @@ def test_a_gain_is_said_in_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 def test_all_bots_are_compared_by_default(run: Run) -> None:
     """JSON has the numbers; what isn't known is null."""
-    result = compared(run, store("before.sqlite"), store("after.sqlite", dee=25))
+    result = json_of(run, "compare", store("before.sqlite"), store("after.sqlite", dee=25))
     assert (result["pairs"], result["deals"], result["unpaired"]) == (60, 15, [0, 0])
     assert {bot["bot"]: bot["change"] for bot in result["bots"]} == {
         "ann": "same", "bob": "same", "cem": "worse", "dee": "better",
@@ -72,17 +64,13 @@ def test_what_can_not_be_distinguished_is_said(run: Run) -> None:
 
 
 def test_few_deals_are_said_to_be_too_few(run: Run) -> None:
-    """There is no interval of one deal."""
-    _, output, _ = run(
-        "compare", store("a.sqlite", rounds=1), store("b.sqlite", rounds=1, dee=25), "--bot", "dee"
-    )
-    assert "dee can't be compared by 1 deal: an interval takes 2" in output
+    few = (store("a.sqlite", rounds=1), store("b.sqlite", rounds=1, dee=25))
+    assert "dee can't be compared by 1 deal: an interval takes 2" in run("compare", *few, "--bot", "dee")[1]
 
 
 def test_a_renamed_bot_is_compared_with_itself(run: Run) -> None:
-    """`--bot OLD=NEW` says which is which."""
     before, after = store("a.sqlite"), store("b.sqlite", dee=25, bots=("ann", "bob", "cem", "new"))
-    (bot,) = compared(run, before, after, "--bot", "dee=new")["bots"]
+    (bot,) = json_of(run, "compare", before, after, "--bot", "dee=new")["bots"]
     assert (bot["bot"], bot["pairs"], bot["change"]) == ("new", 60, "better")
 
 
@@ -94,33 +82,5 @@ def test_tournaments_of_a_server_are_compared_by_their_ids(run: Run, tmp_path: P
     with arena(tmp_path, {"ann": "greedy", "bob": "random"}) as opened:
         opened.play(config)
         opened.play(config)
-        result = compared(run, *(f"grpc://{opened.address}#{number}" for number in (1, 2)))
+        result = json_of(run, "compare", *(f"grpc://{opened.address}#{number}" for number in (1, 2)))
     assert {bot["change"] for bot in result["bots"]} == {"same"}
-
-
-@pytest.mark.parametrize(
-    ("other", "arguments", "expected"),
-    [
-        ({"seed": 2}, (), "a.sqlite and b.sqlite have no deal in common; play both with the same --seed"),
-        (
-            {"bots": ("ann", "bob", "cem", "new")},
-            (),
-            "a.sqlite and b.sqlite have 15 deals in common, but with other bots or seats; play both with the "
-            "same bots in the same order (for a bot with a new name: --bot OLD=NEW)",
-        ),
-        ({}, ("--bot", "anne"), "--bot: 'anne' plays in no game of a.sqlite; did you mean ann?"),
-        (
-            {},
-            ("--bot", "dee=new"),
-            "--bot: 'new' plays in no game of b.sqlite; there are: ann, bob, cem, dee",
-        ),
-    ],
-)
-def test_what_has_no_pairs_is_refused(
-    run: Run, other: dict[str, Any], arguments: tuple[str, ...], expected: str
-) -> None:
-    """One line says why, and what to do."""
-    status, output, errors = run("compare", store("a.sqlite"), store("b.sqlite", **other), *arguments)
-    assert (status, output) == (2, "")
-    assert errors.startswith(f"error: {expected}")
-    assert len(errors.splitlines()) == 1

@@ -71,11 +71,7 @@ def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:
     assert "no [red]space" not in again
 
 
-# Bots that are waited for --------------------------------------------------------------------------------
-
-
 def doing(bot: str, *, since: float | None = None, games: int = 1, **fields: bool) -> BotActivity:
-    """Return what a bot does that has waited since a time."""
     known = {"connected": True, "has_answered": True, **fields}
     return BotActivity(bot=bot, strikes=0, waiting_since=since, games_waiting=games, **known)
 
@@ -98,22 +94,9 @@ def test_a_bot_that_is_waited_for_is_named(update: Callable[..., str], screen: S
     assert "waiting for bob for 17 s in 8 games; it has never answered" in again
 
 
-def test_few_of_many_slow_bots_are_named(update: Callable[..., str], screen: Screen) -> None:
-    """Those that are waited for longest are named, and the others counted."""
-    activity = tuple(doing(f"bot-{number:02}", since=screen.now - number) for number in range(10, 20))
-    shown = update(activity=activity)
-    assert "waiting for bot-19 for 24 s" in shown
-    assert "waiting for 7 more bots" in shown
-    assert "bot-16" not in shown
-
-
-# What goes wrong -----------------------------------------------------------------------------------------
-
-
 def wrong(
     *bots: str, kind: IncidentKind = IncidentKind.TIMEOUT, text: str = "no answer within 10 s", first: int = 7
 ) -> tuple[MatchIncident, ...]:
-    """Return an incident for each bot, in games of rising ids."""
     return tuple(
         MatchIncident(match_id=number, bot=bot, time=0.0, round=2, incident=Incident(13, 0, kind, text))
         for number, bot in enumerate(bots, start=first)
@@ -136,22 +119,23 @@ def test_strikes_are_shown_as_they_happen(update: Callable[..., str]) -> None:
     assert "so far" not in update(100)
 
 
-def test_a_forfeit_before_the_first_decision_has_only_its_game(update: Callable[..., str]) -> None:
-    """There is no round and no decision to name."""
-    entry = MatchIncident(
-        match_id=3,
-        bot="bob",
-        time=0.0,
-        round=0,
-        incident=Incident(0, 1, IncidentKind.FORFEIT, "the seat is forfeited: absent"),
+def test_of_many_bots_few_are_named(update: Callable[..., str], screen: Screen) -> None:
+    """Those that are waited for longest, and some of hundreds that fail; the others are counted."""
+    shown = update(
+        activity=[doing(f"bot-{number:02}", since=screen.now - number) for number in range(10, 20)]
     )
-    assert "bob: the seat is forfeited: absent (game 3)" in update(incidents=(entry,))
-
-
-def test_a_flood_of_failures_is_few_lines(update: Callable[..., str]) -> None:
-    """Where hundreds of bots fail, some are named."""
+    assert "waiting for bot-19 for 24 s" in shown
+    assert "waiting for 7 more bots" in shown
+    assert "bot-16" not in shown
     shown = update(incidents=wrong(*(f"bot-{number}" for number in range(300))))
     assert shown.count("no answer within 10 s") == INCIDENTS_SHOWN
+
+
+def test_a_forfeit_before_the_first_decision_has_only_its_game(update: Callable[..., str]) -> None:
+    """There is no round and no decision to name."""
+    absent = Incident(0, 1, IncidentKind.FORFEIT, "the seat is forfeited: absent")
+    entry = MatchIncident(match_id=3, bot="bob", time=0.0, round=0, incident=absent)
+    assert "bob: the seat is forfeited: absent (game 3)" in update(incidents=(entry,))
 
 
 def test_forfeits_of_disqualified_bots_are_no_news(update: Callable[..., str]) -> None:

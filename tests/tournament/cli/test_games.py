@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tournament.conftest import Run
+from tests.tournament.conftest import Run, json_of
 from tests.tournament.leagues import League
 from tests.tournament.servers import arena
 
 from happycity import Config, Ending
-from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.config import RandomRounds, TournamentConfig
-from happycity_tournament.report.export import export_games
 from happycity_tournament.storage import Store
-from happycity_tournament.storage.sources import open_source
 
 BOTS = ("ann", "bob", "cem", "dee")
 
@@ -36,9 +32,7 @@ def store(tmp_path: Path) -> Path:
 
 
 def listed(run: Run, *arguments: object) -> list[Any]:
-    status, output, errors = run("games", *arguments, "--json")
-    assert (status, errors) == (0, "")
-    games: list[Any] = json.loads(output)
+    games: list[Any] = json_of(run, "games", *arguments)
     return games
 
 
@@ -51,19 +45,17 @@ def seat_of(game: Any, bot: str) -> Any:
     return seat
 
 
-# Which games ---------------------------------------------------------------------------------------------
-
-
-def test_the_newest_games_come_first(run: Run, store: Path) -> None:
-    """Twenty are listed unless a limit says otherwise; 0 lists all."""
+def test_the_newest_games_come_first(run: Run, store: Path, tmp_path: Path) -> None:
+    """Twenty are listed unless a limit says otherwise; 0 lists all. A list that was cut says so."""
     assert ids(run, store) == list(range(48, 28, -1))
     assert ids(run, store, "--limit", 3) == [48, 47, 46]
     assert ids(run, store, "--limit", 0) == list(range(48, 0, -1))
-
-
-def test_the_latest_run_is_the_default(run: Run, finished_run: RunFolder) -> None:
-    """A run's folder may be named, too."""
-    assert ids(run) == ids(run, finished_run.folder) == list(range(12, 0, -1))
+    assert "the newest 20; more with: --limit N, all with: --limit 0" in run("games", store)[1]
+    assert "the newest" not in run("games", store, "--limit", 48)[1]
+    out = tmp_path / "games.jsonl"  # numbers take the place of ids there
+    assert run("export", store, "--format", "records", "--out", out)[0] == 0
+    assert ids(run, out, "--limit", 2) == [48, 47]
+    assert len(listed(run, out, "--bot", "ann", "--limit", 0)) == 48
 
 
 def test_lost_games_are_those_in_which_the_bot_was_not_first(run: Run, store: Path) -> None:
@@ -88,20 +80,13 @@ def test_the_worst_games_have_the_lowest_places_and_then_the_fewest_points(run: 
 
 
 def test_forfeited_games_are_found_with_their_reasons(run: Run, store: Path) -> None:
-    """Those of anybody, or of one bot."""
+    """Those of anybody, or of one bot; an empty list is no error."""
     assert ids(run, store, "--forfeits") == [5, 3]
     (game,) = listed(run, store, "--forfeits", "--bot", "ann")
     own = seat_of(game, "ann")
     assert (game["game"], own["ending"], own["reason"]) == (3, "crashed", "IndexError")
-
-
-def test_a_record_file_is_listed_from_its_end(run: Run, store: Path, tmp_path: Path) -> None:
-    """Its games have numbers in place of match ids."""
-    source, out = open_source(str(store)), tmp_path / "games.jsonl"
-    export_games(source, out, file_format="records")
-    source.close()
-    assert ids(run, out, "--limit", 2) == [48, 47]
-    assert len(listed(run, out, "--bot", "ann", "--limit", 0)) == 48
+    assert listed(run, store, "--forfeits", "--bot", "cem") == []
+    assert run("games", store, "--forfeits", "--bot", "cem")[:2] == (0, "no game of that kind\n")
 
 
 @pytest.mark.thorough
@@ -120,21 +105,16 @@ def test_a_server_lists_its_games_page_by_page(run: Run, tmp_path: Path) -> None
 
 
 def test_games_are_listed_from_every_database(run: Run, new_url: Callable[[], str]) -> None:
-    """Pages follow each other in each kind of database."""
     with Store.create(url := new_url()) as opened:
         League(BOTS, rounds=55, with_records=False).add_to(opened)
     assert ids(run, url, "--limit", 0, "--bot", "bob") == list(range(220, 0, -1))
 
 
-# What is shown -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_game_is_a_line(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
-    """It has id, deal, and by seat place, bot and points, or how the bot forfeited."""
+    """It has id, deal, and by seat place, bot and points, or how the bot forfeited; long names are cut."""
     monkeypatch.setenv("COLUMNS", str(width))
-    _, output, _ = run("games", store.name, "--limit", 0)
-    lines = output.splitlines()
+    lines = run("games", store.name, "--limit", 0)[1].splitlines()
     assert lines[0].split() == ["game", "deal", "seat", "1", "seat", "2", "seat", "3", "seat", "4"]
     assert len(lines) == 2 + 48 + 1
     assert all(len(line) <= width for line in lines)
@@ -143,53 +123,8 @@ def test_a_game_is_a_line(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
     assert "4. ann crashed" in third
     assert lines[-1] == "look at one with: happycity show games.sqlite 48"
 
-
-def test_long_names_leave_room_for_the_points(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Five bots with long names fit into 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-    bots = [letter * 64 for letter in "abcde"]
-    url = League(bots, seats=5, rounds=1).store(tmp_path / "games.sqlite")
-    _, output, _ = run("games", url)
-    (line,) = [line for line in output.splitlines() if line.startswith("   1 ")]
-    assert len(line) <= 80
-    assert line.count("…") == 5
+    url = League([letter * 64 for letter in "abcde"], seats=5, rounds=1).store(Path("long.sqlite"))
+    (line,) = [line for line in run("games", url)[1].splitlines() if line.startswith("   1 ")]
+    assert (len(line) <= width, line.count("…")) == (True, 5)
     points = [seat["points"] for seat in listed(run, url)[-1]["seats"]]
     assert [int(cell) for cell in line.split()[4::3]] == points
-
-
-def test_what_the_limit_left_out_is_said(run: Run, store: Path) -> None:
-    """A list that was cut says so."""
-    _, output, _ = run("games", store)
-    assert "the newest 20; more with: --limit N, all with: --limit 0" in output
-    assert "the newest" not in run("games", store, "--limit", 48)[1]
-
-
-def test_no_game_is_said_in_words(run: Run, store: Path) -> None:
-    """An empty list is no error."""
-    status, output, _ = run("games", store, "--forfeits", "--bot", "cem")
-    assert (status, output) == (0, "no game of that kind\n")
-    assert listed(run, store, "--forfeits", "--bot", "cem") == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("--bot", "anne"), "--bot: 'anne' plays in no game of STORE; did you mean ann?"),
-        (("--lost",), "--lost: name the bot with --bot"),
-        (("--worst", 3), "--worst: name the bot with --bot"),
-        (
-            ("--bot", "ann", "--worst", 3, "--limit", 5),
-            "--worst, --limit: both say how many games; give one of them",
-        ),
-    ],
-)
-def test_wrong_choices_are_refused(run: Run, store: Path, arguments: tuple[Any, ...], expected: str) -> None:
-    """One line says what is wrong, and what would be right."""
-    status, output, errors = run("games", store, *arguments)
-    assert (status, output) == (2, "")
-    assert (
-        errors.replace(f"database sqlite:///{store}", "STORE:").replace(str(store), "STORE")
-        == f"error: {expected}\n"
-    )

@@ -65,7 +65,6 @@ def test_help_lists_all_commands(run: Run) -> None:
 def test_no_summary_is_cut_at_80_columns(
     program: Callable[[str], Done], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first sentence of every command fits beside its name."""
     monkeypatch.setenv("COLUMNS", "80")
     summaries = program("--help").output.partition("-h, --help")[2]
     assert len(summaries.splitlines()) >= 14
@@ -73,7 +72,6 @@ def test_no_summary_is_cut_at_80_columns(
 
 
 def test_options_of_a_run_are_grouped(run: Run) -> None:
-    """Each group has its heading, and what belongs together is below it."""
     sections: dict[str, set[str]] = {}
     for line in run("run", "--help")[1].splitlines():
         if re.fullmatch(r"[A-Z][a-z ]+:", line):
@@ -86,30 +84,3 @@ def test_options_of_a_run_are_grouped(run: Run) -> None:
     assert sections["Basics"] == {"--config", "--bots", "--bot", "--join", "--rounds", "--seats", "--seed"}
     assert sections["Options"] == {"--json", "--example", "--quiet", "--help"}
     assert sum(map(len, sections.values())) <= 30
-
-
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ("run --rounds x", "--rounds: 'x' must be a valid integer"),
-        ("run --decision-time x", "--decision-time: 'x' must be a valid number"),
-        ("run --decision-time nan", "--decision-time: nan must be a finite number"),
-        ("run --decision-time 0", "--decision-time: 0 must be greater than 0"),
-        ("run --seats 6", "--seats: 6 must be less than or equal to 5"),
-        ("run --seats 1", "--seats: 1 must be greater than or equal to 2"),
-        ("run --format swis", "--format: there is no 'swis'; did you mean swiss?"),
-        ("run --mode easy", "--mode: there is no 'easy'; there are: family, expert"),
-        ("run --ronds 3", "there is no option --ronds; did you mean --rounds?"),
-        ("run --zzz", "there is no option --zzz; tournament run --help shows all"),
-        ("run --store=", "--store: '' must have at least 1 character"),
-        ("rate --anchor-elo x", "--anchor-elo: 'x' must be a valid number"),
-        ("lst", "no such command 'lst'; did you mean 'list'?"),
-        ("export --out x", "--format: it is missing; there are: csv, jsonl, records"),
-        ("export --format cvs --out x", "--format: there is no 'cvs'; did you mean csv?"),
-        ("report", "--out: it is missing"),
-        ("disqualify", "BOT: it is missing"),
-    ],
-)
-def test_wrong_options_are_refused_in_one_style(run: Run, arguments: str, problem: str) -> None:
-    """One line names the option, what is wrong and what would be right."""
-    assert run(*arguments.split()) == (2, "", f"error: {problem}\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -69,15 +70,8 @@ def only_run() -> Path:
     return folder
 
 
-def raising(error: BaseException) -> Callable[[Snapshot], Snapshot]:
-    def end(snapshot: Snapshot) -> Snapshot:
-        raise error
-
-    return end
-
-
 def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., None]) -> None:
-    """The standings, what was played, where it is, commands that show more, and whether the code is pure."""
+    """The standings, what was played, where it is, and commands that show more; JSON is alone."""
     session()
     status, output, errors = run("run")
     folder = only_run()
@@ -93,10 +87,6 @@ def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., Non
     assert "12 of 12 games (3 rounds, 4 seats, seed 7), 480 decisions in " in output
     assert errors.splitlines()[0] == "waiting for guest, at most 10 s (Ctrl-C stops it)"
 
-
-def test_json_on_the_standard_output_is_alone_there(run: Run, session: Callable[..., None]) -> None:
-    """Programs read it without looking for its beginning; people read the rest on the standard error."""
-    session()
     status, output, errors = run("run", "--json")
     result = json.loads(output)
     assert (status, result["tournament"], result["state"]) == (0, 1, "finished")
@@ -112,18 +102,6 @@ def test_a_stopped_tournament_can_be_continued(run: Run, session: Callable[..., 
     assert status == 130
     assert "stopped: 5 of 12 games" in output
     assert errors.splitlines()[-1] == f"continue with: tournament resume {only_run()}"
-
-
-@pytest.mark.parametrize(("verdict", "expected"), [(Verdict.UNDECIDED, 3), (Verdict.H1, 0)])
-def test_a_test_without_a_decision_has_a_status_of_its_own(
-    run: Run, session: Callable[..., None], verdict: Verdict, expected: int
-) -> None:
-    """Programs can tell that the maximum was played."""
-    test = SprtState(
-        blocks=9, llr=1.5, lower=-2.9, upper=2.9, elo=3.0, elo_low=None, elo_high=None, verdict=verdict
-    )
-    session(lambda snapshot: replace(snapshot, test=test))
-    assert run("sprt", "--candidate", "greedy", "--base", "random")[0] == expected
 
 
 def test_candidates_are_tested_one_after_the_other(run: Run, session: Callable[..., None]) -> None:
@@ -151,7 +129,6 @@ def test_candidates_are_tested_one_after_the_other(run: Run, session: Callable[.
 
 
 def test_a_queue_that_is_stopped_shows_what_was_tested(run: Run, session: Callable[..., None]) -> None:
-    """The tests that are left don't begin."""
     states = [TournamentState.FINISHED, TournamentState.STOPPED]
     session(lambda snapshot: replace(snapshot, state=states.pop(0)))
     candidates = [argument for bot in ("greedy", "planner", "rollout") for argument in ("--candidate", bot)]
@@ -160,9 +137,6 @@ def test_a_queue_that_is_stopped_shows_what_was_tested(run: Run, session: Callab
     assert "test 2 of 3" in errors
     assert "test 3 of 3" not in errors
     assert len(json.loads(output)["tests"]) == 1
-
-
-# Results that are not stored -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["removed", "cut", "games missing"])
@@ -189,42 +163,34 @@ def test_a_result_that_is_not_stored_is_not_said_to_be(
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-@pytest.mark.parametrize(
-    ("error", "status", "text"),
-    [
-        (ServerEndedError("the server ended with status 1"), 2, "error: the server ended with status 1; "),
-        (asyncio.CancelledError(), 130, "aborted; "),
-    ],
-)
 def test_the_end_of_a_server_says_what_is_left(
-    run: Run,
-    session: Callable[..., None],
-    error: BaseException,
-    status: int,
-    text: str,
-    *,
-    is_there: bool,
+    run: Run, session: Callable[..., None], *, is_there: bool
 ) -> None:
     """Only games that are there are said to be."""
+    for error, status, text in [
+        (ServerEndedError("the server ended with status 1"), 2, "error: the server ended with status 1; "),
+        (asyncio.CancelledError(), 130, "aborted; "),
+    ]:
 
-    def end(snapshot: Snapshot) -> Snapshot:
-        if not is_there:
-            (only_run() / "games.sqlite").unlink()
-        raise error
+        def end(snapshot: Snapshot, error: BaseException = error) -> Snapshot:
+            if not is_there:
+                (only_run() / "games.sqlite").unlink()
+            raise error
 
-    session(end, stored=5)
-    ended, output, errors = run("run")
-    assert (ended, output) == (status, "")
-    last, folder = errors.splitlines()[-1], only_run()
-    left = f"finished games are in sqlite:///{folder}/games.sqlite; continue with: tournament resume {folder}"
-    lost = f"database sqlite:///{folder}/games.sqlite can't be opened: there is no such file"
-    assert last == text + (left if is_there else lost)
+        session(end, stored=5)
+        ended, output, errors = run("run")
+        folder = only_run()
+        left = f"finished games are in sqlite:///{folder}/games.sqlite; "
+        left += f"continue with: tournament resume {folder}"
+        lost = f"database sqlite:///{folder}/games.sqlite can't be opened: there is no such file"
+        assert (ended, output) == (status, "")
+        assert errors.splitlines()[-1] == text + (left if is_there else lost)
+        shutil.rmtree(folder)
 
 
 def test_a_refusal_leaves_no_empty_folder(
     run: Run, session: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing was played, so nothing is listed."""
 
     async def play_new(*_: object, **__: object) -> Snapshot:
         raise ServerError("no server answers")

@@ -3,57 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.tournament.conftest import Run
-from tests.tournament.games import finished
-from tests.tournament.leagues import START, League
+from tests.tournament.conftest import Run, json_of
+from tests.tournament.leagues import League
 
-from happycity import Config
-from happycity.records.record import Json
 from happycity_tournament.cli.console import PAIRS_SHOWN
-from happycity_tournament.config import SprtTest, TournamentConfig
 from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.schedule.field import deal_games
 from happycity_tournament.storage import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
 
 
-def store_test(path: Path, *, blocks: int) -> None:
-    """Write a store with a sequential test that `new` wins in all of so many blocks; 30 decide it."""
-    chosen = SprtTest(candidate="new", base="old", elo1=100.0)
-    config = TournamentConfig(bots=("new", "old"), game=Config(players=2), format=chosen, seed=3)
-    with Store.create(f"sqlite:///{path}") as store:
-        stored = store.create_tournament(config.json(), games_total=2 * chosen.max_blocks, created_at=START)
-        for block in range(1, blocks + 1):
-            games = deal_games(
-                iter([config.bots, config.bots[::-1]]), seed=config.seed, number=block, table=0
-            )
-            results = [
-                finished(game, places=[1 if bot == "new" else 2 for bot in game.bots], tournament_id=stored)
-                for game in games
-            ]
-            first = store.next_match_id()
-            numbered = [replace(game, match_id=first + number) for number, game in enumerate(results)]
-            store.add_games([(game, None) for game in numbered])
-
-
-def rate_json(run: Run, *arguments: object) -> Json:
-    """Rate, and return the result as JSON."""
-    status, output, errors = run("rate", *arguments, "--json")
-    assert status == 0, errors
-    result: Json = json.loads(output)
-    return result
-
-
 def ratings_of(path: Path) -> Ratings:
-    """Rate a store's tournament without the code of the command."""
     with Store.existing(f"sqlite:///{path}") as store:
         stored = store.tournament(1)
         assert stored is not None
@@ -64,7 +30,6 @@ def ratings_of(path: Path) -> Ratings:
 
 
 def test_rate_prints_all_that_belongs_to_ratings(played: Path, run: Run) -> None:
-    """The output has ratings, differences and the model."""
     status, output, errors = run("rate", played)
     assert (status, errors) == (0, "")
     for text in (
@@ -76,7 +41,7 @@ def test_rate_prints_all_that_belongs_to_ratings(played: Path, run: Run) -> None
 
 def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
     """The JSON has what the model computes from the results, best first."""
-    result, ratings = rate_json(run, played), ratings_of(played)
+    result, ratings = json_of(run, "rate", played), ratings_of(played)
     assert set(result) == {
         "sources", "games", "copies", "games_unrated", "games_practice", "games_after_decision",
         "rating", "standings", "differences", "checks",
@@ -107,45 +72,24 @@ def test_rate_takes_any_mix_of_sources(played: Path, tmp_path: Path, run: Run) -
     """Records of the same games change nothing; other games of the same bots do."""
     records = tmp_path / "records.jsonl"
     run("export", played, "--format", "records", "--out", records)
-    alone, both = rate_json(run, played), rate_json(run, f"sqlite:///{played}", records)
+    alone, both = json_of(run, "rate", played), json_of(run, "rate", f"sqlite:///{played}", records)
     assert (both["games"], both["copies"]) == (48, 48)
     assert both["standings"] == alone["standings"]
     other = League(("random", "greedy"), seats=2).store(tmp_path / "other.sqlite")
-    assert rate_json(run, played, other)["games"] == 48 + 24
+    assert json_of(run, "rate", played, other)["games"] == 48 + 24
 
 
 def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
-    """The anchor has the rating of the flag, and an interval of no width."""
-    result = rate_json(run, played, "--anchor", "greedy", "--anchor-elo", "1000")
+    result = json_of(run, "rate", played, "--anchor", "greedy", "--anchor-elo", "1000")
     (greedy,) = (entry for entry in result["standings"] if entry["bot"] == "greedy")
     assert greedy["elo"] == greedy["elo_low"] == greedy["elo_high"] == pytest.approx(1000)
     assert (result["rating"]["anchor"], result["rating"]["anchor_elo"]) == ("greedy", 1000)
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (("--anchor", "nobody"), "--anchor: 'nobody' is not one of the bots; there are: "),
-        (("--rename", "greedy"), "--rename: 'greedy' is not OLD=NEW"),
-        (("--rename", "a=b", "--rename", "a=c"), "--rename: 'a' has two new names"),
-        (("--rename", "gredy=x"), "--rename: 'gredy' is not one of the bots; did you mean greedy"),
-        (("--by-source", "nobody"), "--by-source: 'nobody' is not one of the bots; there are: "),
-        (("--anchor-elo", "nan"), "--anchor-elo: nan is not between"),
-        (("--anchor-elo", "inf"), "--anchor-elo: inf is not between"),
-    ],
-)
-def test_bad_options_cost_a_line(played: Path, run: Run, options: tuple[str, ...], problem: str) -> None:
-    """The line names the option; nothing is written."""
-    status, output, errors = run("rate", played, *options)
-    assert (status, output) == (2, "")
-    assert errors.startswith(f"error: {problem}")
-    assert errors.count("\n") == 1
-
-
 def test_bots_that_never_met_are_kept_apart(tmp_path: Path, run: Run) -> None:
     """A bot without games has a pool of its own, no interval and no differences, and a line says why."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
-    result = rate_json(run, url)
+    result = json_of(run, "rate", url)
     last = result["standings"][-1]
     assert (last["bot"], last["pool"], last["rank_worst"], last["elo_low"]) == ("unmet", 2, 1, None)
     assert not [found for found in result["differences"] if "unmet" in (found["bot"], found["other"])]
@@ -157,13 +101,7 @@ def test_differences_are_printed_of_the_best_only(tmp_path: Path, run: Run) -> N
     bots = [f"bot-{number:02}" for number in range(50)]
     url = League(bots, rounds=10).store(tmp_path / "games.sqlite")
     assert f"the first {PAIRS_SHOWN} of 50" in run("rate", url)[1]
-    assert len(rate_json(run, url)["differences"]) == 50 * 49 / 2
-
-
-def test_a_source_without_games_is_refused(tmp_path: Path, run: Run) -> None:
-    """Ratings of nothing would look like ratings."""
-    url = League(BOTS, playing=()).store(tmp_path / "games.sqlite")
-    assert run("rate", url)[::2] == (2, f"error: {url}: no finished game in it\n")
+    assert len(json_of(run, "rate", url)["differences"]) == 50 * 49 / 2
 
 
 def test_absurd_numbers_are_refused_with_their_place(tmp_path: Path, run: Run) -> None:
@@ -188,21 +126,10 @@ def test_names_of_sources_make_bots_of_their_own(tmp_path: Path, run: Run) -> No
     """Two programs under one name are rated apart where that is asked for; checks are in the JSON."""
     first = League(BOTS, rounds=40).store(tmp_path / "first.sqlite")
     second = League(BOTS[::-1], rounds=30, seats=2).store(tmp_path / "second.sqlite")
-    result = rate_json(run, first, second, "--rename", "bob=ann", "--by-source", "ann", "--by-source", "dée")
+    result = json_of(
+        run, "rate", first, second, "--rename", "bob=ann", "--by-source", "ann", "--by-source", "dée"
+    )
     names = {entry["bot"] for entry in result["standings"]}
     assert names == {"ann@first.sqlite", "ann@second.sqlite", "cem", "dée@first.sqlite", "dée@second.sqlite"}
     assert {check["subject"] for check in result["checks"]} == {"first places", "last places", "halves"}
     assert set(result["checks"][0]) == {"subject", "bot", "actual", "expected", "z", "fits"}
-
-
-@pytest.mark.parametrize(("blocks", "late"), [(29, 0), (34, 8)])
-def test_games_after_the_decision_of_a_test_do_not_count(
-    tmp_path: Path, run: Run, blocks: int, late: int
-) -> None:
-    """They were chosen by what is tested; games of the same bots that belong to no test count."""
-    store_test(tmp_path / "test.sqlite", blocks=blocks)
-    League(("new", "old"), seats=2, rounds=5, with_records=False).store(tmp_path / "more.sqlite")
-    result = rate_json(run, tmp_path / "test.sqlite", tmp_path / "more.sqlite")
-    assert (result["games"], result["games_after_decision"]) == (2 * blocks - late + 10, late)
-    output = run("rate", tmp_path / "test.sqlite")[1]
-    assert ("8 games after the decision of a test left out" in output) == (late > 0)

@@ -20,7 +20,6 @@ def late(bot: str, match_id: int) -> MatchIncident:
 
 
 def written(folder: Path, *snapshots: Snapshot) -> dict[str, str]:
-    """Return the logs of ann and cem after a session, by name."""
     notes = ServerNotes()
     for snapshot in snapshots:
         notes.add(snapshot)

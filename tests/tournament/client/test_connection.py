@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -37,19 +38,12 @@ from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.wire import tournament_config_message
 
 WAITING, RUNNING, FINISHED, STOPPED, INTERRUPTED = (
-    pb.TOURNAMENT_STATE_WAITING,
-    pb.TOURNAMENT_STATE_RUNNING,
-    pb.TOURNAMENT_STATE_FINISHED,
-    pb.TOURNAMENT_STATE_STOPPED,
-    pb.TOURNAMENT_STATE_INTERRUPTED,
+    pb.TournamentState.Value(f"TOURNAMENT_STATE_{name}")
+    for name in ("WAITING", "RUNNING", "FINISHED", "STOPPED", "INTERRUPTED")
 )
 LOST, UNKNOWN = grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNAUTHENTICATED
-TOURNAMENT = pb.Tournament(
-    tournament_id=7,
-    config=tournament_config_message(
-        TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=5),
-    ),
-)
+CONFIG = tournament_config_message(TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=5))
+TOURNAMENT = pb.Tournament(tournament_id=7, config=CONFIG)
 Script = list[Any]
 """What one call sends: responses, or states for short; a status code ends it with that error."""
 
@@ -99,7 +93,6 @@ def changes(**fields: Any) -> pb.WatchTournamentResponse:
 
 @asynccontextmanager
 async def scripted(*scripts: Script) -> AsyncIterator[tuple[ScriptedServer, Connection]]:
-    """Give a server that plays scripts, and a connection to it."""
     servicer, server = ScriptedServer(*scripts), grpc.aio.server()  # type: ignore[abstract]  # the rest is not called
     add_TournamentServiceServicer_to_server(servicer, server)
     add_MatchServiceServicer_to_server(servicer, server)
@@ -119,7 +112,6 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 async def followed(
     *scripts: Script, patience: float = 60.0, remark: Callable[[str], None] = lambda text: None
 ) -> list[TournamentState]:
-    """Follow a tournament by scripts, and return the states that were seen."""
     async with scripted(*scripts) as (server, connection):
         watch = Watch(connection, 7, patience=patience, remark=remark)
         states = [snapshot.state async for snapshot in watch.snapshots()]
@@ -127,36 +119,30 @@ async def followed(
     return states
 
 
-# Following a tournament ----------------------------------------------------------------------------------
+BACK = "back"
+FOLLOWED: dict[str, tuple[list[Script], str, list[str]]] = {
+    "to its end": ([[WAITING, RUNNING, FINISHED]], "waiting running finished", []),
+    "stopped": ([[RUNNING, STOPPED]], "running stopped", []),
+    "each absence and each return is remarked once": (
+        [[RUNNING, LOST], [LOST], [LOST], [RUNNING, RUNNING, LOST], [FINISHED]],
+        "running running running finished",
+        ["can't be reached: as the script says", BACK, "as the script says", BACK],
+    ),
+    "an interruption is not the end": (
+        [[RUNNING, INTERRUPTED], [LOST], [INTERRUPTED], [RUNNING, FINISHED]],
+        "running running finished",
+        ["gone (it shut down); it has 60 s to come back", BACK],
+    ),
+    "a break after the last message": ([[RUNNING, FINISHED, LOST]], "running finished", []),
+    "an early end": ([[RUNNING], [FINISHED]], "running finished", ["gone (it shut down)", BACK]),
+}
+"""By what happens: the scripts of the calls, the states that are seen, and the remarks."""
 
 
-@pytest.mark.parametrize(
-    ("scripts", "seen", "remarks"),
-    [
-        pytest.param([[WAITING, RUNNING, FINISHED]], "waiting running finished", [], id="to its end"),
-        pytest.param([[RUNNING, STOPPED]], "running stopped", [], id="stopped"),
-        pytest.param(
-            [[RUNNING, LOST], [LOST], [LOST], [RUNNING, RUNNING, LOST], [FINISHED]],
-            "running running running finished",
-            ["can't be reached: as the script says", "back", "as the script says", "back"],
-            id="each absence and each return is remarked once",
-        ),
-        pytest.param(
-            [[RUNNING, INTERRUPTED], [LOST], [INTERRUPTED], [RUNNING, FINISHED]],
-            "running running finished",
-            ["gone (it shut down); it has 60 s to come back", "back"],
-            id="an interruption is not the end",
-        ),
-        pytest.param(
-            [[RUNNING, FINISHED, LOST]], "running finished", [], id="a break after the last message"
-        ),
-        pytest.param(
-            [[RUNNING], [FINISHED]], "running finished", ["gone (it shut down)", "back"], id="an early end"
-        ),
-    ],
-)
-async def test_a_tournament_is_followed(scripts: list[Script], seen: str, remarks: list[str]) -> None:
+@pytest.mark.parametrize("what", FOLLOWED)
+async def test_a_tournament_is_followed(what: str) -> None:
     """Through restarts of its server, until it is finished or stopped."""
+    scripts, seen, remarks = FOLLOWED[what]
     lines: list[str] = []
     states = await followed(*scripts, remark=lines.append)
     assert [state.value for state in states] == seen.split()
@@ -165,29 +151,18 @@ async def test_a_tournament_is_followed(scripts: list[Script], seen: str, remark
         assert remark in line
 
 
-@pytest.mark.parametrize(
-    ("last", "problem"),
-    [
-        (LOST, "can't be reached: as the script says"),
-        (changes(progress=progress(INTERRUPTED, remarks=["no space"])), r"\(no space\)"),
-    ],
-)
-async def test_patience_ends(last: object, problem: str) -> None:
-    """The error says why the server is gone, and how the tournament continues."""
-    with pytest.raises(UnavailableError, match=f"{problem}.*a server on the same store continues it"):
-        await followed([RUNNING, last], patience=0.0)
-
-
-async def test_a_refusal_ends_the_watch() -> None:
-    """A server on another store doesn't know the tournament: waiting would not help."""
+async def test_patience_ends() -> None:
+    """The error says why the server is gone, and how the tournament continues; a refusal is final."""
+    gone = changes(progress=progress(INTERRUPTED, remarks=["no space"]))
+    for last, problem in [(LOST, "can't be reached: as the script says"), (gone, r"\(no space\)")]:
+        with pytest.raises(UnavailableError, match=f"{problem}.*a server on the same store continues it"):
+            await followed([RUNNING, last], patience=0.0)
     with pytest.raises(ServerError, match="refused: as the script says"):
         await followed([RUNNING, LOST], [grpc.StatusCode.NOT_FOUND])
 
 
 async def test_a_stop_reaches_a_server_that_is_away() -> None:
-    """The call is repeated until it is answered."""
-    stopped = pb.Tournament(tournament_id=7, config=TOURNAMENT.config, progress=progress(RUNNING))
-    async with scripted([LOST], [LOST], [stopped]) as (server, connection):
+    async with scripted([LOST], [LOST], [pb.Tournament()]) as (server, connection):
         await Watch(connection, 7, patience=60.0, remark=print).stop()
     assert len(server.requests) == 3
 
@@ -197,7 +172,7 @@ async def test_a_tournament_may_still_wait_for_its_bots(step: object, *, waiting
     """The server is asked; where it is gone, the last known state holds."""
     answer = step
     if isinstance(step, int):
-        answer = pb.Tournament(tournament_id=7, config=TOURNAMENT.config, progress=progress(step))
+        answer = pb.Tournament(tournament_id=7, config=CONFIG, progress=progress(step))
     async with scripted([answer]) as (_, connection):
         assert await Watch(connection, 7, patience=0.0, remark=print).is_waiting() is waiting
 
@@ -206,18 +181,14 @@ async def test_changes_add_up() -> None:
     """Each message has only what changed; each snapshot has everything that is known."""
     ann, bob = (pb.Standing(rank=1, bot=bot, rating=Rating(elo=1500.0)) for bot in ("ann", "bob"))
     better = pb.Standing(rank=1, bot="bob", rating=Rating(elo=1510.0, low=1495.0), games=1)
+    worse = pb.Standing(rank=2, bot="ann", rating=Rating(elo=1490.0))
+    begun = progress(WAITING, games_total=9, missing_bots=["bob"])
+    final = pb.FinalRatings(model="the model", anchor_elo=1500.0)
     script = [
-        changes(
-            tournament=TOURNAMENT,
-            progress=progress(WAITING, games_total=9, missing_bots=["bob"]),
-            standings=[ann, bob],
-        ),
+        changes(tournament=TOURNAMENT, progress=begun, standings=[ann, bob]),
         changes(progress=progress(RUNNING, games_total=9)),
-        changes(standings=[better, pb.Standing(rank=2, bot="ann", rating=Rating(elo=1490.0))]),
-        changes(
-            progress=progress(FINISHED, games_total=9, games_finished=9),
-            final_ratings=pb.FinalRatings(model="the model", anchor_elo=1500.0),
-        ),
+        changes(standings=[better, worse]),
+        changes(progress=progress(FINISHED, games_total=9, games_finished=9), final_ratings=final),
     ]
     async with scripted(script) as (_, connection):
         first, second, third, last = [snapshot async for snapshot in connection.watch(7)]
@@ -233,22 +204,11 @@ async def test_changes_add_up() -> None:
     assert last.final.model == "the model"
 
 
-# Calls ---------------------------------------------------------------------------------------------------
-
-
 async def test_lists_are_read_page_by_page() -> None:
-    """The order is the server's."""
-    pages = [
-        [
-            pb.ListTournamentsResponse(
-                tournaments=[
-                    pb.Tournament(tournament_id=number, config=TOURNAMENT.config, progress=progress(FINISHED))
-                ],
-                next_page_token=token,
-            )
-        ]
-        for number, token in ((3, "two"), (2, "three"), (1, ""))
-    ]
+    pages = []
+    for number, token in ((3, "two"), (2, "three"), (1, "")):
+        listed = pb.Tournament(tournament_id=number, config=CONFIG, progress=progress(FINISHED))
+        pages.append([pb.ListTournamentsResponse(tournaments=[listed], next_page_token=token)])
     async with scripted(*pages) as (server, connection):
         snapshots: list[Snapshot] = await connection.tournaments()
     assert [snapshot.tournament_id for snapshot in snapshots] == [3, 2, 1]
@@ -257,18 +217,20 @@ async def test_lists_are_read_page_by_page() -> None:
 
 async def test_games_are_read_at_the_pace_of_the_server() -> None:
     """A call beyond the limit is repeated; the order is the server's, and records get the bots' names."""
-    record = json.dumps(record_without_bots())
-    busy = StatusDetails(reason="RATE_LIMITED")
+    record = {
+        "format": "happycity-record/1",
+        "config": {"players": 2, "mode": "family", "scoring": "product"},
+        "deal": {"seed": 5},
+        "moves": [],
+        "outcome": {key: [1, 1] for key in ("points", "coins", "inhabitants", "hearts", "ranks")},
+        "endings": ["finished", "finished"],
+    }
+    busy = [StatusDetails(reason="RATE_LIMITED")]
     matches = [
         match_pb.Match(match_id=number, bots=["ann", "bob"], decisions=3, config=GAME) for number in (2, 1)
     ]
-    scripts: list[Script] = [
-        [busy],
-        [match_pb.ListMatchesResponse(matches=matches, next_page_token="two")],
-        [busy],
-        [busy],
-        [match_pb.MatchRecord(json=record)],
-    ]
+    page_of_two = [match_pb.ListMatchesResponse(matches=matches, next_page_token="two")]
+    scripts: list[Script] = [busy, page_of_two, busy, busy, [match_pb.MatchRecord(json=json.dumps(record))]]
     async with scripted(*scripts) as (server, connection):
         page, token = await connection.newest_games(7, bot="", token="")
         read = await connection.record(page[0])
@@ -290,54 +252,36 @@ async def test_games_of_a_running_tournament_are_secret() -> None:
     assert (game.deal_seed, game.position) == (5, (3, 0, 0))
 
 
-def record_without_bots() -> dict[str, Any]:
-    return {
-        "format": "happycity-record/1",
-        "config": {"players": 2, "mode": "family", "scoring": "product"},
-        "deal": {"seed": 5},
-        "moves": [],
-        "outcome": {key: [1, 1] for key in ("points", "coins", "inhabitants", "hearts", "ranks")},
-        "endings": ["finished", "finished"],
-    }
-
-
 async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says how to start one, and what was tried: the scheme of the address is that of TLS or not."""
+    """It says how to start one, and what was tried; what is not an address is refused before."""
     monkeypatch.setattr("happycity_tournament.client.connection.CONNECT_SECONDS", 0.05)
-    for address in ("127.0.0.1:9", "grpc://127.0.0.1:9", "grpcs://127.0.0.1:9"):
-        with pytest.raises(ServerError) as refused:
+    none = "no server answers at {}; start one with: happycity serve"
+    for address, problem in [
+        *((f"{scheme}127.0.0.1:9", none) for scheme in ("", "grpc://", "grpcs://")),
+        *((wrong, "{!r} is not an address such as") for wrong in ("127.0.0.1", "https://127.0.0.1:9")),
+    ]:
+        with pytest.raises((ServerError, ConfigError), match=re.escape(problem.format(address))):
             async with connect(address, Access()):
                 pass
-        assert str(refused.value) == f"no server answers at {address}; start one with: happycity serve"
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "https://127.0.0.1:9"])
-async def test_what_is_not_an_address_costs_a_line(address: str) -> None:
-    """It is refused before anything is tried."""
-    with pytest.raises(ConfigError, match="is not an address such as"):
-        async with connect(address, Access()):
-            pass
-
-
-@pytest.mark.parametrize(
-    ("code", "reason", "token", "text"),
-    [
-        (grpc.StatusCode.NOT_FOUND, "", "", "the server h:1 refused: a b"),
-        (UNKNOWN, "UNAUTHENTICATED", "hc_1_x", "the server h:1 refused: a b"),
-        (LOST, "", "", "the server h:1 can't be reached: a b"),
-        (LOST, "STORE_UNAVAILABLE", "", "the server h:1 can't serve: a b"),
-    ],
-)
-def test_errors_are_lines_for_people(code: Any, reason: str, token: str, text: str) -> None:
+def test_errors_are_lines_for_people() -> None:
     """A server's text can't break the line, nor colour a terminal; its details stay readable for programs.
 
     Without a token, the line names the flag and the variable rather than the header.
     """
-    details = StatusDetails(reason=reason)
-    trailing = ((STATUS_METADATA, encode_status(code.value[0], "", details)),) if reason else ()
-    error = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(*trailing), details="a\n\x1bb")
-    with pytest.raises(ServerError) as refused, translate_errors("h:1", Access(token=token)):
-        raise error
-    assert isinstance(refused.value, UnavailableError) is (code is LOST)
-    assert str(refused.value) == text
-    assert refused.value.details.reason == reason
+    for code, reason, token, text in [
+        (grpc.StatusCode.NOT_FOUND, "", "", "refused: a b"),
+        (UNKNOWN, "UNAUTHENTICATED", "hc_1_x", "refused: a b"),
+        (UNKNOWN, "UNAUTHENTICATED", "", "refused: this server needs a token: set HAPPYCITY_TOKEN"),
+        (LOST, "", "", "can't be reached: a b"),
+        (LOST, "STORE_UNAVAILABLE", "", "can't serve: a b"),
+    ]:
+        encoded = encode_status(code.value[0], "", StatusDetails(reason=reason))
+        trailing = grpc.aio.Metadata(*([(STATUS_METADATA, encoded)] if reason else []))
+        error = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details="a\n\x1bb")
+        with pytest.raises(ServerError) as refused, translate_errors("h:1", Access(token=token)):
+            raise error
+        assert isinstance(refused.value, UnavailableError) is (code is LOST)
+        assert str(refused.value) == f"the server h:1 {text}"
+        assert refused.value.details.reason == reason

@@ -28,7 +28,6 @@ PASSWORD_URL = "postgresql+psycopg://me:hidden@host/games?password=hidden&sslmod
 
 
 def saved(folder: Path, venue: Venue, lineup: Lineup | None = None) -> Run:
-    """Save a run and return it as it is loaded again."""
     Run(folder=folder, tournament_id=3, venue=venue, lineup=lineup or Lineup()).save()
     return Run.load(folder)
 
@@ -42,7 +41,6 @@ def saved(folder: Path, venue: Venue, lineup: Lineup | None = None) -> Run:
     ],
 )
 def test_a_run_outlives_its_process(tmp_path: Path, venue: Venue) -> None:
-    """What was saved is what is loaded."""
     lineup = Lineup(
         bots=(
             BotEntry(name="old", builtin="greedy"),
@@ -83,16 +81,17 @@ def test_neither_tokens_nor_passwords_are_kept(tmp_path: Path) -> None:
     assert "hidden" not in (tmp_path / "run.json").read_text()
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{}", b'{"format": "happycity-run/9"}', b'{"format": 1}', b"\xff"]
-)
-def test_a_file_that_is_not_a_run_is_refused(tmp_path: Path, content: bytes) -> None:
-    """The error names it in one line."""
-    (tmp_path / "run.json").write_bytes(content)
-    with pytest.raises(ConfigError) as refused:
-        Run.load(tmp_path)
-    assert str(refused.value).startswith(f"{tmp_path}/run.json can't be read as a run: ")
-    assert "\n" not in str(refused.value)
+def test_a_file_that_is_not_a_run_is_refused(tmp_path: Path) -> None:
+    """The error names it in one line; a damaged announcement of a server is none."""
+    for content in (b"", b"[]", b"{}", b'{"format": "happycity-run/9"}', b'{"format": 1}', b"\xff"):
+        (tmp_path / "run.json").write_bytes(content)
+        with pytest.raises(ConfigError) as refused:
+            Run.load(tmp_path)
+        assert str(refused.value).startswith(f"{tmp_path}/run.json can't be read as a run: ")
+        assert "\n" not in str(refused.value)
+    for text in ("", "[]", "{}", '{"address": "x"}'):
+        (tmp_path / "server.json").write_text(text)
+        assert RemoteServer.of_run(tmp_path) is None
 
 
 def test_folders_have_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,9 +108,6 @@ def test_folders_have_names_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
     assert latest_run() == folders[-1]
 
 
-# The run's own server ------------------------------------------------------------------------------------
-
-
 def test_a_running_server_is_announced_to_its_user_alone(tmp_path: Path) -> None:
     """Other commands find address and token, other users can't read them, and the end takes them away."""
     path = tmp_path / "server.json"
@@ -125,16 +121,6 @@ def test_a_running_server_is_announced_to_its_user_alone(tmp_path: Path) -> None
     finally:
         os.umask(old_mask)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"address": "x"}'])
-def test_a_damaged_announcement_is_none(tmp_path: Path, content: str) -> None:
-    """The commands that look for a server ask for its address then."""
-    (tmp_path / "server.json").write_text(content)
-    assert RemoteServer.of_run(tmp_path) is None
-
-
-# Tokens --------------------------------------------------------------------------------------------------
 
 
 def test_each_bot_has_a_token_of_its_own(tmp_path: Path) -> None:

@@ -125,7 +125,6 @@ class Host:
 
 
 def new_run(store: AsyncStore, host: Host, config: TournamentConfig) -> TournamentRun:
-    """Set up a new tournament."""
     schedule = schedule_of(config)
     tournament_id = store.store.create_tournament(
         config.json(), games_total=schedule.total_games, created_at=0.0
@@ -140,10 +139,27 @@ def resumed_run(store: AsyncStore, host: Host, tournament_id: int) -> Tournament
     return TournamentRun(status, host=host, store=store, missing=missing)
 
 
-async def undisturbed(store: AsyncStore, config: TournamentConfig) -> TournamentStatus:
-    """Play a tournament in which nothing goes wrong."""
-    run = new_run(store, Host(store), config)
+async def played(
+    store: AsyncStore, config: TournamentConfig, host: Host | None = None, *, after: int | None = None
+) -> TournamentRun:
+    """Play a tournament to its end, or until so many games are finished, when it is interrupted."""
+    host = host or Host(store)
+    run = new_run(store, host, config)
+    if after is not None:
+        host.after_game = lambda: run.interrupt() if len(host.finished) >= after else None
     await run.run()
+    return run
+
+
+async def continued(store: AsyncStore, tournament_id: int, host: Host | None = None) -> TournamentRun:
+    """Continue a tournament, as a server does that starts, to its end."""
+    run = resumed_run(store, host or Host(store), tournament_id)
+    await run.run()
+    return run
+
+
+async def undisturbed(store: AsyncStore, config: TournamentConfig) -> TournamentStatus:
+    run = await played(store, config)
     assert run.status.state is TournamentState.FINISHED
     return run.status
 
@@ -152,10 +168,3 @@ def counted_games(store: AsyncStore, status: TournamentStatus) -> list[Fixture]:
     """Return what was played and counts: in a test, the blocks up to its decision."""
     games = [game.fixture for game in store.store.results(status.tournament_id)]
     return [fixture for fixture in games if status.test is None or fixture.round <= status.test.blocks]
-
-
-def stored_state(store: AsyncStore, tournament_id: int) -> TournamentState:
-    """Return the state that the store has."""
-    state = store.store.tournament_state(tournament_id)
-    assert state is not None
-    return state

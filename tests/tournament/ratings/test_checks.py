@@ -70,5 +70,4 @@ def test_a_bot_that_changed_halfway_is_said() -> None:
 
 
 def test_too_few_deals_tell_nothing() -> None:
-    """There is no deviation of bots with fewer than ten deals."""
     assert check_model(estimate_of(LEAGUE.games({4: 9}, np.random.default_rng(4)))) == ()

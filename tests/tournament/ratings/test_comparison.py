@@ -26,22 +26,15 @@ def games(*, rounds: int = 15, points: Sequence[int] = (40, 30, 20, 10), seed: i
     return [finished(fixture, points=[of[bot] for bot in fixture.bots]) for fixture in fixtures_of(config)]
 
 
-# Pairs ---------------------------------------------------------------------------------------------------
-
-
 def test_games_are_paired_by_deal_seats_and_opponents() -> None:
-    """Games of more rounds have no counterpart, nor have those in which anybody else sits."""
+    """Games of more rounds have no counterpart, nor have those of other seeds or in which others sit."""
     before, after = games(rounds=15), games(rounds=20)
     after[0] = replace(after[0], bots=("zoe", *after[0].bots[1:]))
     paired = PairedGames(before, after[::-1])
     assert (paired.pairs, paired.deals, paired.common_deals) == (59, 15, 15)
     assert paired.unpaired == (1, 21)
-
-
-def test_other_seeds_have_no_deal_in_common() -> None:
-    """Such tournaments can't be compared."""
-    paired = PairedGames(games(seed=1), games(seed=2))
-    assert (paired.pairs, paired.common_deals, paired.compared_bots) == (0, 0, [])
+    apart = PairedGames(games(seed=1), games(seed=2))
+    assert (apart.pairs, apart.common_deals, apart.compared_bots) == (0, 0, [])
 
 
 def test_a_bot_may_have_a_new_name() -> None:
@@ -55,26 +48,16 @@ def test_a_bot_may_have_a_new_name() -> None:
     assert paired.compared_bots == ["bob", "cem", "dee", "new"]
 
 
-# What a change gained ------------------------------------------------------------------------------------
-
-
 def test_a_bot_that_overtakes_another_is_better() -> None:
-    """Score, points and Elo of each bot differ by what the change made of them."""
+    """Score, points and Elo of each bot differ by what the change made of them; one deal says nothing."""
     paired = PairedGames(games(), games(points=(40, 30, 20, 25)))
     dee, cem, ann = (paired.comparison(bot) for bot in ("dee", "cem", "ann"))
-    assert dee.score_before == 0
-    assert dee.score_after == pytest.approx(1 / 3)
+    assert (dee.score_before, dee.score_after) == pytest.approx((0, 1 / 3))
     assert (dee.points.value, dee.change, dee.elo) == (15, Change.BETTER, None)
-    assert (cem.change, ann.change) == (Change.WORSE, Change.SAME)
-    assert cem.elo is None
+    assert (cem.change, cem.elo, ann.change) == (Change.WORSE, None, Change.SAME)
     assert (dee.pairs, dee.deals) == (60, 15)
-
-
-def test_few_deals_give_no_interval() -> None:
-    """One deal doesn't show how much deals differ."""
-    assert PairedGames(games(rounds=1), games(rounds=1, points=(1, 2, 3, 4))).comparison("ann").change is (
-        Change.UNKNOWN
-    )
+    few = PairedGames(games(rounds=1), games(rounds=1, points=(1, 2, 3, 4)))
+    assert few.comparison("ann").change is Change.UNKNOWN
 
 
 def scores(rng: np.random.Generator, *, deals: int, gain: float) -> tuple[Floats, Floats, np.ndarray]:
@@ -88,30 +71,23 @@ def scores(rng: np.random.Generator, *, deals: int, gain: float) -> tuple[Floats
 
 @pytest.mark.thorough
 def test_margins_agree_with_statsmodels() -> None:
-    """The mean of the differences is a regression on a constant, with errors clustered by deal."""
+    """The mean of the differences, in Elo linearised at the means, is a regression on a constant.
+
+    Errors are clustered by deal.
+    """
     from statsmodels.api import OLS  # noqa: PLC0415 - its import takes seconds
 
     before, after, deals = scores(np.random.default_rng(1), deals=30, gain=0.05)
-    found = mean_difference(before, after, deals=deals)
-    oracle = OLS(after - before, np.ones(len(deals))).fit(cov_type="cluster", cov_kwds={"groups": deals})
-    assert found.value == pytest.approx(oracle.params[0])
-    assert found.margin == pytest.approx(student_quantile(29) * oracle.bse[0])
-
-
-@pytest.mark.thorough
-def test_elo_margins_agree_with_statsmodels() -> None:
-    """Linearised at the means, the difference in Elo is a regression on a constant too."""
-    from statsmodels.api import OLS  # noqa: PLC0415 - its import takes seconds
-
-    before, after, deals = scores(np.random.default_rng(2), deals=30, gain=0.05)
-    found = elo_difference(before, after, deals=deals)
-    assert found is not None
     slopes = [ELO_PER_LOGIT / (mean * (1 - mean)) for mean in (before.mean(), after.mean())]
-    linear = slopes[1] * after - slopes[0] * before
-    oracle = OLS(linear, np.ones(len(deals))).fit(cov_type="cluster", cov_kwds={"groups": deals})
-    assert found.margin == pytest.approx(student_quantile(29) * oracle.bse[0])
+    score = mean_difference(before, after, deals=deals)
+    elo = elo_difference(before, after, deals=deals)
+    assert elo is not None
+    for found, differences in ((score, after - before), (elo, slopes[1] * after - slopes[0] * before)):
+        oracle = OLS(differences, np.ones(len(deals))).fit(cov_type="cluster", cov_kwds={"groups": deals})
+        assert found.margin == pytest.approx(student_quantile(29) * oracle.bse[0])
+    assert score.value == pytest.approx((after - before).mean())
     odds = [mean / (1 - mean) for mean in (before.mean(), after.mean())]
-    assert found.value == pytest.approx(400 * np.log10(odds[1] / odds[0]))
+    assert elo.value == pytest.approx(400 * np.log10(odds[1] / odds[0]))
 
 
 @pytest.mark.parametrize("deals", [10, 60])

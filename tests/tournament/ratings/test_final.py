@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.tournament.games import finished
 from tests.tournament.ratings.tables import columns, duels
 from tools.benchmarks.models import League
 
 from happycity_tournament.config import MEAN_ELO
-from happycity_tournament.ratings.columns import Games, TableColumns
+from happycity_tournament.games import Fixture
+from happycity_tournament.ratings.columns import Games, GamesBuilder, TableColumns
 from happycity_tournament.ratings.estimate import estimate_of, holm, student_probabilities
 from happycity_tournament.ratings.final import rate, with_difference
 from happycity_tournament.ratings.likelihood import choices_of, fit
@@ -34,13 +36,8 @@ def by_bot(ratings: Ratings) -> dict[str, BotRating]:
 
 
 def test_everybody_counts_in_the_mean() -> None:
-    """Also a bot that lost all its games: the ratings of a pool always have the mean 1500."""
-    rows = [
-        *duels(20, 20),
-        *duels(30, 0, other=2, first_deal=50),
-        *duels(30, 0, one=1, other=2, first_deal=90),
-    ]
-    ratings = rated(columns(rows, "abc"))
+    won = [*duels(30, 0, other=2, first_deal=50), *duels(30, 0, one=1, other=2, first_deal=90)]
+    ratings = rated(columns([*duels(20, 20), *won], "abc"))
     assert np.mean([line.elo for line in ratings.lines]) == pytest.approx(MEAN_ELO)
     assert ratings.lines[-1].mark == LOST_ALL
 
@@ -102,14 +99,18 @@ def test_degrees_of_freedom_count_the_deals_of_both() -> None:
     assert estimate_of(apart).difference_errors()[1][0, 2] == 39
 
 
+def width(line: BotRating) -> float:
+    assert line.low is not None
+    assert line.high is not None
+    return line.high - line.low
+
+
 def test_cards_cancel_in_rotated_deals() -> None:
     """Where cards decide nearly everything, rotations make intervals much narrower than single games do."""
     lucky = replace(LEAGUE, luck=4.0)
     rotated = rated(lucky.games({4: 250}, np.random.default_rng(2)))
     single = rated(replace(lucky, seating="single").games({4: 1000}, np.random.default_rng(2)))
-    widths = [by_bot(one)["bot-2"] for one in (rotated, single)]
-    narrow, wide = (line.high - line.low for line in widths if line.low is not None and line.high is not None)
-    assert narrow < 0.7 * wide
+    assert width(by_bot(rotated)["bot-2"]) < 0.7 * width(by_bot(single)["bot-2"])
 
 
 @pytest.mark.parametrize(("won", "mark"), [(0, LOST_ALL), (1, ""), (29, ""), (30, WON_ALL)])
@@ -118,11 +119,9 @@ def test_a_bot_that_won_or_lost_all_has_a_wide_interval(won: int, mark: str) -> 
     rows = [*duels(20, 20), *duels(won, 30 - won, one=2, first_deal=50)]
     line = by_bot(rated(columns(rows, "abc")))["c"]
     assert line.mark == mark
-    assert line.low is not None
-    assert line.high is not None
-    assert 300 < line.high - line.low < 1300
+    assert 300 < width(line) < 1300
     if mark:
-        assert max(abs(line.low - MEAN_ELO), abs(line.high - MEAN_ELO)) > 600
+        assert max(abs(end - MEAN_ELO) for end in (line.low, line.high) if end is not None) > 600
 
 
 def test_one_deal_has_no_interval() -> None:
@@ -136,16 +135,10 @@ def test_one_deal_has_no_interval() -> None:
 
 
 def test_pools_that_never_met_are_not_compared() -> None:
-    """Each has its own mean at 1500 and a number; nothing is said across."""
+    """Each has its own mean at 1500 and a number; a chain of meetings joins its ends."""
     rows = [*duels(30, 10), *duels(30, 10, one=3, other=2, first_deal=100)]
     ratings = rated(columns(rows, "abcde"))
-    assert [(line.bot, line.pool) for line in ratings.lines] == [
-        ("a", 1),
-        ("b", 1),
-        ("d", 2),
-        ("c", 2),
-        ("e", 3),
-    ]
+    assert "".join(f"{line.bot}{line.pool}" for line in ratings.lines) == "a1b1d2c2e3"
     assert ratings.pools == 3
     a, b, d, c, e = (line.elo for line in ratings.lines)
     assert (a + b, c + d, e) == pytest.approx((2 * MEAN_ELO, 2 * MEAN_ELO, MEAN_ELO))
@@ -153,10 +146,6 @@ def test_pools_that_never_met_are_not_compared() -> None:
     assert [above is None for _, _, above in ratings.to_next()] == [False, True, False, True, True]
     anchored = rated(columns(rows, "abcde"), anchor="b")
     assert [line.elo for line in anchored.lines[1:4]] == pytest.approx([MEAN_ELO, d, c])
-
-
-def test_bots_that_met_through_others_are_one_pool() -> None:
-    """A chain of meetings joins its ends, whatever the table sizes."""
     chain = columns([((0, 1), (1, 2), 0), ((3, 4, 2), (1, 2, 3), 1), ((1, 3), (2, 1), 2)], "abcde")
     assert {line.pool for line in rated(chain).lines} == {1}
 
@@ -176,12 +165,8 @@ def test_differences_are_opposite_and_their_likelihoods_add_up() -> None:
 
 def test_ranks_are_those_that_the_games_leave_open() -> None:
     """Bots that are close share theirs; one far above all is first for certain."""
-    rows = [
-        *duels(20, 20),
-        *duels(38, 2, one=2, first_deal=50),
-        *duels(38, 2, one=2, other=1, first_deal=100),
-    ]
-    lines = rated(columns(rows, "abc")).lines
+    above = [*duels(38, 2, one=2, first_deal=50), *duels(38, 2, one=2, other=1, first_deal=100)]
+    lines = rated(columns([*duels(20, 20), *above], "abc")).lines
     assert [(line.bot, line.ranks) for line in lines] == [("c", "1"), ("a", "2-3"), ("b", "2-3")]
 
 
@@ -198,9 +183,7 @@ def test_larger_errors_are_said() -> None:
     assert plain.notes == ()
     assert "1.25" in wider.notes[0]
     for line, other in zip(plain.lines, wider.lines, strict=True):
-        assert line.high is not None
-        assert other.high is not None
-        assert other.high - other.elo == pytest.approx(1.25 * (line.high - line.elo))
+        assert width(other) == pytest.approx(1.25 * width(line))
 
 
 @pytest.mark.parametrize(("anchor", "elos"), [(None, (1520, 1480)), ("b", (1540, 1500)), ("a", (1500, 1460))])
@@ -260,3 +243,15 @@ def test_quantiles_and_probabilities_of_students_distribution() -> None:
 def test_holm() -> None:
     """The smallest p-value counts once for each, the next for one less (Holm 1979)."""
     assert holm([0.04, 0.01, 0.03, 0.5]).tolist() == pytest.approx([0.09, 0.04, 0.09, 0.5])
+
+
+def test_every_game_counts_at_once() -> None:
+    """A rating holds a game as soon as it is added; one with a bot that isn't rated changes nothing."""
+    builder, elos = GamesBuilder("ab"), [MEAN_ELO]
+    for rotation, (bots, places) in enumerate(((("a", "b"), (1, 2)), (("b", "a"), (2, 1)))):
+        fixture = Fixture(1, 0, rotation, deal_seed=1, bots=bots, bot_seeds=(0, 0))
+        builder.add(finished(fixture, places=places))
+        elos.append(by_bot(rated(builder.build()))["a"].elo)
+        with pytest.raises(KeyError, match="c"):
+            builder.add(finished(replace(fixture, bots=("a", "c")), places=places))
+    assert elos == sorted(set(elos))

@@ -1,3 +1,5 @@
+"""Sequential tests: when they end, with what verdict, and what they say of the difference."""
+
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -18,11 +20,11 @@ from happycity_tournament.ratings.sprt import (
     expected_score,
     logistic_elo,
 )
+from happycity_tournament.ratings.stopping import StoppedTest, corrected_scores
 
 
 def new_sprt(*, elo0: float = 0.0, **numbers: Any) -> Sprt:
-    test = SprtTest(candidate="new", base="old", elo0=elo0, **numbers)
-    return Sprt(test)
+    return Sprt(SprtTest(candidate="new", base="old", elo0=elo0, **numbers))
 
 
 Draw = Callable[[np.random.Generator, float, int], list[float]]
@@ -79,9 +81,6 @@ def verdicts(draw: Draw, *, elo: float, elo1: float, runs: int) -> tuple[Counter
     return ended, blocks / runs
 
 
-# Error rates ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("draw", "elo1", "runs"),
@@ -104,9 +103,6 @@ def test_clear_differences_end_sooner() -> None:
     assert few < many / 2
 
 
-# The ratio -----------------------------------------------------------------------------------------------
-
-
 def multinomial_llr(scores: Sequence[float], elo0: float, elo1: float) -> float:
     """Return the ratio over all distributions on the scores that occurred, by bisection (Li, Liu & Ying)."""
     counts = Counter(scores)
@@ -123,7 +119,6 @@ def multinomial_llr(scores: Sequence[float], elo0: float, elo1: float) -> float:
 
 
 def test_the_ratio_is_close_to_the_multinomial_one() -> None:
-    """With many blocks and a small difference, the ratio is the exact one to a few hundredths."""
     scores = pair_blocks(np.random.default_rng(2), 5, 1500)
     sprt = feed(new_sprt(elo1=10, alpha=1e-6, beta=1e-6), scores)
     assert sprt.state.blocks == 1500
@@ -159,31 +154,21 @@ def test_bounds_are_walds_less_the_overshoot() -> None:
     assert start.lower < narrow.lower < wide.lower < 0 < wide.upper < narrow.upper < start.upper
 
 
-# Ends ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("elo0", "elo1", "blocks"), [(0, 10, 103), (-5, 5, 207), (-10, 0, 103), (0, 200, 30)]
-)
-def test_identical_bots_end_in_no_difference(elo0: float, elo1: float, blocks: int) -> None:
+def test_identical_bots_end_in_no_difference() -> None:
     """Bots that play the same have even blocks only: that ends once a hypothesis would explain it badly."""
-    state = feed(new_sprt(elo0=elo0, elo1=elo1), [0.5] * 1000).state
-    assert (state.verdict, state.elo, state.blocks) == (Verdict.NO_DIFFERENCE, 0, blocks)
-    assert state.elo_low is state.elo_high is None
+    for elo0, elo1, blocks in [(0, 10, 103), (-5, 5, 207), (-10, 0, 103), (0, 200, 30)]:
+        state = feed(new_sprt(elo0=elo0, elo1=elo1), [0.5] * 1000).state
+        assert (state.verdict, state.elo, state.blocks) == (Verdict.NO_DIFFERENCE, 0, blocks)
+        assert state.elo_low is state.elo_high is None
 
 
-@pytest.mark.parametrize(("score", "verdict"), [(1.0, Verdict.H1), (0.0, Verdict.H0)])
-def test_a_bot_that_always_wins(score: float, verdict: Verdict) -> None:
-    """Blocks that are all won or all lost decide, though they have no variance and no Elo."""
-    state = feed(new_sprt(elo1=10), [score] * 1000).state
-    assert state.verdict is verdict
-    assert state.elo is state.elo_high is None or state.elo is state.elo_low is None
-
-
-def test_nothing_is_decided_early() -> None:
-    """However clear it seems, a decision takes the least number of blocks."""
-    sprt = feed(new_sprt(elo1=200), [1.0] * 100)
-    assert (sprt.state.blocks, sprt.verdict) == (MIN_BLOCKS, Verdict.H1)
+def test_a_bot_that_always_wins() -> None:
+    """Blocks that are all won or lost decide, though they have no variance and no Elo, but not early."""
+    won, lost = (feed(new_sprt(elo1=10), [score] * 1000).state for score in (1.0, 0.0))
+    assert (won.verdict, won.elo, won.elo_high) == (Verdict.H1, None, None)
+    assert (lost.verdict, lost.elo, lost.elo_low) == (Verdict.H0, None, None)
+    clear = feed(new_sprt(elo1=200), [1.0] * 100)
+    assert (clear.state.blocks, clear.verdict) == (MIN_BLOCKS, Verdict.H1)
 
 
 def test_few_uneven_blocks_decide_nothing() -> None:
@@ -196,26 +181,14 @@ def test_few_uneven_blocks_decide_nothing() -> None:
 
 
 def test_the_maximum_of_blocks_ends_undecided() -> None:
-    """A test that can't decide within its maximum says so."""
+    """Adding after the end would be a second look at the data; a block's score is 0 to 1."""
     sprt = feed(new_sprt(elo1=5, max_blocks=50), [0.0, 1.0] * 100)
     assert (sprt.state.blocks, sprt.verdict) == (50, Verdict.UNDECIDED)
-
-
-def test_a_test_that_is_over_takes_no_more() -> None:
-    """Adding after the end would be a second look at the data."""
-    sprt = feed(new_sprt(elo1=5, max_blocks=2), [0.0, 1.0])
     with pytest.raises(ValueError, match="the test is over: undecided"):
         sprt.add(0.5)
-
-
-@pytest.mark.parametrize("score", [-0.01, 1.01, math.nan])
-def test_impossible_scores_are_refused(score: float) -> None:
-    """A block's score is 0 to 1."""
-    with pytest.raises(ValueError, match="0 to 1"):
-        new_sprt(elo1=5).add(score)
-
-
-# Estimates -----------------------------------------------------------------------------------------------
+    for score in (-0.01, 1.01, math.nan):
+        with pytest.raises(ValueError, match="0 to 1"):
+            new_sprt(elo1=5).add(score)
 
 
 def test_elo_and_score_are_inverse() -> None:
@@ -226,7 +199,6 @@ def test_elo_and_score_are_inverse() -> None:
 
 
 def test_the_interval_covers_the_truth() -> None:
-    """For a fixed number of blocks, 95% intervals contain the difference in about 95% of the cases."""
     rng = np.random.default_rng(8)
     covered = 0
     for _ in range(400):
@@ -250,3 +222,46 @@ def test_the_history_is_thinned() -> None:
     assert len(steps) == 1
     state = sprt.state
     assert history[-1][1:] == (state.llr, state.lower, state.upper)
+
+
+WALD = math.log(19)
+
+
+def stopped(blocks: int, mean: float) -> StoppedTest:
+    scores = {"variance": 0.04, "score0": 0.5, "score1": 0.55}
+    return StoppedTest(blocks=blocks, first_look=MIN_BLOCKS, mean=mean, lower=-WALD, upper=WALD, **scores)
+
+
+def test_a_test_of_fixed_length_needs_no_correction() -> None:
+    """At the first look nothing could have stopped it before."""
+    estimate, low, high = corrected_scores(stopped(MIN_BLOCKS, 0.6))
+    assert estimate == pytest.approx(0.6, abs=1e-4)
+    assert (low + high) / 2 == pytest.approx(0.6, abs=1e-4)
+    assert high - low == pytest.approx(2 * 1.96 * 0.2 / math.sqrt(MIN_BLOCKS), rel=1e-3)
+
+
+@pytest.mark.parametrize(("mean", "towards"), [(0.56, -1), (0.49, 1)])
+def test_the_estimate_moves_back_from_the_bound_that_stopped_the_test(mean: float, towards: int) -> None:
+    """A test stops when chance is on the side of its decision."""
+    estimate, low, high = corrected_scores(stopped(90, mean))
+    assert 0 < (estimate - mean) * towards < 0.03
+    assert low < estimate < high
+
+
+@pytest.mark.thorough
+def test_intervals_hold_after_stopping_and_estimates_are_in_the_middle() -> None:
+    """Of 400 whole tests with a true difference of elo1, whose plain intervals hold too rarely."""
+    rng, truth = np.random.default_rng(8), expected_score(50)
+    held = above = 0
+    for _ in range(400):
+        sprt = new_sprt(elo1=50)
+        while sprt.verdict is Verdict.RUNNING:
+            feed(sprt, np.clip(rng.normal(truth, 0.25, size=100), 0, 1).tolist())
+        state = sprt.state
+        assert state.elo is not None
+        assert state.elo_low is not None
+        assert state.elo_high is not None
+        held += state.elo_low <= 50 <= state.elo_high
+        above += state.elo > 50
+    assert 0.92 < held / 400 < 0.98
+    assert 0.42 < above / 400 < 0.58

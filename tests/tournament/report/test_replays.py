@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
-from tests.tournament.report.test_report import BOTS, HOSTILE, Page, report
+from tests.tournament.report.test_report import BOTS, HOSTILE, PLAYED, report
 
 from happycity.records.record import Json, dumps, loads
 from happycity.records.replay import replay
 
 
 def downloaded_record(replay_page: str) -> Json:
-    """Return the record that a replay's page offers."""
     found = re.search(r'href="data:application/json;base64,([^"]*)"', replay_page)
     assert found is not None
     return loads(base64.b64decode(found[1]).decode())
@@ -27,7 +26,7 @@ def test_replays_are_written_and_linked(played: Path, tmp_path: Path, run: Run) 
     out = tmp_path / "reports" / "report.html"
     out.parent.mkdir()
     folder = tmp_path / "some replays"
-    page = Page(report(run, played, out, "--replays", folder))
+    page = report(run, played, out, "--replays", folder)
     links = [value for tag, name, value in page.attributes if name == "href" and "#" not in str(value)]
     assert len(links) == len(list(folder.iterdir())) == len(page.tables["replays"]) - 1
     for link in links:
@@ -38,25 +37,19 @@ def test_replays_are_written_and_linked(played: Path, tmp_path: Path, run: Run) 
     assert {row[2] for row in page.tables["replays"][1:]} == {"1"}
     assert {row[3] for row in page.tables["replays"][1:]} <= {"1", "2", "3", "4"}
     reasons = " ".join(row[-1] for row in page.tables["replays"])
-    for bot in ("random", "greedy", "planner", "random2"):
+    for bot in PLAYED:
         assert f"most points of {bot}:" in reasons
         assert f"fewest points of {bot}:" in reasons
 
 
 def test_chosen_games_are_replayed_too(played: Path, tmp_path: Path, run: Run) -> None:
-    """The options of `tournament games` choose games, which stand in the list beside the notable ones."""
-    folder = tmp_path / "replays"
-    text = report(run, played, tmp_path / "report.html", "--replays", folder, "--bot", "greedy", "--worst", 3)
-    rows = Page(text).tables["replays"][1:]
+    """The options of `tournament games` choose games, beside the notable ones; they need the folder."""
+    folder, out, worst = tmp_path / "replays", tmp_path / "report.html", ("--bot", "greedy", "--worst", 3)
+    rows = report(run, played, out, "--replays", folder, *worst).tables["replays"][1:]
     assert sum("chosen" in row[-1] for row in rows) == 3
     assert len(list(folder.iterdir())) == len(rows)
-
-
-def test_a_choice_of_replays_needs_their_folder(played: Path, tmp_path: Path, run: Run) -> None:
-    """Options that choose replays are refused where none are written."""
-    status, _, errors = run("report", played, "--out", tmp_path / "report.html", "--bot", "greedy", "--lost")
-    assert status == 2
-    assert "add --replays FOLDER" in errors
+    status, _, errors = run("report", played, "--out", out, *worst)
+    assert (status, "add --replays FOLDER" in errors) == (2, True)
 
 
 @pytest.mark.thorough
@@ -78,7 +71,6 @@ def test_a_game_that_does_not_replay_is_named(played: Path, tmp_path: Path, run:
 
 
 def test_hostile_names_are_text_in_replays(played: Path, tmp_path: Path, run: Run) -> None:
-    """Names with tags, quotes and template marks come out as they are in a replay too."""
     file = tmp_path / "games.jsonl"
     assert run("export", played, "--format", "records", "--game", 1, "--out", file)[0] == 0
     file.write_text(dumps({**loads(file.read_text()), "bots": list(HOSTILE)}) + "\n")
@@ -92,6 +84,6 @@ def test_hostile_names_are_text_in_replays(played: Path, tmp_path: Path, run: Ru
 def test_without_records_there_are_no_links(tmp_path: Path, run: Run) -> None:
     """Games that were stored without a record are listed all the same."""
     url = League(BOTS, with_records=False).store(tmp_path / "games.sqlite")
-    page = Page(report(run, url, tmp_path / "report.html", "--replays", tmp_path / "replays"))
+    page = report(run, url, tmp_path / "report.html", "--replays", tmp_path / "replays")
     assert len(page.tables["replays"]) > 4
     assert not (tmp_path / "replays").exists()

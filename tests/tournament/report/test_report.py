@@ -13,13 +13,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.tournament.conftest import Run
+from tests.tournament.conftest import Run, json_of
+from tests.tournament.games import finished, fixtures_of
 from tests.tournament.leagues import League
-from tests.tournament.report.chromium import Page as BrowserPage
+from tests.tournament.report.conftest import Window
 from tests.tournament.runs import BOTS as BOTS_OF_RUN
 from tests.tournament.runs import make_run
 
-from happycity import Ending
+from happycity import Config, Ending
+from happycity_tournament.config import SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.ratings.columns import GamesBuilder
@@ -32,40 +34,33 @@ from happycity_tournament.report.charts import FORFEITS
 from happycity_tournament.report.export import seat_rows
 from happycity_tournament.report.facts import count_games
 from happycity_tournament.standings import figures
+from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.figures import GameColumns
 from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import open_source
 
 BOTS = ("ann", "bob", "cem", "dée")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "&amp;</td>")
-SECTIONS = (
-    "standings",
-    "pairs",
-    "history",
-    "points",
-    "seats",
-    "times",
-    "metrics",
-    "failures",
-    "model",
-    "replays",
-    "settings",
-)
+TABLES = ("standings", "pairs", "history", "points")
+SECTIONS = (*TABLES, "seats", "times", "metrics", "failures", "model", "replays", "settings")
+PLAYED = ("random", "greedy", "planner", "random2")
 ENDINGS = [Ending.FINISHED, *FORFEITS]
 
 
 class Page(HTMLParser):
     """What a page consists of: elements, sections' texts, tables."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
+        self.path = path
+        self.text = path.read_text(encoding="utf-8")
         self.elements: Counter[str] = Counter()
         self.attributes: list[tuple[str, str, str | None]] = []
         self.texts: dict[str, str] = {}
         self.tables: dict[str, list[list[str]]] = {}
         self._section = ""
         self._in_cell = False
-        self.feed(text)
+        self.feed(self.text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements[tag] += 1
@@ -88,12 +83,16 @@ class Page(HTMLParser):
             self.tables[self._section][-1][-1] += data.strip()
 
 
-def report(run: Run, source: object, out: Path, *more: object) -> str:
-    """Write a report and return its text."""
+def report(run: Run, source: object, out: Path, *more: object) -> Page:
     status, output, errors = run("report", source, "--out", out, *more)
-    assert status == 0, errors
-    assert output == ""
-    return out.read_text(encoding="utf-8")
+    assert (status, output) == (0, ""), errors
+    return Page(out)
+
+
+@pytest.fixture
+def page(played: Path, tmp_path: Path, run: Run) -> Page:
+    """Return the report of the tournament that was really played."""
+    return report(run, played, tmp_path / "report.html")
 
 
 def rows_of(page: Page, section: str) -> dict[str, list[str]]:
@@ -115,174 +114,123 @@ def points_of(game: FinishedGame, bot: str) -> int:
     return game.seats[game.bots.index(bot)].points
 
 
-def place_of(game: FinishedGame, bot: str) -> int:
-    return game.seats[game.bots.index(bot)].place
+in_a_browser = pytest.mark.asyncio(loop_scope="session")
 
 
-# In a browser --------------------------------------------------------------------------------------------
-
-
-def test_a_browser_shows_it_without_error_or_request(
-    played: Path, tmp_path: Path, run: Run, page: BrowserPage
-) -> None:
-    """Chromium loads the one file, reports nothing, and on a phone the page is as wide as the screen."""
-    out = tmp_path / "report.html"
-    report(run, played, out)
+@in_a_browser
+async def test_a_browser_shows_it_without_error_or_request(page: Page, window: Window) -> None:
+    """Wide or on a phone, in the reader's colours, in charts too; the standings are on the first screen."""
+    drawn = "[...document.querySelectorAll('figure > svg')].map(s => s.getBoundingClientRect().width)"
+    parts = "['body', '.name', '.mark'].map(s => getComputedStyle(document.querySelector(s)))"
+    top = "document.querySelector('#standings').getBoundingClientRect().top"
+    colours = []
     for width, dark in ((1200, False), (390, True)):
-        page.open(out, width=width, dark=dark)
-        assert page.evaluate("document.title") == "Tournament 1 - Happy City arena"
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        drawn = "[...document.querySelectorAll('figure > svg')].map(s => s.getBoundingClientRect().width)"
-        assert min(page.evaluate(drawn)) > 300
-        # The result comes first: the standings begin on the first screen.
-        assert page.evaluate("document.querySelector('#standings').getBoundingClientRect().top") < 600
-    requests = {event["request"]["url"] for event in page.events_of("Network.requestWillBeSent")}
-    assert requests == {out.as_uri()}
-    for trouble in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"):
-        assert page.events_of(trouble) == []
+        tab = await window.open(page.path, width=width, dark=dark)
+        assert await tab.page.title() == "Tournament 1 - Happy City arena"
+        assert await tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert min(await tab.page.evaluate(drawn)) > 300
+        assert await tab.page.evaluate(top) < 600
+        colours.append(await tab.page.evaluate(f"{parts}.map(s => s.backgroundColor + s.fill)"))
+        assert (tab.requests, tab.problems) == ([page.path.as_uri()], [])
+    assert all(light != dark for light, dark in zip(*colours, strict=True))
 
 
-def test_the_browser_reports_trouble(tmp_path: Path, page: BrowserPage) -> None:
+@in_a_browser
+async def test_the_browser_reports_trouble(tmp_path: Path, window: Window) -> None:
     """What the other tests rely on: an error, a message and a request don't go unnoticed."""
     out = tmp_path / "trouble.html"
     out.write_text('<img src="missing.png"><script>console.log(1); nothing()</script>')
-    page.open(out)
-    assert len(page.events_of("Network.requestWillBeSent")) == 2
-    for trouble in ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"):
-        assert len(page.events_of(trouble)) == 1
+    tab = await window.open(out)
+    assert (len(tab.requests), len(tab.problems)) == (2, 3)
 
 
-def test_lines_have_their_names_at_their_ends(
-    played: Path, tmp_path: Path, run: Run, page: BrowserPage
-) -> None:
+@in_a_browser
+async def test_lines_have_their_names_at_their_ends(page: Page, window: Window) -> None:
     """Each in the colour of its line and apart from the others; a phone has a legend in their place."""
-    out = tmp_path / "report.html"
-    report(run, played, out)
     names = "[...document.querySelectorAll('.ends text')]"
     shown = "document.querySelector('#history .legend').getBoundingClientRect().height > 0"
-    page.open(out, width=1200)
-    assert sorted(page.evaluate(f"{names}.map(t => t.textContent)")) == [
-        "greedy",
-        "planner",
-        "random",
-        "random2",
-    ]
-    lines = page.evaluate(
-        "[...document.querySelectorAll('.lines polyline')].map(l => getComputedStyle(l).stroke)"
-    )
-    assert sorted(page.evaluate(f"{names}.map(t => getComputedStyle(t).fill)")) == sorted(lines)
+    strokes = "[...document.querySelectorAll('.lines polyline')].map(l => getComputedStyle(l).stroke)"
+    wide = (await window.open(page.path)).page
+    assert sorted(await wide.evaluate(f"{names}.map(t => t.textContent)")) == sorted(PLAYED)
+    lines = await wide.evaluate(strokes)
+    assert sorted(await wide.evaluate(f"{names}.map(t => getComputedStyle(t).fill)")) == sorted(lines)
     assert len(set(lines)) == 4
-    levels = sorted(page.evaluate(f"{names}.map(t => t.getBoundingClientRect().top)"))
+    levels = sorted(await wide.evaluate(f"{names}.map(t => t.getBoundingClientRect().top)"))
     assert all(lower - upper > 13 for upper, lower in pairwise(levels))
-    assert page.evaluate(shown) is False
-    page.open(out, width=390)
-    assert page.evaluate(f"{names}.every(t => t.getBoundingClientRect().height === 0)")
-    assert page.evaluate(shown) is True
+    assert await wide.evaluate(shown) is False
+    phone = (await window.open(page.path, width=390)).page
+    assert await phone.evaluate(f"{names}.every(t => t.getBoundingClientRect().height === 0)")
+    assert await phone.evaluate(shown) is True
 
 
-def test_dark_and_light_differ(played: Path, tmp_path: Path, run: Run, page: BrowserPage) -> None:
-    """The page takes the reader's colours, in charts too."""
-    out = tmp_path / "report.html"
-    report(run, played, out)
-    colours = "['body', '.name', '.mark'].map(s => getComputedStyle(document.querySelector(s)))"
-    found = []
-    for dark in (False, True):
-        page.open(out, dark=dark)
-        found.append(page.evaluate(f"{colours}.map(s => s.backgroundColor + s.fill)"))
-    assert all(light != dark for light, dark in zip(*found, strict=True))
-
-
-def test_hostile_names_do_nothing_in_a_browser(tmp_path: Path, run: Run, page: BrowserPage) -> None:
-    """Names with tags are shown as text: nothing runs, nothing is fetched."""
-    url = League(HOSTILE, rounds=12, timed=True).store(tmp_path / "games.sqlite")
-    out = tmp_path / "report.html"
-    report(run, url, out)
-    page.open(out)
-    assert page.evaluate("document.querySelectorAll('script, img, [onerror]').length") == 0
-    shown = page.evaluate("document.querySelector('#standings').innerText")
+@in_a_browser
+async def test_hostile_names_are_text(tmp_path: Path, run: Run, window: Window) -> None:
+    """Names with tags, quotes and template marks come out as they are: nothing runs, nothing is fetched."""
+    league = League(
+        HOSTILE, ending=lambda game, bot: ENDINGS[game % 7], reason="<script>alert(2)</script>", timed=True
+    )
+    url = league.store(tmp_path / "games.sqlite")
+    page = report(run, url, tmp_path / "report.html", "--replays", tmp_path / "replays")
+    assert page.elements["script"] == page.elements["img"] == 0
+    assert set(rows_of(page, "standings")) == set(HOSTILE)
+    assert "<script>alert" not in page.text
+    tab = await window.open(page.path)
+    assert await tab.page.evaluate("document.querySelectorAll('script, img, [onerror]').length") == 0
+    shown = await tab.page.evaluate("document.querySelector('#standings').innerText")
     assert all(name in shown for name in HOSTILE)
-    assert page.events_of("Log.entryAdded") == page.events_of("Runtime.exceptionThrown") == []
-    assert len(page.events_of("Network.requestWillBeSent")) == 1
+    assert (len(tab.requests), tab.problems) == (1, [])
 
 
-# As a text -----------------------------------------------------------------------------------------------
-
-
-def test_the_page_needs_nothing_else(played: Path, tmp_path: Path, run: Run) -> None:
+def test_the_page_needs_nothing_else(page: Page) -> None:
     """There are no scripts, no addresses but links within the page, and the page forbids itself both."""
-    text = report(run, played, tmp_path / "report.html")
-    page = Page(text)
     assert not {"script", "link", "img", "iframe", "object"} & set(page.elements)
     assert {value for _, name, value in page.attributes if name in {"src", "href"}} <= {
         f"#{name}" for name in SECTIONS
     }
-    assert "http:" not in text
-    assert "https:" not in text
-    assert "url(" not in text
-    assert "default-src 'none'" in text
+    assert not re.search(r"https?:|url\(", page.text)
+    assert "default-src 'none'" in page.text
 
 
-def test_every_chart_has_a_label_and_a_table(played: Path, tmp_path: Path, run: Run) -> None:
+def test_every_chart_has_a_label_and_a_table(page: Page) -> None:
     """A screen reader hears what a chart shows, and finds its numbers in the table of the section."""
-    page = Page(report(run, played, tmp_path / "report.html"))
     images = sum(name == "role" and value == "img" for _, name, value in page.attributes)
     labels = [value for tag, name, value in page.attributes if tag == "svg" and name == "aria-label"]
     assert len(labels) == images >= 3
     assert all(labels)
-    for section in ("standings", "pairs", "history", "points"):
+    for section in TABLES:
         assert len(page.tables[section]) == 1 + 4
 
 
-def test_the_numbers_are_those_of_the_store(played: Path, tmp_path: Path, run: Run) -> None:
-    """Standings, points and the live rating agree with the stored games."""
-    page = Page(report(run, played, tmp_path / "report.html"))
-    games = games_of(played)
-    builder = GamesBuilder(("random", "greedy", "planner", "random2"))
-    for game in games:
-        builder.add(game)
+def test_the_numbers_are_those_that_are_shown(played: Path, page: Page, run: Run) -> None:
+    """Standings, points and the rating at the end of the history agree with `tournament show`."""
     standings, points, history = (rows_of(page, name) for name in ("standings", "points", "history"))
-    for rating in rate(estimate_of(builder.build())).lines:
-        own = [points_of(game, rating.bot) for game in games]
-        firsts = sum(place_of(game, rating.bot) == 1 for game in games)
-        row = standings[rating.bot]
-        assert row[5:8] == ["48", "12", f"{statistics.fmean(own):.2f}"]
-        assert int(row[9]) + int(row[10]) == firsts
+    for line in json_of(run, "show", played)["standings"]:
+        own = [points_of(game, line["bot"]) for game in games_of(played)]
+        row = standings[line["bot"]]
+        assert row[5:8] == ["48", "12", f"{line['points_mean']:.2f}"]
+        assert row[9:11] == [str(line["wins"]), str(line["shared"])]
         assert sum(map(int, row[9:12])) == 48
-        assert points[rating.bot][2:5] == [
-            f"{statistics.fmean(own):.1f}", f"{statistics.stdev(own):.1f}", str(min(own)),
-        ]  # fmt: skip
-        assert points[rating.bot][-1] == str(max(own))
-        assert history[rating.bot][-1] == f"{rating.elo:,.0f}"
+        spread = [f"{statistics.fmean(own):.1f}", f"{statistics.stdev(own):.1f}", str(min(own))]
+        assert points[line["bot"]][2:5] == spread
+        assert points[line["bot"]][-1] == str(max(own))
+        assert history[line["bot"]][-1] == f"{line['elo']:,.0f}"
     assert page.tables["history"][0][-1] == "48"
 
 
-def test_scores_of_pairs_are_from_their_games(played: Path, tmp_path: Path, run: Run) -> None:
-    """A cell is the mean score of the row's bot in the games with the column's."""
-    page = Page(report(run, played, tmp_path / "report.html"))
-    games = games_of(played)
+def test_scores_of_pairs_are_from_their_games(played: Path, page: Page) -> None:
+    places = [dict(zip(game.bots, game.places, strict=True)) for game in games_of(played)]
     order = [row[1] for row in page.tables["standings"][1:]]
-    for row, bot in enumerate(order):
-        for column, other in enumerate(order):
-            cell = page.tables["pairs"][1 + row][1 + column]
-            if bot == other:
-                assert cell == "-"
-                continue
-            scores = [
-                (own < others) + 0.5 * (own == others)
-                for game in games
-                for own, others in [(place_of(game, bot), place_of(game, other))]
-            ]
-            assert cell.startswith(f"{statistics.fmean(scores):.0%}")
-            assert re.search(r"%-?\d+ ±\d+$", cell)
+    for bot, (_, *cells) in zip(order, page.tables["pairs"][1:], strict=True):
+        for other, cell in zip(order, cells, strict=True):
+            scores = [(own[bot] < own[other]) + 0.5 * (own[bot] == own[other]) for own in places]
+            expected = rf"{statistics.fmean(scores):.0%}(.*%)?-?\d+ ±\d+" if bot != other else "-"
+            assert re.fullmatch(expected, cell)
 
 
-def test_the_result_comes_first(played: Path, tmp_path: Path, run: Run) -> None:
+def test_the_result_comes_first(page: Page) -> None:
     """A sentence names the winner, with how much and how certainly it is ahead."""
-    head = " ".join(Page(report(run, played, tmp_path / "report.html")).texts[""].split())
-    assert re.search(
-        r"planner is first, \d+ ±\d+ Elo above greedy\.",
-        head,
-    )
+    head = " ".join(page.texts[""].split())
+    assert re.search(r"planner is first, \d+ ±\d+ Elo above greedy\.", head)
     assert "48 games between 4 bots" in head
     assert re.search(r"played \d{4}-\d\d-\d\d \d\d:\d\d:\d\d to .* UTC", head)
 
@@ -295,9 +243,8 @@ def test_the_result_comes_first(played: Path, tmp_path: Path, run: Run) -> None:
     ],
 )
 def test_a_doubtful_result_is_said_to_be_one(tmp_path: Path, run: Run, rounds: int, text: str) -> None:
-    """Nobody takes the first of equal bots for the best one."""
     url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
-    assert text in Page(report(run, url, tmp_path / "report.html")).texts[""]
+    assert text in report(run, url, tmp_path / "report.html").texts[""]
 
 
 def test_a_run_says_which_bots_shared_a_process(tmp_path: Path, run: Run) -> None:
@@ -313,59 +260,33 @@ def test_a_run_says_which_bots_shared_a_process(tmp_path: Path, run: Run) -> Non
             for number, name in enumerate(BOTS_OF_RUN)
         ]
         replace(made, lineup=Lineup(bots=tuple(entries), processes=processes)).save()
-        shown = Page(report(run, made.folder, tmp_path / "report.html")).texts.get("times", "")
+        shown = report(run, made.folder, tmp_path / "report.html").texts.get("times", "")
         assert ("shared" in shown) is bool(text)
         assert text in shown
 
 
-def test_the_settings_are_those_that_held(played: Path, tmp_path: Path, run: Run) -> None:
-    """One by one and in words; what nobody set is left out."""
-    text = report(run, played, tmp_path / "report.html")
-    settings = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
-    assert settings.keys() >= {
-        "format",
-        "rounds",
-        "seat orders",
-        "decision seconds",
-        "fallback",
-        "max strikes",
-    }
+def test_the_settings_are_those_that_held(page: Page) -> None:
+    settings = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page.text))
+    words = {"format", "rounds", "seat orders", "decision seconds", "fallback", "max strikes"}
+    assert settings.keys() >= words
     assert settings.keys().isdisjoint({"cycles", "challengers", "elo0", "anchor", "bots"})
     assert (settings["no clock"], settings["margin seconds"], settings["seed"]) == ("no", "0.02", "3")
 
 
-def test_hostile_names_are_text(tmp_path: Path, run: Run) -> None:
-    """Names with tags, quotes and template marks come out as they are, and make no elements."""
-    league = League(
-        HOSTILE, ending=lambda game, bot: ENDINGS[game % 7], reason="<script>alert(2)</script>", timed=True
-    )
-    url = league.store(tmp_path / "games.sqlite")
-    text = report(run, url, tmp_path / "report.html", "--replays", tmp_path / "replays")
-    page = Page(text)
-    assert page.elements["script"] == page.elements["img"] == 0
-    assert set(rows_of(page, "standings")) == set(HOSTILE)
-    assert "<script>alert" not in text
-
-
-# What isn't there ----------------------------------------------------------------------------------------
-
-
 def test_a_tournament_without_games_has_a_report(tmp_path: Path, run: Run) -> None:
     """It lists the bots, says that no game was finished, and leaves out the sections without contents."""
-    url = League(BOTS, playing=()).store(tmp_path / "games.sqlite")
-    text = report(run, url, tmp_path / "report.html")
-    page = Page(text)
+    page = report(run, League(BOTS, playing=()).store(tmp_path / "g.sqlite"), tmp_path / "report.html")
     assert set(page.texts) == {"", "standings", "settings"}
     assert "No game was finished." in page.texts[""]
     assert {row[3] for row in page.tables["standings"][1:]} == {"-"}
     assert len(page.tables["standings"]) == 1 + 4
-    assert set(re.findall(r'href="#(\w+)"', text)) == {"standings", "settings"}
+    assert set(re.findall(r'href="#(\w+)"', page.text)) == {"standings", "settings"}
 
 
 def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
     """It has no interval, no scores, and its own pool."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
-    page = Page(report(run, url, tmp_path / "report.html"))
+    page = report(run, url, tmp_path / "report.html")
     row = rows_of(page, "standings")["unmet"]
     assert row[3:] == ["-", "", "0", "0", "0.00", "-", "0", "0", "0", "0.00", "2"]
     assert page.tables["pairs"][-1][1:] == ["-"] * 5
@@ -380,7 +301,7 @@ def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None
         rounds=9,
     )
     url = league.store(tmp_path / "games.sqlite")
-    page = Page(report(run, url, tmp_path / "report.html"))
+    page = report(run, url, tmp_path / "report.html")
     ways = [ending.word for ending in FORFEITS if ending is not Ending.DISQUALIFIED]
     assert page.tables["failures"][0][3:] == [*ways, "reasons"]
     (*row, reasons) = page.tables["failures"][1]
@@ -393,11 +314,10 @@ def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None
 
 
 def test_think_times_are_shown_where_records_have_them(tmp_path: Path, run: Run) -> None:
-    """Without any there is no section about them."""
     untimed = League(BOTS).store(tmp_path / "untimed.sqlite")
-    assert "times" not in Page(report(run, untimed, tmp_path / "untimed.html")).texts
+    assert "times" not in report(run, untimed, tmp_path / "untimed.html").texts
     timed = League(BOTS, timed=True).store(tmp_path / "timed.sqlite")
-    page = Page(report(run, timed, tmp_path / "timed.html"))
+    page = report(run, timed, tmp_path / "timed.html")
     assert "in 48 of 48 games" in page.texts["times"]
     assert (rows_of(page, "times")["ann"][1], rows_of(page, "times")["ann"][-1]) == ("480", "400 µs")
 
@@ -407,21 +327,12 @@ def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path, run: Run) -> N
     bots = ("ann", "bob", "cem")
     url = f"sqlite:///{tmp_path}/games.sqlite"
     with Store.create(url) as store:
-        early = list(League(bots, seats=2, rounds=20, playing=("ann", "bob")).games(1))
-        late = list(League(bots, seats=2, rounds=20, playing=("ann", "cem")).games(1, 41))
-        later = [
-            (
-                replace(game, position=(20 + game.round, *game.position[1:]), deal_seed=game.deal_seed + 1),
-                record,
-            )
-            for game, record in late
-            if game.position is not None
-        ]
-        config = League(bots, seats=2).config
-        store.create_tournament(config, games_total=80, created_at=0.0)
-        store.add_games([*early, *later])
-    text = report(run, url, tmp_path / "report.html")
-    header, *rows = Page(text).tables["history"]
+        store.create_tournament(League(bots, seats=2).config, games_total=80, created_at=0.0)
+        store.add_games(list(League(bots, seats=2, rounds=20, playing=("ann", "bob")).games(1)))
+        for game, record in League(bots, seats=2, rounds=20, playing=("ann", "cem")).games(1, 41):
+            place = (20 + game.round, 0, game.fixture.rotation)
+            store.add_games([(replace(game, position=place, deal_seed=game.deal_seed + 1), record)])
+    header, *rows = report(run, url, tmp_path / "report.html").tables["history"]
     games = [int(cell) for cell in header[1:]]
     presence = {"ann": lambda games: True, "bob": lambda games: games <= 40, "cem": lambda games: games > 40}
     for bot, *cells in rows:
@@ -430,47 +341,36 @@ def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path, run: Run) -> N
 
 @pytest.mark.thorough
 def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
-    """Every bot is in every table, and the page stays below a megabyte."""
-    bots = [f"bot-{number:02}" for number in range(50)]
-    url = League(bots, rounds=12).store(tmp_path / "games.sqlite")
-    text = report(run, url, tmp_path / "report.html")
-    page = Page(text)
-    for section in ("standings", "pairs", "history", "points"):
-        assert len(page.tables[section]) == 1 + 50
-    assert len(text) < 1_000_000
+    url = League([f"bot-{number:02}" for number in range(50)], rounds=12).store(tmp_path / "games.sqlite")
+    page = report(run, url, tmp_path / "report.html")
+    assert {len(page.tables[section]) for section in TABLES} == {1 + 50}
+    assert len(page.text) < 1_000_000
 
 
 def test_too_many_bots_have_no_live_rating(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bootstrap would need memory for every pair of bots; the section says so."""
     monkeypatch.setattr(figures, "MAX_HISTORY_BOTS", 3)
     url = League(BOTS).store(tmp_path / "games.sqlite")
-    assert "there is no live rating" in Page(report(run, url, tmp_path / "report.html")).texts["history"]
+    assert "there is no live rating" in report(run, url, tmp_path / "report.html").texts["history"]
 
 
-def test_a_record_file_has_a_report(played: Path, tmp_path: Path, run: Run) -> None:
+def test_a_record_file_has_a_report(played: Path, page: Page, tmp_path: Path, run: Run) -> None:
     """Records alone have all but the settings and the time."""
     records = tmp_path / "games.jsonl"
     run("export", played, "--format", "records", "--out", records)
-    page = Page(report(run, records, tmp_path / "report.html"))
-    stored = Page(report(run, played, tmp_path / "stored.html"))
-    assert f"Games of {records}" in page.texts[""]
-    assert "played" not in page.texts[""].split("rating")[0]
-    for section in ("standings", "pairs", "history", "points"):
-        columns = len(page.tables[section][0])  # a record doesn't have what bots said of themselves
-        assert page.tables[section] == [row[:columns] for row in stored.tables[section]]
+    again = report(run, records, tmp_path / "again.html")
+    assert f"Games of {records}" in again.texts[""]
+    assert "played" not in again.texts[""].split("rating")[0]
+    for section in TABLES:
+        columns = len(again.tables[section][0])  # a record doesn't have what bots said of themselves
+        assert again.tables[section] == [row[:columns] for row in page.tables[section]]
 
 
-def test_the_same_games_have_the_same_report(played: Path, tmp_path: Path, run: Run) -> None:
-    """Nothing in it depends on when it is made."""
-    first = report(run, played, tmp_path / "first.html")
-    assert report(run, played, tmp_path / "second.html") == first
-
-
-# Counting ------------------------------------------------------------------------------------------------
+def test_the_same_games_have_the_same_report(played: Path, page: Page, tmp_path: Path, run: Run) -> None:
+    assert report(run, played, tmp_path / "second.html").text == page.text
 
 
 def test_a_spread_is_that_of_its_numbers() -> None:
-    """Mean, deviation and quantiles are those of the numbers one by one."""
     numbers = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5]
     spread = Spread(numbers)
     assert spread.mean == pytest.approx(statistics.fmean(numbers))
@@ -521,21 +421,25 @@ def test_metrics_are_those_of_the_seat_that_moved(tmp_path: Path, run: Run) -> N
     }  # fmt: skip
     assert rows[2].metrics is None
     (tmp_path / "games.jsonl").write_text(json.dumps({**record, "bots": list(game.bots)}) + "\n")
-    page = Page(report(run, tmp_path / "games.jsonl", tmp_path / "report.html"))
+    page = report(run, tmp_path / "games.jsonl", tmp_path / "report.html")
     assert "1e+09" in page.texts["metrics"]
 
 
 def test_times_are_those_of_the_seat_that_moved(tmp_path: Path) -> None:
-    """A think time belongs to the seat of its move, and 0 is none; a round trip belongs to its seat."""
+    """A think time belongs to the seat of its move, and 0 is none; a round trip belongs to its seat.
+
+    Games that don't count have none, and only those of disqualified bots are unrated.
+    """
     ((game, text), *_) = recorded_games(League(BOTS, rounds=1).store(tmp_path / "games.sqlite"))
     record = json.loads(str(text))
     record["moves"] = [{"seat": seat, "move": "keep"} for seat in (2, 0, 2)]
     record["clock"] = {"think_us": [10, 0, 123456], "round_trip_us": [0, 7, 0, 0]}
-    facts = count_games(BOTS, [(game, json.dumps(record), None)])
+    reasons = (None, Uncounted.PRACTICE, Uncounted.UNRATED)
+    facts = count_games(BOTS, [(game, json.dumps(record), reason) for reason in reasons])
     assert facts.times[game.bots[2]].thinking == {10: 1, 123000: 1}
     assert facts.times[game.bots[0]].thinking == {}
     assert facts.times[game.bots[1]].round_trips == {7: 1}
-    assert facts.timed_games == 1
+    assert (facts.games, facts.timed_games, facts.unrated) == (1, 1, 1)
 
 
 def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path, run: Run) -> None:
@@ -546,9 +450,6 @@ def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path,
     assert (facts.figures.bots["ann"].games, facts.games) == (2, 1)
     scores = facts.figures.games.scores()
     assert (scores + scores.T).tolist() == [[0, 4], [4, 0]]
-
-
-# Charts --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("numbers", [[1500], [0, 1], [0, 3], [-12, 12], [999, 2100.5], [0, 123456], []])
@@ -590,7 +491,6 @@ def test_an_early_swing_does_not_flatten_a_chart() -> None:
     ],
 )
 def test_names_are_moved_apart(places: dict[int, float], moved: dict[int, float]) -> None:
-    """No further than need be, and closer together if there are too many."""
     assert charts.spread(places, distance=10, most=100) == moved
 
 
@@ -615,3 +515,26 @@ def test_a_chart_writes_names_as_text() -> None:
 def test_classes_of_points_are_round(most: int, width: int) -> None:
     """Forty classes are enough, and their width is 1, 2, 5, 10, 20 and so on."""
     assert charts.class_width(most, classes=40) == width
+
+
+def test_the_history_of_a_test_is_shown(tmp_path: Path, run: Run) -> None:
+    """The JSON has the ratio after each block, the report a chart with both bounds and a table."""
+    config = TournamentConfig(
+        bots=("new", "old"),
+        game=Config(players=2),
+        format=SprtTest(candidate="new", base="old", elo1=10, max_blocks=40),
+        seed=1,
+    )
+    with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
+        store.create_tournament(config.json(), games_total=80, created_at=0.0)
+        for match_id, fixture in enumerate(fixtures_of(config), start=1):
+            places = [1, 1] if fixture.round % 3 else [1 + (bot == "old") for bot in fixture.bots]
+            store.add_games([(finished(fixture, places=places, match_id=match_id), None)])
+    test = json.loads(run("show", "games.sqlite", "--json")[1])["sprt"]
+    assert [point["blocks"] for point in test["history"]] == list(range(1, 41))
+    last = test["history"][-1]
+    assert {key: test[key] for key in last} == last
+    page = report(run, "games.sqlite", tmp_path / "report.html")
+    section = page.text.partition('<section id="test">')[2].partition("</section>")[0]
+    assert section.count("<polyline") == 3
+    assert page.tables["test"][0][-1] == "80"

@@ -28,7 +28,6 @@ def field(bots: int, seats: int, *, seed: int = 1, seat_orders: SeatOrders = Sea
 
 
 def numbers(bots: Iterable[str]) -> str:
-    """Return only the numbers of bots' names."""
     return " ".join(bot.removeprefix("bot-") for bot in bots)
 
 
@@ -45,7 +44,6 @@ def random_order(fixture: Fixture) -> FinishedGame:
 
 
 def play(schedule: Schedule, result_of: Play = strength_order, *, shuffle: int = 0) -> list[list[Fixture]]:
-    """Play a schedule to its end, each stage's games in an order of their own; return the stages."""
     stages = []
     for stage in schedule.stages():
         games = list(stage)
@@ -56,7 +54,6 @@ def play(schedule: Schedule, result_of: Play = strength_order, *, shuffle: int =
 
 
 def deals(games: Iterable[Fixture]) -> list[list[Fixture]]:
-    """Return the games of each deal."""
     by_deal = defaultdict(list)
     for game in games:
         by_deal[game.round, game.table].append(game)
@@ -64,14 +61,12 @@ def deals(games: Iterable[Fixture]) -> list[list[Fixture]]:
 
 
 def meetings(games: Iterable[Fixture]) -> Counter[frozenset[str]]:
-    """Return at how many tables each pair met."""
     return Counter(
         frozenset(pair) for deal in deals(games) for pair in itertools.combinations(deal[0].bots, 2)
     )
 
 
 def seats_taken(games: Iterable[Fixture]) -> Counter[tuple[str, int]]:
-    """Return how often each bot sat in each seat."""
     return Counter((bot, seat) for game in games for seat, bot in enumerate(game.bots))
 
 
@@ -86,6 +81,5 @@ def check_order(games: list[Fixture], total: int) -> None:
 
 
 def check_one_table_a_round(games: Iterable[Fixture]) -> None:
-    """No bot sits at two tables of a round."""
     seated = Counter((deal[0].round, bot) for deal in deals(games) for bot in deal[0].bots)
     assert set(seated.values()) == {1}

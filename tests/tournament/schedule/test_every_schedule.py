@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few_examples
-from tests.tournament.schedule.fields import names, play, random_order
+from tests.tournament.schedule.fields import names, numbers, play, random_order
 
 from happycity import Config, ConfigError
 from happycity_tournament.config import (
@@ -98,3 +98,42 @@ def test_what_makes_no_schedule_is_refused(changed: TournamentConfig, message: s
     with pytest.raises(ConfigError) as caught:
         schedule_of(changed)
     assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "bots", "seats", "orders"),
+    [
+        (RandomRounds(rounds=1), 4, 4, "1 2 0 3, 2 0 3 1, 0 3 1 2"),
+        (RoundRobin(), 6, 2, "3 2, 2 3"),
+        (RoundRobin(), 13, 4, "7 5 11 10, 5 11 10 7"),
+        (Gauntlet(challengers=("bot-3",)), 9, 4, "0 3 2 8, 3 2 8 0"),
+        (Swiss(rounds=3, seat_orders=SeatOrders.SINGLE), 16, 2, "4 1, 0 2, 7 10"),
+        (Swiss(rounds=3, seat_orders=SeatOrders.SINGLE), 16, 4, "8 4 13 5, 2 14 1 11, 7 9 10 6"),
+    ],
+)
+def test_schedules_never_change(chosen: Format, bots: int, seats: int, orders: str) -> None:
+    """A resumed tournament depends on getting the same games from the same results in every version."""
+    stages = play(schedule_of(config(chosen, bots=bots, seats=seats, seed=42)))
+    games = stages[-1] if chosen.kind == "swiss" else stages[0]
+    first = games[: orders.count(",") + 1]
+    assert ", ".join(numbers(game.bots) for game in first) == orders
+    if chosen.kind == "random-rounds":
+        assert first[0].deal_seed == 8583518602480413
+        assert first[0].bot_seeds == (
+            872038679484030, 2216509230766556, 1938109545971867, 1353428120608458,
+        )  # fmt: skip
+
+
+def test_a_longer_tournament_begins_like_a_shorter_one() -> None:
+    """Games are worked out when they are asked for, so a million rounds or cycles cost nothing at first."""
+    pairs: list[tuple[Format, Format]] = [
+        (RandomRounds(rounds=10), RandomRounds(rounds=50_000)),
+        (RoundRobin(cycles=1), RoundRobin(cycles=50_000)),
+        (Gauntlet(challengers=("bot-0",)), Gauntlet(challengers=("bot-0",), cycles=50_000)),
+    ]
+    for short, long in pairs:
+        begun, whole = (schedule_of(config(chosen, bots=7, seats=3)) for chosen in (short, long))
+        games = list(itertools.chain.from_iterable(begun.stages()))
+        first = list(itertools.islice(itertools.chain.from_iterable(whole.stages()), len(games)))
+        assert first == games
+        assert whole.total_games >= 5_000 * len(games)

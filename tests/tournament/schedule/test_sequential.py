@@ -66,7 +66,6 @@ def test_block_scores() -> None:
 
 @pytest.mark.parametrize("seats", range(2, 6))
 def test_the_advantage_of_a_seat_cancels(seats: int) -> None:
-    """If the seat alone decides, every block is even, for any number of seats."""
     block = [finished(game, places=range(1, seats + 1)) for game in fixtures(seats, blocks=1)]
     assert block_score(block, candidate="new") == 0.5
 

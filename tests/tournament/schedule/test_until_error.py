@@ -56,14 +56,12 @@ def test_the_rounds_are_those_of_a_fixed_number() -> None:
 
 
 def test_the_maximum_of_rounds_ends_it_too() -> None:
-    """Where the errors are still too large then, it isn't decided, but over."""
     schedule = schedule_of(replace(CONFIG, format=RandomRounds(rounds=50, until_error=1)))
     assert rounds_of(schedule) == 50
     assert not schedule.decided
 
 
 def test_a_bot_that_wins_all_its_games_keeps_nobody_waiting() -> None:
-    """More games that it always wins would hardly make its interval smaller."""
 
     def first_wins(fixture: Fixture) -> FinishedGame:
         return strength_order(fixture) if "bot-0" in fixture.bots else random_order(fixture)
@@ -101,6 +99,5 @@ def test_looks() -> None:
 
 @pytest.mark.parametrize("error", [0.0, -1.0, 1e6, float("nan")])
 def test_what_no_rating_can_have_is_refused(error: float) -> None:
-    """The error begins with the field."""
     with pytest.raises(ConfigError, match=r"^until_error: .* is not between 0\.1 and 100000"):
         RandomRounds(until_error=error)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.tournament.conftest import Run
+from tests.tournament.conftest import Run, json_of
 from tests.tournament.games import finished, fixtures_of, with_endings
 
 from happycity import Config, Ending, FailurePolicy
@@ -20,7 +19,6 @@ from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 from happycity_tournament.standings.counted import CountingRules, Uncounted
 from happycity_tournament.storage import Store, StoredTournament
-from happycity_tournament.storage.sources import open_source
 
 BOTS = ("ann", "bob", "cem", "flaky")
 CONFIG = TournamentConfig(
@@ -33,7 +31,6 @@ CONFIG = TournamentConfig(
 
 
 def stored(config: TournamentConfig, number: int = 1) -> StoredTournament:
-    """Return a tournament as a store has it."""
     with Store.create("sqlite://") as store:
         store.create_tournament(config.json(), games_total=1, created_at=1.0)
         return replace(store.require_tournament(1), id=number)
@@ -55,7 +52,6 @@ def games_with_a_flaky_bot() -> Iterator[FinishedGame]:
 
 @pytest.fixture
 def run_with_disqualified(tmp_path: Path) -> Path:
-    """Return the store of a tournament in which a bot was disqualified."""
     path = tmp_path / "games.sqlite"
     games = list(games_with_a_flaky_bot())
     with Store.create(f"sqlite:///{path}") as store:
@@ -65,19 +61,12 @@ def run_with_disqualified(tmp_path: Path) -> Path:
 
 
 def by_bot(lines: list[dict[str, Any]]) -> dict[str, tuple[int, float]]:
-    """Return the games and the Elo of each bot."""
     return {line["bot"]: (line["games"], round(line["elo"], 6)) for line in lines}
 
 
 def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_path: Path, run: Run) -> None:
-    """`show`, `rate`, `report` and `export` agree on the games and on the ratings."""
     path = run_with_disqualified
-    status, output, errors = run("show", path, "--json")
-    assert status == 0, errors
-    shown = json.loads(output)
-    status, output, errors = run("rate", path, "--json")
-    assert status == 0, errors
-    rated = json.loads(output)
+    shown, rated = json_of(run, "show", path), json_of(run, "rate", path)
     unrated = shown["games_unrated"]
     assert unrated > 4
     counted = len(fixtures_of(CONFIG)) - unrated
@@ -94,6 +83,7 @@ def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_pat
     text = re.sub(r"<[^>]*>", " ", page.read_text())
     games, elo = by_bot(rated["standings"])["flaky"]
     assert re.search(rf"flaky\s+{elo:,.0f}\s[^a-z]*\s{games}\s", text)
+    assert f"Another {unrated} games with a disqualified bot are not rated" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 10_000])
@@ -120,14 +110,10 @@ def test_practice_is_not_counted_and_other_games_are() -> None:
     assert rules.reason(with_endings(free, Ending.DISQUALIFIED, Ending.FINISHED)) is Uncounted.UNRATED
 
 
-def test_games_after_the_decision_of_a_test_are_not_counted() -> None:
-    """Games that had begun when it decided are left out, in whatever parts they are read."""
-    config = TournamentConfig(
-        bots=("new", "old"),
-        game=Config(players=2),
-        format=SprtTest(candidate="new", base="old", elo0=0, elo1=50, max_blocks=200),
-        seed=1,
-    )
+def test_games_after_the_decision_of_a_test_are_not_counted(run: Run) -> None:
+    """Those that had begun when it decided are left out, in whatever parts they come, and `rate` says so."""
+    chosen = SprtTest(candidate="new", base="old", elo0=0, elo1=50, max_blocks=200)
+    config = TournamentConfig(bots=("new", "old"), game=Config(players=2), format=chosen, seed=1)
     schedule = schedule_of(config)
     assert isinstance(schedule, SprtSchedule)
     games: list[FinishedGame] = []
@@ -139,23 +125,19 @@ def test_games_after_the_decision_of_a_test_are_not_counted() -> None:
             schedule.add(games[-1])
     last = schedule.last_round
     assert last is not None
-    games += [
-        replace(game, position=(last + number, 0, game.fixture.rotation), match_id=1000 + number)
+    counted = [game for game in games if game.round <= last]
+    late = [
+        replace(game, position=(last + number, 1, game.fixture.rotation), match_id=1000 + number)
         for number, game in enumerate(games[:4], start=1)
     ]
     for at_once in (1, 50, 10_000):
         rules = CountingRules([stored(config)])
-        found = [
-            game.round
-            for first in range(0, len(games), at_once)
-            for game in rules.rule(1).divide(games[first : first + at_once])[0]
-        ]
-        assert max(found) == last
+        parts = [[*counted, *late][first:][:at_once] for first in range(0, len(counted) + 4, at_once)]
+        assert [game for part in parts for game in rules.rule(1).divide(part)[0]] == counted
         assert rules.uncounted[Uncounted.DECIDED] == 4
-
-
-def test_a_source_has_its_own_order(run_with_disqualified: Path) -> None:
-    """A store gives its games in the order of the schedule, whatever the order in which they ended."""
-    with closing(open_source(str(run_with_disqualified))) as source:
-        positions = [one.position for part in source.results() for one in part]
-    assert positions == sorted(positions, key=lambda place: place or (0, 0, 0))
+    with Store.create("sqlite:///games.sqlite") as store:
+        store.create_tournament(config.json(), games_total=400, created_at=1.0)
+        store.add_games([(game, None) for game in (*counted, *late)])
+    rated = json_of(run, "rate", "games.sqlite")
+    assert (rated["games"], rated["games_after_decision"]) == (len(counted), 4)
+    assert "4 games after the decision of a test left out" in run("rate", "games.sqlite")[1]

@@ -16,7 +16,6 @@ BOTS = ("ann", "bob", "cem", "dee")
 
 
 def league(*, seats: int, rounds: int) -> list[FinishedGame]:
-    """Make games with random points; the last bot's are forfeited in each fifth game."""
     config = TournamentConfig(
         bots=BOTS, game=Config(players=seats), format=RandomRounds(rounds=rounds), seed=seats
     )
@@ -30,7 +29,6 @@ def league(*, seats: int, rounds: int) -> list[FinishedGame]:
 
 
 def figures_of(games: list[FinishedGame]) -> Figures:
-    """Return the figures after these games, of which some come together."""
     columns, rng = GameColumns(BOTS), random.Random(1)
     results = [game.result for game in games]
     while results:
@@ -77,7 +75,6 @@ def test_figures_are_those_of_the_games(bot: str) -> None:
 
 
 def test_meetings_are_counted_by_pairs() -> None:
-    """Each pair has the games in which both sat, and scores that add up to 1."""
     figures = figures_of(GAMES)
     for bot in BOTS:
         for meeting in figures.meetings(bot):
@@ -88,7 +85,6 @@ def test_meetings_are_counted_by_pairs() -> None:
 
 
 def test_seats_are_counted_by_table_size() -> None:
-    """The seats of a table size share its games."""
     seats = figures_of(GAMES).seats
     assert {size: {seat.games for seat in of_size} for size, of_size in seats.items()} == {2: {80}, 4: {80}}
     assert [seat.firsts for seat in seats[4]] == [
@@ -106,7 +102,6 @@ def test_numbers_of_games_follow_their_order() -> None:
 
 
 def test_without_games_there_is_nothing() -> None:
-    """Every figure is empty or 0, and none is an error."""
     figures = GameColumns(BOTS).figures()
     own = figures.bots["ann"]
     assert (own.games, own.score, own.place_mean, own.points_mean) == (0, None, 0.0, 0.0)

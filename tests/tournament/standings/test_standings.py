@@ -12,14 +12,16 @@ from tests.tournament.games import finished, fixtures_of, with_endings
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
+from happycity_tournament.play.progress import load_status
+from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.standings.standings import MAX_REASONS, ForfeitCount, Standing, Standings
+from happycity_tournament.storage import Store
 
 DEALS = 10
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")
 SEATS = 3
-SCHEDULE = fixtures_of(
-    TournamentConfig(bots=BOTS, game=Config(players=SEATS), format=RandomRounds(rounds=20), seed=1)
-)
+CONFIG = TournamentConfig(bots=BOTS, game=Config(players=SEATS), format=RandomRounds(rounds=20), seed=1)
+SCHEDULE = fixtures_of(CONFIG)
 
 
 def played(fixture: Fixture, match_id: int) -> FinishedGame:
@@ -34,7 +36,6 @@ GAMES = [played(fixture, number) for number, fixture in enumerate(SCHEDULE, star
 
 
 def standings(games: list[FinishedGame], policy: FailurePolicy | None = None) -> Standings:
-    """Return standings that expect the whole schedule and have got these games."""
     table = Standings(bots=BOTS, policy=policy)
     for fixture in SCHEDULE:
         table.expect(fixture)
@@ -61,30 +62,13 @@ def test_pairs_have_the_error_factor_of_the_standings() -> None:
 
 
 def test_before_the_first_game_all_are_equal() -> None:
-    """Without games every bot is first with 1500 and no interval."""
     lines = standings([]).lines()
     assert [line.bot for line in lines] == list(BOTS)
     values = {(line.rank, line.elo, line.low, line.games, line.points_mean) for line in lines}
     assert values == {(1, 1500.0, None, 0, 0.0)}
 
 
-def test_columns_count_what_happened() -> None:
-    """Games, mean points, first places and forfeits are those of the bot's games."""
-    lines = by_bot(standings(GAMES))
-    for bot in BOTS:
-        seats = [
-            seat for game in GAMES for name, seat in zip(game.bots, game.seats, strict=True) if name == bot
-        ]
-        line = lines[bot]
-        assert line.games == len(seats)
-        assert line.points_mean == pytest.approx(sum(seat.points for seat in seats) / len(seats))
-        assert line.firsts == sum(seat.place == 1 for seat in seats)
-        assert line.forfeits == sum(seat.forfeited for seat in seats)
-    assert sum(line.forfeits for line in lines.values()) > 0
-
-
 def test_lines_come_best_first() -> None:
-    """Lines come by falling rating, ranked from 1, each rating within its interval."""
     lines = standings(GAMES).lines()
     assert [line.rank for line in lines] == list(range(1, len(BOTS) + 1))
     assert [line.elo for line in lines] == sorted((line.elo for line in lines), reverse=True)
@@ -97,19 +81,13 @@ def test_lines_come_best_first() -> None:
 
 def test_equal_ratings_share_a_rank() -> None:
     """Bots with the same scores are equal, and the ranks after them stay empty."""
-    bots = BOTS[:4]
-    table = Standings(bots=bots)
     places = {"ann": 4, "bob": 2, "cem": 2, "dee": 1}
-    config = TournamentConfig(bots=bots, game=Config(players=4), format=RandomRounds(rounds=3), seed=1)
+    table = Standings(bots=BOTS[:4])
+    config = TournamentConfig(bots=BOTS[:4], game=Config(players=4), format=RandomRounds(rounds=3), seed=1)
     for fixture in fixtures_of(config):
         table.expect(fixture)
         table.add(finished(fixture, places=[places[bot] for bot in fixture.bots]).result)
-    assert [(line.rank, line.bot) for line in table.lines()] == [
-        (1, "dee"),
-        (2, "bob"),
-        (2, "cem"),
-        (4, "ann"),
-    ]
+    assert " ".join(f"{line.rank} {line.bot}" for line in table.lines()) == "1 dee 2 bob 2 cem 4 ann"
 
 
 def test_a_bot_in_several_seats_counts_each_of_them() -> None:
@@ -134,13 +112,9 @@ def test_a_bot_in_several_seats_counts_each_of_them() -> None:
     assert new.low > 1500
 
 
-# Order ---------------------------------------------------------------------------------------------------
-
-
 @few_examples
 @given(st.randoms(use_true_random=False), st.integers(0, len(GAMES)))
 def test_the_order_of_arrival_does_not_matter(rng: random.Random, count: int) -> None:
-    """The first games of the schedule give the same standings in whatever order they end."""
     arrived = GAMES[:count]
     rng.shuffle(arrived)
     table = standings(arrived)
@@ -149,13 +123,16 @@ def test_the_order_of_arrival_does_not_matter(rng: random.Random, count: int) ->
 
 
 def test_a_result_is_held_back_until_those_before_it_are_there() -> None:
-    """It counts in no column before the games that the schedule has before it."""
+    """It counts in no column before the games that the schedule has before it, unless they are skipped."""
     table = standings([*GAMES[:5], *GAMES[6:9]])
     assert table.games == 5
     assert table.lines() == standings(GAMES[:5]).lines()
     table.add(GAMES[5].result)
     assert table.games == 9
     assert table.lines() == standings(GAMES[:9]).lines()
+    skipped = standings([*GAMES[:5], GAMES[6]])
+    skipped.skip(GAMES[5].fixture)
+    assert skipped.games == 6
 
 
 def test_a_result_is_held_back_until_it_is_expected() -> None:
@@ -186,15 +163,7 @@ def test_flush_counts_what_is_held_back() -> None:
         assert (line.elo, line.games, line.forfeits) == (expected.elo, expected.games, expected.forfeits)
 
 
-def test_skipped_games_hold_nothing_back() -> None:
-    """A game that never has a result isn't waited for."""
-    table = standings([*GAMES[:5], GAMES[6]])
-    table.skip(GAMES[5].fixture)
-    assert table.games == 6
-
-
 def test_no_game_counts_twice() -> None:
-    """A second result of a game is refused, whether the first one counts already or waits."""
     table = standings([GAMES[0], GAMES[2]])
     for game in (GAMES[0], GAMES[2]):
         with pytest.raises(ValueError, match="is settled already"):
@@ -205,7 +174,11 @@ def test_no_game_counts_twice() -> None:
     assert table.games == 2
 
 
-# Forfeits ------------------------------------------------------------------------------------------------
+def with_ending_of(bot: str, game: FinishedGame, ending: Ending, reason: str = "") -> FinishedGame:
+    """Return a game that ended so for a bot, and regularly for the others."""
+    return with_endings(
+        game, *[ending if name == bot else Ending.FINISHED for name in game.bots], reason=reason
+    )
 
 
 def test_forfeits_are_counted_by_ending_and_reason() -> None:
@@ -219,18 +192,15 @@ def test_forfeits_are_counted_by_ending_and_reason() -> None:
         (Ending.ABSENT, ""),
         (Ending.CRASHED, "KeyError"),
     ]
-    own = [number for number, game in enumerate(GAMES) if "ann" in game.bots][: len(outcomes)]
-    games = []
-    for number, game in enumerate(GAMES):
-        ending, reason = outcomes[own.index(number)] if number in own else (Ending.FINISHED, "")
-        endings = [ending if bot == "ann" else Ending.FINISHED for bot in game.bots]
-        games.append(with_endings(game, *endings, reason=reason))
+    own = [game.match_id for game in GAMES if "ann" in game.bots][: len(outcomes)]
+    of_ann = dict(zip(own, outcomes, strict=True))
+    games = [with_ending_of("ann", game, *of_ann.get(game.match_id, (Ending.FINISHED, ""))) for game in GAMES]
     line = by_bot(standings(games))["ann"]
     assert line.forfeit_counts == (
-        ForfeitCount(Ending.CRASHED, "KeyError", 3, GAMES[own[1]].match_id),
-        ForfeitCount(Ending.TIMEOUT, "too late", 1, GAMES[own[0]].match_id),
-        ForfeitCount(Ending.CRASHED, "IndexError", 1, GAMES[own[4]].match_id),
-        ForfeitCount(Ending.ABSENT, "", 1, GAMES[own[5]].match_id),
+        ForfeitCount(Ending.CRASHED, "KeyError", 3, own[1]),
+        ForfeitCount(Ending.TIMEOUT, "too late", 1, own[0]),
+        ForfeitCount(Ending.CRASHED, "IndexError", 1, own[4]),
+        ForfeitCount(Ending.ABSENT, "", 1, own[5]),
     )
     assert line.forfeits == 6
 
@@ -245,40 +215,30 @@ def test_many_different_reasons_are_counted_together() -> None:
         assert line.forfeits == line.games
 
 
-@pytest.mark.parametrize(
-    ("reasons", "counted"),
-    [
-        (("KeyError: 17 (mine.py:5)", "KeyError: 18 (mine.py:5)"), 1),
-        (("KeyError: 'bank' (mine.py:5)", "KeyError: 'igloo' (mine.py:5)"), 1),
-        (("KeyError: 17 (mine.py:5)", "KeyError: 17 (mine.py:6)"), 2),
-        (("answers that are no legal moves, such as 7", "answers that are no legal moves, such as -1"), 1),
-        (("away for 10 s", "the bot said goodbye"), 2),
-    ],
-)
-def test_reasons_that_differ_in_values_are_counted_together(reasons: tuple[str, str], counted: int) -> None:
+def test_reasons_that_differ_in_values_are_counted_together() -> None:
     """Numbers and quoted words don't matter, except the place in the bot's code; the first reason is kept."""
-    own = [game for game in GAMES if "ann" in game.bots][: len(reasons)]
-    games = []
-    for game, reason in zip(own, reasons, strict=True):
-        endings = [Ending.CRASHED if bot == "ann" else Ending.FINISHED for bot in game.bots]
-        games.append(with_endings(game, *endings, reason=reason))
-    table = standings(games)
-    table.flush()
-    counts = by_bot(table)["ann"].forfeit_counts
-    assert [count.reason for count in counts] == list(reasons[:counted])
-    assert sum(count.games for count in counts) == 2
-
-
-# Disqualification ----------------------------------------------------------------------------------------
+    own = [game for game in GAMES if "ann" in game.bots][:2]
+    for *reasons, counted in [
+        ("KeyError: 17 (mine.py:5)", "KeyError: 18 (mine.py:5)", 1),
+        ("KeyError: 'bank' (mine.py:5)", "KeyError: 'igloo' (mine.py:5)", 1),
+        ("KeyError: 17 (mine.py:5)", "KeyError: 17 (mine.py:6)", 2),
+        ("answers that are no legal moves, such as 7", "answers that are no legal moves, such as -1", 1),
+        ("away for 10 s", "the bot said goodbye", 2),
+    ]:
+        table = standings(
+            [
+                with_ending_of("ann", game, Ending.CRASHED, reason)
+                for game, reason in zip(own, reasons, strict=True)
+            ]
+        )
+        table.flush()
+        counts = by_bot(table)["ann"].forfeit_counts
+        assert [count.reason for count in counts] == reasons[:counted]
+        assert sum(count.games for count in counts) == 2
 
 
 def failing(policy: FailurePolicy, *, until: int, ending: Ending = Ending.RESIGNED) -> tuple[str, ...]:
-    """Return who is disqualified if ann forfeits every game before round `until`."""
-    games = []
-    for game in GAMES:
-        fails = game.round < until
-        endings = [ending if bot == "ann" and fails else Ending.FINISHED for bot in game.bots]
-        games.append(with_endings(game, *endings))
+    games = [with_ending_of("ann", game, ending if game.round < until else Ending.FINISHED) for game in GAMES]
     return standings(games, policy).disqualified
 
 
@@ -291,8 +251,10 @@ def test_a_bot_that_fails_in_all_its_first_games_is_disqualified_by_default() ->
     assert failing(FailurePolicy(disqualify_games=len(own) + 1), until=100) == ()
 
 
-def test_a_share_of_0_spares_all_bots() -> None:
-    """Neither a bot that fails in every game nor a silent one is disqualified."""
+def test_a_silent_bot_is_disqualified_at_once() -> None:
+    """One game in which a bot never answered is enough; no later game changes it. A share of 0 spares all."""
+    assert failing(FailurePolicy(disqualify_games=10**9), until=2, ending=Ending.SILENT) == ("ann",)
+    assert failing(FailurePolicy(disqualify_share=0.5, disqualify_games=3), until=3) == ("ann",)
     for ending in (Ending.RESIGNED, Ending.SILENT):
         assert failing(FailurePolicy(disqualify_share=0), until=100, ending=ending) == ()
 
@@ -307,12 +269,71 @@ def test_a_bot_that_forfeits_too_often_is_disqualified() -> None:
     assert failing(replace(exactly, disqualify_games=games + 1), until=11) == ()
 
 
-def test_a_silent_bot_is_disqualified_at_once() -> None:
-    """One game in which a bot never answered is enough."""
-    silent = failing(FailurePolicy(disqualify_games=10**9), until=2, ending=Ending.SILENT)
-    assert silent == ("ann",)
+POLICY = FailurePolicy(disqualify_share=0.5, disqualify_games=4)
+OWN = [game.match_id for game in GAMES if "eva" in game.bots]
+LAST = OWN[POLICY.disqualify_games - 1]
+"""The game by which eva is disqualified, who forfeits all of hers."""
 
 
-def test_a_disqualified_bot_stays_so() -> None:
-    """No later game changes it."""
-    assert failing(FailurePolicy(disqualify_share=0.5, disqualify_games=3), until=3) == ("ann",)
+def games_of_eva(finished_early: int = 0) -> list[FinishedGame]:
+    """Return all games; eva has finished so many of those after her last one before it was known."""
+    early = OWN[POLICY.disqualify_games :][:finished_early]
+    return [
+        with_ending_of(
+            "eva",
+            game,
+            Ending.RESIGNED if game.match_id <= LAST or game.match_id in early else Ending.DISQUALIFIED,
+        )
+        for game in GAMES
+    ]
+
+
+RATED = [game for game in games_of_eva() if game.match_id <= LAST or game.match_id not in OWN]
+UNRATED = len(GAMES) - len(RATED)
+
+
+def flushed(games: list[FinishedGame], policy: FailurePolicy = POLICY) -> Standings:
+    table = standings(games, policy)
+    table.flush()
+    return table
+
+
+def test_unrated_games_count_in_no_other_column() -> None:
+    """All columns but one are those of the rated games, for eva and for the others at her tables."""
+    table = flushed(games_of_eva())
+    assert (table.games, table.games_unrated, table.disqualified) == (len(GAMES), UNRATED, ("eva",))
+    lines, without = by_bot(table), by_bot(flushed(RATED, FailurePolicy()))
+    assert {bot: replace(line, games_unrated=0) for bot, line in lines.items()} == without
+    assert lines["eva"].games == lines["eva"].forfeits == POLICY.disqualify_games
+    assert lines["eva"].games_unrated == UNRATED
+    assert sum(line.games_unrated for line in lines.values()) == SEATS * UNRATED
+
+
+@few_examples
+@given(st.integers(0, len(OWN)), st.randoms(use_true_random=False))
+def test_it_does_not_matter_what_ended_first(finished_early: int, rng: random.Random) -> None:
+    arrived = games_of_eva(finished_early)
+    rng.shuffle(arrived)
+    assert flushed(arrived).lines() == flushed(games_of_eva()).lines()
+
+
+def test_forfeits_are_rated_while_no_bot_is_disqualified() -> None:
+    """Otherwise failing would pay; but a seat that was forfeited for a disqualified bot is never rated."""
+    spared = Disqualifications(FailurePolicy(disqualify_share=0))
+    assert all(spared.admit(with_ending_of("eva", game, Ending.RESIGNED)) for game in GAMES)
+    assert spared.bots == ()
+    admitted = [
+        Disqualifications(FailurePolicy()).admit(with_endings(GAMES[0], *[ending] * SEATS))
+        for ending in (Ending.DISQUALIFIED, Ending.RESIGNED)
+    ]
+    assert admitted == [False, True]
+
+
+def test_stored_games_give_the_same_standings() -> None:
+    with Store.create("sqlite://") as store:
+        store.create_tournament(replace(CONFIG, policy=POLICY).json(), games_total=len(GAMES), created_at=0)
+        store.add_games([(game, None) for game in games_of_eva()])
+        status = load_status(store, store.require_tournament(1))
+    assert status.standings.lines() == flushed(games_of_eva()).lines()
+    assert (status.troubles.games_unrated, status.troubles.disqualified) == (UNRATED, ("eva",))
+    assert status.progress.games == len(GAMES)

@@ -40,7 +40,6 @@ class Cluster:
         return self.url(name)
 
     def url(self, name: str, *, user: str = _USER) -> str:
-        """Return the URL of a database."""
         return f"postgresql+psycopg://{user}@/{name}?host={self.folder}"
 
     def execute(self, database: str, *statements: str) -> list[tuple[object, ...]]:
@@ -61,7 +60,6 @@ class Cluster:
 
 
 def database_of(url: str) -> str:
-    """Return the name of the database in a URL."""
     return url.partition("?")[0].rpartition("/")[2]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from sqlalchemy import URL
@@ -32,14 +33,13 @@ class RecordingStore(Store):
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[RecordingStore]:
+def store(tmp_path: Path) -> Iterator[RecordingStore]:
     """Yield a store that remembers batches."""
-    with RecordingStore.create(url) as store:
+    with RecordingStore.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
         yield store
 
 
 async def save_all(store: Store, *games: FinishedGame, record: str = RECORD) -> list[BaseException | None]:
-    """Save games together; return the error of each."""
     async with AsyncStore(store) as saving:
         return await asyncio.gather(*(saving.save(game, record) for game in games), return_exceptions=True)
 
@@ -122,7 +122,6 @@ async def test_games_wait_for_room(store: RecordingStore) -> None:
 
 
 async def test_everything_is_committed_when_the_context_is_left(store: RecordingStore) -> None:
-    """A game that is not waited for is stored all the same."""
     async with AsyncStore(store) as saving:
         waiting = asyncio.create_task(saving.save(GAMES[0], RECORD))
         await asyncio.sleep(0)  # lets the game be handed over
@@ -131,7 +130,6 @@ async def test_everything_is_committed_when_the_context_is_left(store: Recording
 
 
 async def test_reading_does_not_wait_for_writing(store: RecordingStore) -> None:
-    """A long read delays no commit, and a long write no read: each has its thread."""
     proceed = threading.Event()
     async with AsyncStore(store) as both:
         writing = asyncio.create_task(both.write(proceed.wait, 30))

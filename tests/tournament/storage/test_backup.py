@@ -23,7 +23,6 @@ ROOT = Path(__file__).parents[3]
 
 
 def claimed(url: str) -> Store:
-    """Open a store as a server does."""
     store = Store.create(url)
     store.claim()
     return store
@@ -61,13 +60,6 @@ def entries(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_a_folder_is_not_a_backup(tmp_path: Path) -> None:
-    """Nor is the current one."""
-    for path in (Path(), tmp_path):
-        with pytest.raises(StoreError, match="can't be opened: there is no such file"):
-            restore(path, f"sqlite:///{tmp_path}/new.sqlite", progress=nothing)
-
-
 def test_a_restored_backup_is_the_store(new_url: Callable[[], str], tmp_path: Path) -> None:
     """Every row comes back, in both databases, and no id is used twice; the files are private."""
     url, again = new_url(), new_url()
@@ -85,13 +77,12 @@ def test_a_restored_backup_is_the_store(new_url: Callable[[], str], tmp_path: Pa
     assert (tmp_path / "copy.sqlite").stat().st_mode & 0o77 == 0
 
 
-@pytest.mark.parametrize("direction", ["to PostgreSQL", "to SQLite"])
+@pytest.mark.parametrize("to_postgresql", [True, False])
 def test_a_backup_moves_a_store_to_the_other_database(
-    cluster: Cluster, tmp_path: Path, direction: str
+    cluster: Cluster, tmp_path: Path, *, to_postgresql: bool
 ) -> None:
-    """A store in SQLite becomes one in PostgreSQL, and the other way round."""
     urls = [f"sqlite:///{tmp_path}/store/games.sqlite", cluster.new_database()]
-    url, again = urls if direction == "to PostgreSQL" else urls[::-1]
+    url, again = urls if to_postgresql else urls[::-1]
     fill(url)
     back_up(url, tmp_path / "copy.sqlite", progress=nothing)
     restore(tmp_path / "copy.sqlite", again, progress=nothing)
@@ -122,27 +113,31 @@ def test_a_backup_is_one_moment_of_a_server_that_goes_on(
     assert rows(f"sqlite:///{tmp_path}/copy.sqlite") == before
 
 
-def test_a_backup_overwrites_nothing(url: str, path: Path, tmp_path: Path) -> None:
+def test_a_backup_overwrites_nothing(tmp_path: Path) -> None:
     """Neither the store nor a file that is there is touched; nothing else is left."""
-    fill(url)
+    path = tmp_path / "runs" / "games.sqlite"
+    fill(f"sqlite:///{path}")
     (tmp_path / "copy.sqlite").write_text("precious")
-    with pytest.raises(ConfigError, match=r"copy\.sqlite: it exists already; choose another name"):
-        back_up(url, tmp_path / "copy.sqlite", progress=nothing)
-    with pytest.raises(ConfigError, match="it exists already"):
-        restore(path, f"sqlite:///{tmp_path}/copy.sqlite", progress=nothing)
-    assert (tmp_path / "copy.sqlite").read_text() == "precious"
-    (tmp_path / "runs" / "old.sqlite-wal").write_text("the log of a file that was removed")
-    with pytest.raises(ConfigError, match=r"old\.sqlite-wal: it exists already"):
-        restore(path, f"sqlite:///{tmp_path}/runs/old.sqlite", progress=nothing)
-    with pytest.raises(ConfigError, match="can't be written"):
-        back_up(url, tmp_path / "copy.sqlite" / "below", progress=nothing)
+    path.with_name("old.sqlite-wal").write_text("the log of a file that was removed")
+    for copy, problem in {
+        "copy.sqlite": r"copy\.sqlite: it exists already; choose another name",
+        "copy.sqlite/below": "can't be written",
+    }.items():
+        with pytest.raises(ConfigError, match=problem):
+            back_up(f"sqlite:///{path}", tmp_path / copy, progress=nothing)
+    for to, problem in {"copy": "it exists already", "runs/old": "old.sqlite-wal: it exists"}.items():
+        with pytest.raises(ConfigError, match=problem):
+            restore(path, f"sqlite:///{tmp_path}/{to}.sqlite", progress=nothing)
     with pytest.raises(StoreError, match="there is no such file"):
         back_up(f"sqlite:///{tmp_path}/none.sqlite", tmp_path / "other.sqlite", progress=nothing)
+    for folder in (Path(), tmp_path):
+        with pytest.raises(StoreError, match="can't be opened: there is no such file"):
+            restore(folder, f"sqlite:///{tmp_path}/new.sqlite", progress=nothing)
+    assert (tmp_path / "copy.sqlite").read_text() == "precious"
     assert entries(tmp_path) == ["copy.sqlite", "runs"]
 
 
 def test_a_backup_that_is_interrupted_leaves_no_file(url: str, tmp_path: Path) -> None:
-    """So it is if the user stops it, or the disk is full."""
     fill(url)
 
     def stop(_: int, __: int) -> None:
@@ -154,7 +149,6 @@ def test_a_backup_that_is_interrupted_leaves_no_file(url: str, tmp_path: Path) -
 
 
 def test_a_damaged_backup_is_not_restored(new_url: Callable[[], str], tmp_path: Path) -> None:
-    """A page that was overwritten is found before anything is used."""
     fill(f"sqlite:///{tmp_path}/store/games.sqlite")
     path = tmp_path / "copy.sqlite"
     back_up(f"sqlite:///{tmp_path}/store/games.sqlite", path, progress=nothing)

@@ -37,83 +37,37 @@ def claimed_elsewhere(url: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_store_has_one_server(url: str) -> None:
-    """Of two servers only the first gets the store; readers are not affected."""
-    with Store.create(url) as first, Store.create(url) as second:
-        first.claim()
+def refuse(store: Store) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("happycity_tournament.storage.claims.PATIENCE_SECONDS", 0.01)
         with pytest.raises(StoreError, match="is in use by another server; stop that one") as caught:
-            second.claim()
-        assert caught.value.for_all
-        assert "\n" not in str(caught.value)
-        first.add_games(with_records([single_game(1)]))
-        assert second.next_match_id() == 2
-
-
-def test_a_claim_ends_with_its_store(url: str) -> None:
-    """A server that stops leaves the store to the next one."""
-    for _ in range(2):
-        with Store.create(url) as store:
             store.claim()
-            assert store.is_claimed()
-    with Store.existing(url) as store:
-        assert not store.is_claimed()
+    assert caught.value.for_all
+    assert "\n" not in str(caught.value)
 
 
-def test_a_killed_server_leaves_no_claim(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a kill the store can be claimed at once; before, it could not, and everybody could see that."""
+def test_a_store_has_one_server(url: str) -> None:
+    """Of two servers only the first gets the store, until it ends; readers are not affected."""
+    with Store.create(url) as first, Store.create(url) as second:
+        first.check_claim()  # there is none
+        assert not second.is_claimed()
+        first.claim()
+        refuse(second)
+        first.add_games(with_records([single_game(1)]))
+        first.check_claim()
+        assert (second.next_match_id(), second.is_claimed()) == (2, True)
+        first.close()
+        second.claim()
+
+
+def test_a_killed_server_leaves_no_claim(url: str) -> None:
+    """Everybody sees its claim, and a server that is restarted waits for its end instead of failing."""
     with claimed_elsewhere(url) as holder, Store.existing(url) as reader, Store.create(url) as store:
         assert reader.is_claimed()
-        with monkeypatch.context() as patch:
-            patch.setattr("happycity_tournament.storage.claims.PATIENCE_SECONDS", 0.01)
-            with pytest.raises(StoreError, match="is in use by another server"):
-                store.claim()
-        holder.kill()
-        holder.wait()
-        store.claim()
-
-
-def test_a_claim_waits_for_a_server_that_is_about_to_end(url: str) -> None:
-    """A server that is restarted finds its predecessor's claim for a moment; it waits instead of failing."""
-    with claimed_elsewhere(url) as holder, Store.create(url) as store:
+        refuse(store)
         ending = threading.Timer(0.2, holder.kill)
         ending.start()
         store.claim()
         ending.join()
         store.check_claim()
-
-
-def test_a_server_can_start_while_others_look(url: str) -> None:
-    """Asking whether a store is claimed claims nothing: no claim fails, however often others ask."""
-    Store.create(url).close()
-    stop = threading.Event()
-    answers: set[bool] = set()
-
-    def ask() -> None:
-        with Store.existing(url) as reader:
-            while not stop.is_set():
-                answers.add(reader.is_claimed())
-
-    readers = [threading.Thread(target=ask) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    try:
-        claims = 0
-        while claims < 100 or answers != {True, False}:
-            claims += 1
-            with Store.create(url) as server:
-                server.claim()
-                server.check_claim()
-    finally:
-        stop.set()
-        for reader in readers:
-            reader.join()
-
-
-def test_a_claim_that_is_held_is_no_error(store: Store) -> None:
-    """Checking raises nothing while the claim stands, nor where there is none."""
-    store.check_claim()
-    store.claim()
-    store.check_claim()
-    store.add_games(with_records([single_game(1)]))
-    store.check_claim()
+        assert reader.is_claimed()
