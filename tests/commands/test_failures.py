@@ -9,7 +9,7 @@ import pytest
 from tests.commands.programs import command_of, own_folder, settings_file, tournament
 
 from happycity import Ending
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 DIGESTS = {
     "crash": r"crash crashed in \d+ of \d+ games?: IndexError: .* \(failing\.py:\d+\)",

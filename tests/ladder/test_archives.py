@@ -20,8 +20,9 @@ from happycity_ladder.archives import SeasonArchive, archive_of, seasons_to_arch
 from happycity_ladder.entries import DealKind, NewDeal
 from happycity_ladder.ladder_store import LadderStore
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.sources import open_source
+from happycity_tournament.storage.store import Store
 
 ROOT = Path(__file__).parents[2]
 BOTS = ("ann", "bob", "cem", "dee")
@@ -110,7 +111,7 @@ def test_a_kill_loses_no_record(played: str, tmp_path: Path, step: str) -> None:
     program = f"""
 import os, signal
 from happycity_ladder import archives
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 archives._ROWS_AT_ONCE = 3
 calls, real = [], archives.{step}
 def die(*arguments):

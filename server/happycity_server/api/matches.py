@@ -40,7 +40,8 @@ from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.schedule import bot_seeds
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
 from happycity_tournament.wire import timestamp
 
 REMEMBERED_REQUESTS = 10_000

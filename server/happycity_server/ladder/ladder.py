@@ -24,7 +24,8 @@ from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.play.runner import MAX_ATTEMPTS
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import bot_seeds
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
 
 GATHER_SECONDS = 0.1
 """How long changes gather before bots are paired."""

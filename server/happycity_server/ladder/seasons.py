@@ -15,7 +15,7 @@ from happycity_ladder.leaderboard import Line, leaderboard
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.stored import StoredLadder
-from happycity_tournament.storage import StoreError
+from happycity_tournament.storage.database import StoreError
 
 CHECK_SECONDS = 600.0
 """How often it is looked whether a season has become old enough to be archived."""

@@ -18,7 +18,8 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder import seasons as seasons_module
 from happycity_server.ladder.seasons import Archiving
 from happycity_server.ladder.stored import StoredLadder
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.store import Store
 
 FILE = """
 anchor = "rock"

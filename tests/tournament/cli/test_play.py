@@ -24,7 +24,7 @@ from happycity_tournament.config import SprtTest, TournamentConfig, TournamentSt
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 Play = Callable[[TournamentConfig, Path], Snapshot]
 

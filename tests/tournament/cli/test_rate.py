@@ -14,7 +14,7 @@ from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
 

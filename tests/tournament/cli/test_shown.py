@@ -17,8 +17,8 @@ from happycity_tournament.cli.json import metrics_json
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ratings.statistics import MAX_METRICS, Moments, count_metrics
 from happycity_tournament.report.facts import bot_metrics
-from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import open_source
+from happycity_tournament.storage.store import Store
 
 LEAGUE = League(("ann", "bob", "cem", "dan"), rounds=3)
 TITLE = "Spring [red]cup[/] <b>2026</b> é"

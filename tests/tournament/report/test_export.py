@@ -17,8 +17,8 @@ from happycity import Ending
 from happycity.records.record import Json, loads
 from happycity.records.replay import replay
 from happycity_tournament.report.export import SeatRow
-from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import open_source
+from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
 TABLES = ("csv", "jsonl")

@@ -36,8 +36,8 @@ from happycity_tournament.report.facts import count_games
 from happycity_tournament.standings import figures
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.figures import GameColumns
-from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import open_source
+from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "&amp;</td>")

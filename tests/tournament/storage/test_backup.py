@@ -15,9 +15,11 @@ from tests.tournament.storage.postgres import Cluster, database_of
 
 from happycity import BotInfo, ConfigError
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import Store, StoreError, backup
+from happycity_tournament.storage import backup
 from happycity_tournament.storage.backup import back_up, restore
+from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
+from happycity_tournament.storage.store import Store
 
 ROOT = Path(__file__).parents[3]
 

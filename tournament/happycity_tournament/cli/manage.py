@@ -34,7 +34,7 @@ from happycity_tournament.config import STOP_SECONDS, TournamentState
 from happycity_tournament.play.progress import UNFINISHED, disqualify_stored
 from happycity_tournament.play.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
 from happycity_tournament.report.facts import bot_metrics
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 def list_tournaments(

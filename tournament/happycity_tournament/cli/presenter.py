@@ -128,7 +128,8 @@ class Presenter:
             return text  # the tournament was never created
         if isinstance(self.venue, OwnServer):
             # Imported here, as few runs end early, and SQLAlchemy takes a tenth of a second.
-            from happycity_tournament.storage import Store, StoreError  # noqa: PLC0415
+            from happycity_tournament.storage.database import StoreError  # noqa: PLC0415
+            from happycity_tournament.storage.store import Store  # noqa: PLC0415
 
             try:
                 Store.existing(self.venue.store).close()

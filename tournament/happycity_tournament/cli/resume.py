@@ -12,7 +12,7 @@ from happycity_tournament.cli.presenter import Presenter, exit_unless_decided
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Run
 from happycity_tournament.client.session import resume_run
 from happycity_tournament.lineup import Lineup
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 def resume(address: Address = None, *, as_json: AsJson = False) -> None:

@@ -44,7 +44,7 @@ from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 
 if TYPE_CHECKING:
-    from happycity_tournament.storage import Store
+    from happycity_tournament.storage.store import Store
 
 RETURN_SECONDS = 60.0
 """The time in which a server that others run has to come back."""
@@ -210,7 +210,7 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
 
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
     """Return why a tournament that was just played is not in its store; "" if it is."""
-    from happycity_tournament.storage import StoreError  # noqa: PLC0415 - as in `_read`
+    from happycity_tournament.storage.database import StoreError  # noqa: PLC0415 - as in `_read`
 
     try:
         games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
@@ -342,7 +342,7 @@ async def _wait_for_release(store: str, observer: Observer) -> None:
 
 def _read(store: str, read: Callable[[Store], _T]) -> _T:
     # Imported here: the games of a run need not wait until SQLAlchemy is imported.
-    from happycity_tournament.storage import Store  # noqa: PLC0415
+    from happycity_tournament.storage.store import Store  # noqa: PLC0415
 
     with Store.existing(store) as opened:
         return read(opened)

@@ -25,7 +25,7 @@ from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, Facts
 from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.standings.figures import MAX_HISTORY_BOTS, Meeting
 from happycity_tournament.standings.standings import Standing, score_text
-from happycity_tournament.storage import StoredTournament
+from happycity_tournament.storage.stored import StoredTournament
 
 MAX_REASONS = 5
 """Reasons of forfeits that are shown for each bot, the most frequent first."""

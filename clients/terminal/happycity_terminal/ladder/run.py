@@ -28,7 +28,7 @@ from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import RemoteServer
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 def show(
