@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, String, Table, cast, select
+from sqlalchemy import Row, String, cast
 
 from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
 from happycity.match import one_line
@@ -172,16 +172,6 @@ def _json(text: str, default: _Json) -> _Json:
     except ValueError:
         return default
     return value if isinstance(value, type(default)) else default
-
-
-def read_rows(
-    connection: Connection, table: Table, *conditions: ColumnElement[bool], at_once: int
-) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a table in the order of its key, some at once, as an `insert` takes them."""
-    query = select(table).where(*conditions).order_by(*table.primary_key)
-    with connection.execution_options(yield_per=at_once).execute(query) as rows:
-        for some in rows.mappings().partitions():
-            yield list(map(dict, some))
 
 
 def mentions(column: Any, word: str) -> Any:
