@@ -35,8 +35,8 @@ PAIRS_SHOWN = 8
 
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
-_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric", "candidate", "verdict"})
-_WRAPPED = frozenset({"bot", "bots", "state", "candidate", "verdict"})
+_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric"})
+_WRAPPED = frozenset({"bot", "bots", "state"})
 _ABOVE = "above next"
 _WON = "won/=/lost"
 """Games won alone, with a shared first place, and lost."""
@@ -349,23 +349,6 @@ def sprt_lines(snapshot: Snapshot) -> list[str]:
         return [decision, numbers]
     counted = "the table has the games up to the decision; those that were still running are left out"
     return [decision, numbers, counted]
-
-
-def sprt_table(played: Sequence[Snapshot]) -> Table:
-    """Return the results of several tests, a row each."""
-    table = _table("candidate", "verdict", "Elo", "LLR", "blocks", "games")
-    for snapshot in played:
-        test, state = snapshot.sprt, snapshot.test
-        if test is None or state is None:
-            continue
-        texts = (
-            test.candidate,
-            verdict_text(test, state.verdict),
-            _sprt_difference(state).removesuffix(" Elo"),
-        )
-        numbers = (f"{state.llr:+.2f}", f"{state.blocks:,}", f"{snapshot.games:,}")
-        table.add_row(*map(Text, (*texts, *numbers)))
-    return table
 
 
 def verdict_text(test: SprtTest, verdict: Verdict) -> str:

@@ -22,7 +22,6 @@ from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.likelihood import Choices, choices_of, fit
 from happycity_tournament.ratings.results import BotFigures, Difference, Ratings
-from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 MAX_LOSSES = 10
@@ -218,12 +217,6 @@ class Figures:
             ]
             for size, table in self.games.tables.items()
         }
-
-    def points(self, bot: str) -> Spread:
-        """Return how often a bot made how many points."""
-        values = np.concatenate([np.zeros(0, int), *(points for points, _ in self._of(bot, self._points))])
-        numbers, counts = np.unique(values, return_counts=True)
-        return Spread(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
 
     def extremes(self, bot: str) -> tuple[Extreme, Extreme] | None:
         """Return the first games with a bot's most and fewest points, of those that it didn't forfeit."""
