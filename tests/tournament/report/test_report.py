@@ -42,7 +42,7 @@ from happycity_tournament.storage.store import Store
 BOTS = ("ann", "bob", "cem", "dée")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "&amp;</td>")
 TABLES = ("standings", "pairs")
-SECTIONS = (*TABLES, "history", "seats", "times", "metrics", "failures", "model", "replays", "settings")
+SECTIONS = (*TABLES, "history", "times", "metrics", "failures", "model", "replays", "settings")
 PLAYED = ("random", "greedy", "planner", "random2")
 ENDINGS = [Ending.FINISHED, *FORFEITS]
 

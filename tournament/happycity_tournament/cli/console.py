@@ -26,7 +26,7 @@ from happycity_tournament.config import (
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, BotRating, Ratings, interval_text
 from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.ratings.statistics import MIN_DEALS, BotMetrics
+from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.standings.digest import digests, failures
 from happycity_tournament.standings.standings import Standing, score_text
 
@@ -35,7 +35,7 @@ PAIRS_SHOWN = 8
 
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
-_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric"})
+_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots"})
 _WRAPPED = frozenset({"bot", "bots", "state"})
 _ABOVE = "above next"
 _WON = "won/=/lost"
@@ -111,23 +111,6 @@ def print_ratings(console: Console, ratings: Ratings) -> None:
     _print_table(console, _fitted(console, ratings_table(ratings)))
     _print_pairs(console, ratings)
     show(console, *_notes(ratings.lines), _RANKS, _DIFFERENCE, *_details(ratings))
-
-
-def print_metrics(console: Console, metrics: BotMetrics) -> None:
-    """Print what bots' metrics come to, or that there are none."""
-    if not metrics:
-        show(console, "metrics: none; bots send numbers with their answers if they like")
-        return
-    table = _table("bot", "metric", "answers", "sum", "mean", "min", "max")
-    for bot in sorted(metrics):
-        for name, numbers in sorted(metrics[bot].items()):
-            values = (numbers.total, numbers.mean, numbers.least, numbers.most)
-            table.add_row(Text(bot), Text(name), f"{numbers.count:,}", *map(_number, values))
-    _print_table(console, table)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def tournaments_table(snapshots: Iterable[Snapshot]) -> Table:

@@ -65,16 +65,6 @@ class Meeting:
 
 
 @dataclass(frozen=True, slots=True)
-class SeatFigures:
-    """One seat at tables of one size."""
-
-    games: int
-    points_mean: float
-    firsts: int
-    """Games won there, shared first places included."""
-
-
-@dataclass(frozen=True, slots=True)
 class EloHistory:
     """The Elo of bots after numbers of games. All are distances from the mean of all bots."""
 
@@ -201,21 +191,6 @@ class Figures:
             for bot, played, wins, shared, score, scored, places, points in zip(
                 names, games.tolist(), *totals.tolist(), strict=True
             )
-        }
-
-    @cached_property
-    def seats(self) -> Mapping[int, list[SeatFigures]]:
-        """The figures of each seat, by the number of seats at the table."""
-        return {
-            size: [
-                SeatFigures(len(table.places), mean, firsts)
-                for mean, firsts in zip(
-                    self._points[size].mean(axis=0).tolist(),
-                    (table.places == 1).sum(axis=0).tolist(),
-                    strict=True,
-                )
-            ]
-            for size, table in self.games.tables.items()
         }
 
     def extremes(self, bot: str) -> tuple[Extreme, Extreme] | None:
