@@ -73,8 +73,6 @@ class Season:
     started_at: float
     ended_at: float | None = None
     """None while it lasts."""
-    archive: str = ""
-    """The file with its records; "" while the store has them all."""
     deals: int = 0
     """Rated deals that were finished in it."""
     games: int = 0

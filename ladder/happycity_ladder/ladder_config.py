@@ -11,7 +11,6 @@ from typing import Annotated, ClassVar, Self
 from pydantic import (
     ConfigDict,
     Field,
-    NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     TypeAdapter,
@@ -85,11 +84,6 @@ class LadderConfig:
     """A rating is provisional until its standard error is at most so many Elo."""
     inactive_days: PositiveFloat = 14.0
     """A bot that hasn't played for so long isn't ranked."""
-    keep_seasons: NonNegativeInt = 0
-    """Closed seasons that keep the records of their games in the store, the newest ones; 0: all. The records
-    of each older one are moved to a file, its archive."""
-    archive_folder: str = ""
-    """The folder of the archives; "": that of the store's file."""
     season_days: Annotated[float, Field(ge=0)] = 0.0
     """A season ends after so long; 0: when the organiser ends it."""
     deals_per_bot: PositiveInt = 2

@@ -298,7 +298,7 @@ def _present_season(connection: Connection) -> Row[Any] | None:
 
 
 def _begin_season(connection: Connection, at: float) -> None:
-    season = {"started_at": at, "leaderboards": "", "archive": "", "deals": 0, "games": 0}
+    season = {"started_at": at, "leaderboards": "", "deals": 0, "games": 0}
     connection.execute(insert(ladder_seasons).values(season))
 
 

@@ -67,7 +67,9 @@ from happycity_server.process.programs import (
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.games import BotProfile
 from happycity_tournament.lineup import Lineup
-from happycity_tournament.storage import AsyncStore, Store, StoreError
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.store import Store
 
 _log = structlog.get_logger()
 

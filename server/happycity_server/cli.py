@@ -195,7 +195,8 @@ def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file of the backup.")],
     *,
     restore: Annotated[
-        bool, typer.Option("--restore", help="Copy the backup, or any other SQLite store, back into a store.")
+        bool,
+        typer.Option("--restore", help="Copy the backup, or another SQLite store, into a new store."),
     ] = False,
     store: Annotated[
         str,
@@ -209,22 +210,24 @@ def backup(
 
     The server may run meanwhile. The copy is the store as it was at one moment, and is checked. It holds what
     servers keep secret, such as deals in play. The file of the tokens is not part of it. With --restore the
-    store is a SQLite file which doesn't exist, or an empty PostgreSQL database; all of the backup is copied
-    and checked, or nothing.
+    store is a SQLite file which doesn't exist; all of the backup is copied and checked, or nothing. Stores in
+    PostgreSQL are copied by pg_dump.
     """
     from rich.console import Console
 
-    from happycity_tournament.storage import backup as copying
+    from happycity_tournament.storage.backup import back_up
+    from happycity_tournament.storage.sources import path_of
+
+    url, copy = (f"sqlite:///{file.as_posix()}", path_of(store)) if restore else (store, file)
+    if copy is None:
+        raise ConfigError("--store: it is not a SQLite file; use pg_restore for PostgreSQL")
 
     with Console(stderr=True).status("copying; Ctrl-C stops it") as status:
 
         def progress(done: int, total: int) -> None:
             status.update(f"copied {done / max(1, total):.0%}; Ctrl-C stops it")
 
-        if restore:
-            copied = copying.restore(file, store, progress=progress)
-        else:
-            copied = copying.back_up(store, file, progress=progress)
+        copied = back_up(url, copy, progress=progress)
     _report(copied, file, file.stat().st_size, as_json=as_json)
 
 

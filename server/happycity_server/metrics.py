@@ -29,7 +29,7 @@ from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US, 
 from happycity_server.play.match import MatchState
 from happycity_server.process.listening import BotServer
 from happycity_server.tournaments.registry import Tournaments
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 if TYPE_CHECKING:  # few servers keep one
     from happycity_server.ladder.ladder import Ladder

@@ -19,7 +19,7 @@ from tests.programs import run
 from happycity.records.record import Json, loads
 from happycity.records.replay import replay
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAYER = shlex.join([sys.executable, str(Path(__file__).parent / "programs" / "player.py")])

@@ -12,7 +12,7 @@ from tests.programs import run
 from happycity import Mode
 from happycity.records.record import Json, loads
 from happycity_tournament.games import Position
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 Records = dict[Position, Json]
 Reference = Callable[[str, Mode], Records]

@@ -24,7 +24,7 @@ from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import Position
 from happycity_tournament.play.snapshot import Snapshot
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 if TYPE_CHECKING:  # subscripted in annotations only
     Program: TypeAlias = "subprocess.Popen[str]"

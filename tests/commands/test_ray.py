@@ -21,7 +21,7 @@ from happycity.runtime.transport import Access
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
 

@@ -17,7 +17,7 @@ from happycity import Config
 from happycity.records.record import Json
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 GAMES = 20
 SOME_GAMES = 4

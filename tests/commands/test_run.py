@@ -24,7 +24,7 @@ from tests.tournament.servers import Arena, arena
 
 from happycity import Ending
 from happycity.records.replay import replay
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 def test_the_example_is_played() -> None:

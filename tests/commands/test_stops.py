@@ -14,7 +14,7 @@ import pytest
 from tests.commands import programs
 from tests.commands.programs import ALL_GAMES, Gate, Program, Start, command_of
 
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 SOME_GAMES = 6
 NESTED = f"nested=sh -c 'sleep 1000 & exec {command_of('first_move').partition('=')[2]}'"

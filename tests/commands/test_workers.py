@@ -17,7 +17,7 @@ from tests.commands.programs import ALL_GAMES, STORE, Gate, Records, Start, reco
 
 from happycity.records.record import Json
 from happycity_tournament.games import Position
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
 

@@ -29,7 +29,7 @@ from happycity.v1 import errors_pb2
 from happycity_client import Bot, Decision, GameOver, GameStarted
 from happycity_server.config import ServerSettings
 from happycity_server.errors import ApiError, Reason
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 ROOT = Path(__file__).parents[2]
 DOCS = (

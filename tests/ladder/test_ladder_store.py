@@ -27,7 +27,8 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.leaderboard import Line, Score
 from happycity_ladder.rating_store import RatingStore
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
-from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem")
 

@@ -20,7 +20,7 @@ from tests.programs import run
 
 from happycity import Ending, Mode
 from happycity.records.record import loads
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 HAPPYCITY = [sys.executable, "-m", "happycity"]
 SEATED = "--seats", "2", "--decision-time", "30", "--connect-time", "60", "--no-web"

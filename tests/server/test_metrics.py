@@ -22,7 +22,7 @@ from tests.server.harness import bearer, called, matches_at, serving, settings, 
 from happycity_server import metrics as metrics_module
 from happycity_server.app import RunningServer, run_server
 from happycity_server.metrics import ArenaMetrics, MetricsError
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 Samples = dict[tuple[str, str], float]

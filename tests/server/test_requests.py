@@ -24,7 +24,7 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import LONG_CALLS
 from happycity_server.play.clock import OVERLOAD_SECONDS
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs Linux's schedstat")
 

@@ -29,7 +29,7 @@ from happycity_server.places import protocol
 from happycity_server.process import programs
 from happycity_tournament.config import TournamentState
 from happycity_tournament.lineup import BotEntry, Lineup
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 POLLED: Mapping[str, Any] = {"calls_burst": 1_000_000}
 """A setting of servers that a test calls until something is there, however slow the machine is."""

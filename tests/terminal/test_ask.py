@@ -22,7 +22,7 @@ from happycity_client import Bot, Decision
 from happycity_tournament.client.run_folder import OwnServer, Run, own_store
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.lineup import BotEntry, Lineup
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 BOT = Path(__file__).parent / "bots" / "first_move.py"
 ROOT = Path(__file__).resolve().parents[2]

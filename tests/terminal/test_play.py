@@ -15,7 +15,7 @@ from happycity import Config, Game, Mode, Move
 from happycity.text.board import Line, plain
 from happycity_client import Decision, GameStarted
 from happycity_terminal.person import Dialogue, moves_named
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 TAKEN = [Move.parse(text) for text in ("coin", "build grocery", "build grand_hotel", "dwell house")]
 OPTIONS = list(zip(TAKEN, (1, -2, -5, -1), strict=True))

@@ -24,7 +24,7 @@ from happycity_client import Bot, Decision
 from happycity_tournament.client.connection import connect
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.recorded_games import named_record
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 THREE = ("ann", "bob", "cem")
 

@@ -15,7 +15,7 @@ from happycity.rules.scoring import Outcome, rank
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 START = 1_795_000_000.0
 """When all these tournaments began, in Unix time."""

@@ -9,7 +9,7 @@ from tests.tournament.leagues import League
 from happycity_tournament.client.run_folder import RUNS, OwnServer, Run, own_store
 from happycity_tournament.config import TournamentState
 from happycity_tournament.lineup import BotEntry, Lineup
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 BOTS = ("bot-0", "bot-1", "bot-2", "bot-3")
 LEAGUE = League(BOTS, rounds=3, timed=True)

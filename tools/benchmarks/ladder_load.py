@@ -42,7 +42,7 @@ from happycity_server.config import LogFormat
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.stored import StoredLadder
 from happycity_server.process.logs import configure
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.backup import back_up
 from happycity_tournament.storage.schema import (
     games,
@@ -51,6 +51,7 @@ from happycity_tournament.storage.schema import (
     ladder_games,
     ladder_ratings,
 )
+from happycity_tournament.storage.store import Store
 from tools.benchmarks.harness import COMMANDS, Process, parser, serve, store_url
 from tools.languages import CLIENTS, LANGUAGES, command, missing
 

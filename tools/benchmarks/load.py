@@ -34,7 +34,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 from tools import ROOT
 from tools.benchmarks.crowds import BURSTS, visit
 from tools.benchmarks.harness import Process, read_line, scrape, send_line, serve, start, store_url

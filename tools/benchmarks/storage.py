@@ -44,7 +44,9 @@ from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.storage import AsyncStore, Store, pack
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.packing import pack
+from happycity_tournament.storage.store import Store
 from tools.benchmarks.harness import COMMANDS, additions, cpu_of_children, store_url
 from tools.benchmarks.models import League
 from tools.benchmarks.ratings import spread

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,13 +10,9 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from happycity import Ending
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.tournament.v1beta1 import rating_pb2
-from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity.wire.match import ending_of
 from happycity_tournament.report import charts
-from happycity_tournament.report.charts import FORFEITS, failures_chart, points_chart
 from happycity_tournament.standings.figures import Figures
 
 LINES = 3 * charts.SERIES
@@ -52,27 +47,6 @@ class Cell:
 def history(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
     """Draw the ratings of bots over the number of games."""
     return charts.lines({bot: figures.history.of(bot) for bot in bots[:LINES]}, label=label)
-
-
-def points(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
-    """Draw how often bots made how many points."""
-    return points_chart({bot: figures.points(bot) for bot in bots}, label=label)
-
-
-def failures(lines: Sequence[pb.Standing], *, label: str) -> Markup:
-    """Draw how many games bots forfeited in each way; those without any are left out."""
-    failed = {
-        line.bot: (_endings(line), f"{charts.whole(line.forfeits)} / {charts.whole(line.games)}")
-        for line in lines
-        if line.forfeits
-    }
-    return failures_chart(failed, label=label)
-
-
-def endings(lines: Sequence[pb.Standing]) -> list[tuple[Ending, int]]:
-    """Return the ways in which bots forfeited games, each with the number of its colour."""
-    counts = sum(map(_endings, lines), Counter[Ending]())
-    return [(ending, number) for number, ending in enumerate(FORFEITS) if counts[ending]]
 
 
 def pairs(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
@@ -133,10 +107,3 @@ def moments(across: charts.Scale) -> list[tuple[float, str]]:
 
 def _seconds(point: ladder_pb.RatingPoint) -> float:
     return point.time.seconds + point.time.nanos / 1e9
-
-
-def _endings(line: pb.Standing) -> Counter[Ending]:
-    counts = Counter[Ending]()
-    for count in line.forfeit_counts:
-        counts[ending_of(count.ending)] += count.games
-    return counts

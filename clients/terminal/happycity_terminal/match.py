@@ -29,7 +29,7 @@ from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConf
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.standings.digest import digests
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 _CONNECT_SECONDS = 30.0
 _LOOK_SECONDS = 0.05

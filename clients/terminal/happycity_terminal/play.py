@@ -37,7 +37,7 @@ from happycity_tournament.client.run_folder import STORE_FILE, RemoteServer, new
 from happycity_tournament.client.session import open_arena
 from happycity_tournament.lineup import Lineup, bot_entries
 from happycity_tournament.play.snapshot import Snapshot
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 _UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)
 

@@ -20,7 +20,7 @@ from happycity_server.access.roles import LONG_CALLS
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason
 from happycity_tournament.play.progress import TournamentFinishedError
-from happycity_tournament.storage import StoreError
+from happycity_tournament.storage.database import StoreError
 
 REQUEST_SECONDS = 10.0
 """How long the message of a unary call may take to arrive after its headers."""

@@ -311,7 +311,6 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
         planned_end_time=timestamp_or_none(planned_end),
         deals=season.deals,
         games=season.games,
-        archived=bool(season.archive),
     )
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -25,7 +23,6 @@ from happycity.wire.match import (
     void_reason_number,
 )
 from happycity.wire.messages import config_message
-from happycity_ladder.archives import archive_of, archived_record
 from happycity_ladder.entries import Deal as LadderDeal
 from happycity_ladder.entries import DealState
 from happycity_ladder.ladder_store import LadderStore
@@ -40,7 +37,7 @@ from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.schedule import bot_seeds
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.wire import timestamp
 
 REMEMBERED_REQUESTS = 10_000
@@ -257,25 +254,9 @@ class MatchService(MatchServiceServicer):
     async def _record(self, match_id: int) -> str:
         """Return the record of a stored match."""
         record = await self._store.read(self._store.store.record, match_id)
-        return record if record is not None else await self._archived_record(match_id)
-
-    async def _archived_record(self, match_id: int) -> str:
-        """Return the record of a stored match that is not in the store, out of its season's archive."""
-        archive = await self._store.read(archive_of, self._store.store, match_id)
-        if not archive:
+        if record is None:
             raise _unknown(match_id)
-        try:
-            record = await asyncio.to_thread(archived_record, archive, match_id)
-        except StoreError as error:
-            _log.error("archive_unavailable", match=match_id, problem=str(error))
-        else:
-            if record is not None:
-                return record
-        text = (
-            f"the record of match {match_id} is in the archive {Path(archive).name}, "
-            "which the server can't read; its log says why"
-        )
-        raise ApiError(Reason.STORE_UNAVAILABLE, text)
+        return record
 
 
 def _check_watching(match: OpenMatch) -> None:

@@ -17,14 +17,15 @@ from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
-from happycity_server.ladder.seasons import Archiving, Seasons
+from happycity_server.ladder.seasons import Seasons
 from happycity_server.ladder.stored import StoredLadder
 from happycity_server.places.places import Places
 from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.play.runner import MAX_ATTEMPTS
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import bot_seeds
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
 
 GATHER_SECONDS = 0.1
 """How long changes gather before bots are paired."""
@@ -78,7 +79,6 @@ class Ladder:
         self._rests_until = 0.0  # by the loop's clock
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = asyncio.Event()
-        self._archiving = Archiving(stored, self._closing)
         places.change_listeners.append(self._changed.set)
         places.match_over_listeners.append(self._changed.set)
 
@@ -103,7 +103,6 @@ class Ladder:
         await self._queue.read_interrupted()
         self._start(self._play())
         self._start(self._rate())
-        self._start(self._archiving.run())
 
     def interrupt(self) -> None:
         """Begin no more deals, because the server is about to stop."""

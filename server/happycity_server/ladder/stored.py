@@ -8,7 +8,7 @@ from happycity_ladder.challenge_store import ChallengeStore
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.rating_store import RatingStore
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 
 class StoredLadder:

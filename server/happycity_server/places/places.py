@@ -24,7 +24,8 @@ from happycity_server.play.session import Session
 from happycity_tournament.config import DECISIONS_OF_A_SEAT
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.play.terms import Terms
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
 
 MAX_LOST_WORKERS = 3
 """How often a game is begun again elsewhere because the worker that played it was lost."""

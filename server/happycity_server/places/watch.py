@@ -17,7 +17,7 @@ from happycity.wire.watch import end_message, step_message
 from happycity_server.broadcast import Broadcast, SharedValues
 from happycity_server.play.match import Match, OpenMatch
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage import unpack
+from happycity_tournament.storage.packing import unpack
 
 KEPT_GAMES = 16
 """Finished games that are kept as watchers see them; each takes some 1.5 MB."""

@@ -30,7 +30,9 @@ from happycity_tournament.play.progress import (
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.snapshot import Snapshot, final_ratings, listed, played
 from happycity_tournament.schedule import Schedule, schedule_of
-from happycity_tournament.storage import AsyncStore, Progress, StoredTournament, StoreError
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.stored import Progress, StoredTournament
 from happycity_tournament.wire import ratings_message, state_of, tournament_message
 
 KEPT_PROGRESS = 1000

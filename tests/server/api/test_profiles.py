@@ -13,7 +13,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.v1 import bot_pb2
 from happycity.wire.match import bot_info_of
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 from happycity_tournament.wire import tournament_config_of
 
 INFO = bot_pb2.BotInfo(author="Anna", version="2", language="Zig", description="counts")

@@ -33,7 +33,8 @@ from happycity_tournament.games import Result
 from happycity_tournament.play.progress import TournamentStatus, load_status
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.snapshot import final_ratings
-from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.store import Store
 
 WAITING, RUNNING = pb.TOURNAMENT_STATE_WAITING, pb.TOURNAMENT_STATE_RUNNING
 FINISHED, STOPPED = pb.TOURNAMENT_STATE_FINISHED, pb.TOURNAMENT_STATE_STOPPED

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from tests.ladder.test_ladder_store import ladder_with_bots
 
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.store import Store
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.stored import StoredLadder
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.store import Store
 
 TWO_SEATS = """
 anchor = "greedy"

@@ -28,7 +28,8 @@ from happycity_server.ladder.challenges import (
 )
 from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.store import Store
 
 HOUSE = ("planner", "random")
 QUOTAS = Quotas(open_challenges=2, deals_per_challenge=8, deals_per_day=20, challenge_hours=1.0)

@@ -22,7 +22,7 @@ from tests.server.ladder.ladders import (
 )
 
 from happycity_ladder.entries import DealState
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 @asynccontextmanager

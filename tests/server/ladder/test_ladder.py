@@ -31,7 +31,7 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.rating_store import RatingStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 def ladder_of(folder: Path) -> LadderStore:

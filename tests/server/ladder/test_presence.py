@@ -18,7 +18,8 @@ from happycity_server.ladder.presence import (
 from happycity_server.ladder.stored import StoredLadder
 from happycity_server.places.places import Places
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import AsyncStore, StoreError
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
 
 
 class There:

@@ -18,7 +18,7 @@ from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.stored import StoredLadder
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 CONFIG = LadderConfig(boards=(Board(players=2),))
 

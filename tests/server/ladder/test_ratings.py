@@ -12,7 +12,7 @@ from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_ladder.ladder_store import LadderStore
 from happycity_server.ladder.ratings import Ratings, _History
 from happycity_server.ladder.stored import StoredLadder
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 YEAR = 365 * 86400.0
 

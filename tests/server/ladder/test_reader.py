@@ -9,7 +9,7 @@ from happycity_ladder.leaderboard import Line
 from happycity_server.ladder.ladder import Ladder
 from happycity_server.ladder.reader import LEADERBOARD_SECONDS, LadderReader
 from happycity_server.ladder.stored import StoredLadder
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 
 class Shown:

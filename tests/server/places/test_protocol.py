@@ -31,7 +31,7 @@ from happycity_server.places import protocol
 from happycity_server.places.protocol import VERSION, ServerLink, WorkCall
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 
 class WorkerArena:

@@ -19,7 +19,7 @@ from happycity_server.play.clock import FairClock
 from happycity_server.play.limits import SessionLimits
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.play.match import Match, MatchSpec
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 DEAL = Deal.shuffle(Config(players=2), seed=11)
 

@@ -25,7 +25,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
 from happycity_server.config import LogFormat
 from happycity_server.process.logs import MAX_TEXT, QueuedOutput, configure, sanitize
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 CLEAR = "hc_01234567_" + "s" * 43
 

@@ -11,7 +11,7 @@ from tests.tournament.servers import arena
 
 from happycity import Config
 from happycity_tournament.config import RandomRounds, TournamentConfig
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 def store(

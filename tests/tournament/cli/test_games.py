@@ -13,7 +13,7 @@ from tests.tournament.servers import arena
 
 from happycity import Config, Ending
 from happycity_tournament.config import RandomRounds, TournamentConfig
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dee")
 

@@ -10,7 +10,7 @@ from tests.tournament.runs import LEAGUE, make_run
 
 from happycity_tournament.client.run_folder import Run as RunFolder
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 BOTS = ", ".join(LEAGUE.bots)
 STORE = "runs/20261122-080000/games.sqlite"

@@ -15,7 +15,7 @@ from happycity.runtime.transport import Access
 from happycity_tournament.cli.places import find_game
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.client.run_folder import Run as RunFolder
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 RUN = "runs/20261122-080000"
 STORE = f"{RUN}/games.sqlite"

@@ -24,7 +24,7 @@ from happycity_tournament.config import SprtTest, TournamentConfig, TournamentSt
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 Play = Callable[[TournamentConfig, Path], Snapshot]
 
@@ -104,39 +104,20 @@ def test_a_stopped_tournament_can_be_continued(run: Run, session: Callable[..., 
     assert errors.splitlines()[-1] == f"continue with: tournament resume {only_run()}"
 
 
-def test_candidates_are_tested_one_after_the_other(run: Run, session: Callable[..., None]) -> None:
-    """One table and one JSON have all tests; the status is 3 as one of them didn't decide."""
-    verdicts = {"greedy": Verdict.H1, "new": Verdict.UNDECIDED}
-    left = list(verdicts)
-
+@pytest.mark.parametrize(("verdict", "expected"), [(Verdict.H1, 0), (Verdict.UNDECIDED, 3)])
+def test_the_status_says_whether_a_test_decided(
+    run: Run, session: Callable[..., None], verdict: Verdict, expected: int
+) -> None:
     def end(snapshot: Snapshot) -> Snapshot:
-        name = left.pop(0)
-        test = SprtState(blocks=30, llr=1.5, lower=-2.9, upper=2.9, elo=12.0, verdict=verdicts[name])
-        chosen = SprtTest(candidate=name, base="random")
-        config = TournamentConfig(bots=(name, "random"), game=Config(players=2), format=chosen, seed=1)
+        test = SprtState(blocks=30, llr=1.5, lower=-2.9, upper=2.9, elo=12.0, verdict=verdict)
+        chosen = SprtTest(candidate="new", base="random")
+        config = TournamentConfig(bots=("new", "random"), game=Config(players=2), format=chosen, seed=1)
         return replace(snapshot, test=test, config=config)
 
     session(end)
-    candidates = ("--candidate", "greedy", "--candidate", "new=planner")
-    status, output, errors = run("sprt", *candidates, "--base", "random", "--json")
-    assert status == 3
-    assert "test 1 of 2: greedy against random" in errors
-    assert "test 2 of 2: new against random" in errors
-    rows = [line.strip().split("  ")[0] for line in errors.rpartition("verdict")[2].splitlines()]
-    assert [row for row in rows if row in verdicts] == ["greedy", "new"]
-    result = json.loads(output)
-    assert [test["sprt"]["verdict"] for test in result["tests"]] == ["h1", "undecided"]
-
-
-def test_a_queue_that_is_stopped_shows_what_was_tested(run: Run, session: Callable[..., None]) -> None:
-    states = [TournamentState.FINISHED, TournamentState.STOPPED]
-    session(lambda snapshot: replace(snapshot, state=states.pop(0)))
-    candidates = [argument for bot in ("greedy", "planner", "rollout") for argument in ("--candidate", bot)]
-    status, output, errors = run("sprt", *candidates, "--base", "random", "--json")
-    assert status == 130
-    assert "test 2 of 3" in errors
-    assert "test 3 of 3" not in errors
-    assert len(json.loads(output)["tests"]) == 1
+    status, output, _ = run("sprt", "--candidate", "new=planner", "--base", "random", "--json")
+    assert status == expected
+    assert json.loads(output)["sprt"]["verdict"] == verdict.value
 
 
 @pytest.mark.parametrize("how", ["removed", "cut", "games missing"])

@@ -14,7 +14,7 @@ from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
 
@@ -122,14 +122,11 @@ def test_absurd_numbers_are_refused_with_their_place(tmp_path: Path, run: Run) -
     assert not (tmp_path / "x.html").exists()
 
 
-def test_names_of_sources_make_bots_of_their_own(tmp_path: Path, run: Run) -> None:
-    """Two programs under one name are rated apart where that is asked for; checks are in the JSON."""
+def test_bots_may_be_renamed(tmp_path: Path, run: Run) -> None:
+    """Bots that get one name are rated as one; checks are in the JSON."""
     first = League(BOTS, rounds=40).store(tmp_path / "first.sqlite")
     second = League(BOTS[::-1], rounds=30, seats=2).store(tmp_path / "second.sqlite")
-    result = json_of(
-        run, "rate", first, second, "--rename", "bob=ann", "--by-source", "ann", "--by-source", "dée"
-    )
-    names = {entry["bot"] for entry in result["standings"]}
-    assert names == {"ann@first.sqlite", "ann@second.sqlite", "cem", "dée@first.sqlite", "dée@second.sqlite"}
+    result = json_of(run, "rate", first, second, "--rename", "bob=ann")
+    assert {entry["bot"] for entry in result["standings"]} == {"ann", "cem", "dée"}
     assert {check["subject"] for check in result["checks"]} == {"first places", "last places", "halves"}
     assert set(result["checks"][0]) == {"subject", "bot", "actual", "expected", "z", "fits"}

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from pathlib import Path
 
-import pytest
-from rich.console import Console
 from tests.tournament.conftest import Run
 from tests.tournament.leagues import League
 
 from happycity import BotInfo
-from happycity_tournament.cli.console import print_metrics
-from happycity_tournament.cli.json import metrics_json
 from happycity_tournament.games import BotProfile
 from happycity_tournament.ratings.statistics import MAX_METRICS, Moments, count_metrics
-from happycity_tournament.report.facts import bot_metrics
-from happycity_tournament.storage import Store
-from happycity_tournament.storage.sources import open_source
+from happycity_tournament.storage.store import Store
 
 LEAGUE = League(("ann", "bob", "cem", "dan"), rounds=3)
 TITLE = "Spring [red]cup[/] <b>2026</b> é"
@@ -53,28 +46,6 @@ def test_titles_and_profiles_are_shown(tmp_path: Path, run: Run) -> None:
     page = Path("report.html").read_text(encoding="utf-8")
     assert "<h1>Spring [red]cup[/] &lt;b&gt;2026&lt;/b&gt; é</h1>" in page
     assert '<td class="text">version 2 in Zig by Anna &lt;a@b&gt;; [b]counts[/b] [2J</td>' in page
-
-    assert "metrics" not in shown
-    assert "metrics: none" in run("show", url, "--metrics")[1]
-    assert json.loads(run("show", url, "--metrics", "--json")[1])["metrics"] == {}
-
-
-def test_metrics_are_summed_by_bot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Numbers belong to the bot of their decision; sums of thousands are written in full."""
-    with closing(open_source(LEAGUE.store(tmp_path / "games.sqlite"))) as source:
-        ((game, text), *_) = source.games(with_records=True)
-    record = json.loads(str(text))
-    record["metrics"] = [
-        {"decision": decision, "values": {"tokens": tokens}}
-        for decision, tokens in ((1, 20_000), (5, 40_000))
-    ]
-    metrics = bot_metrics([(game, json.dumps(record)), (game, None)])
-    assert metrics_json(metrics) == {
-        game.bots[0]: {"tokens": {"answers": 2, "sum": 60_000, "mean": 30_000, "min": 20_000, "max": 40_000}}
-    }
-    print_metrics(Console(width=80), metrics)
-    row = capsys.readouterr().out.split("\n")[3].split()
-    assert row == [game.bots[0], "tokens", "2", "60,000", "30,000", "20,000", "40,000"]
 
 
 def test_names_of_metrics_are_bounded() -> None:

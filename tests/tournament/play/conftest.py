@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from happycity_tournament.storage import AsyncStore, Store
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.store import Store
 
 
 @pytest.fixture

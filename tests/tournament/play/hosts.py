@@ -17,7 +17,7 @@ from happycity_tournament.play.progress import TournamentStatus, load_unfinished
 from happycity_tournament.play.runner import TournamentRun
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 Fault = Callable[[Fixture, int], VoidReason | None]
 """Says for a game and the number of its attempt, from 1, why it is voided; None if it isn't."""

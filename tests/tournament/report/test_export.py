@@ -17,8 +17,8 @@ from happycity import Ending
 from happycity.records.record import Json, loads
 from happycity.records.replay import replay
 from happycity_tournament.report.export import SeatRow
-from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import open_source
+from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
 TABLES = ("csv", "jsonl")
@@ -84,23 +84,13 @@ def test_exported_records_replay_and_name_the_bots(played: Path, tmp_path: Path,
     assert again.read_text() == out.read_text()
 
 
-def test_records_can_be_split(played: Path, tmp_path: Path, run: Run) -> None:
-    whole, folder = tmp_path / "games.jsonl", tmp_path / "deep" / "games"
-    export(run, f"{played}#1", whole, "records")
-    export(run, played, folder, "records", "--split")
-    files = sorted(folder.iterdir())
-    assert files[0].name == "game-0000001.json"
-    assert sorted(file.read_text() for file in files) == sorted(whole.read_text().splitlines(keepends=True))
-
-
 def test_one_game_is_exported_by_its_id(played: Path, tmp_path: Path, run: Run) -> None:
     """Its record can be read by the commands that take a source."""
     games = json.loads(run("games", played, "--limit", "0", "--json")[1])
-    for name, split in (("file", ()), ("folder", ("--split",))):
-        out = tmp_path / name
-        assert export(run, played, out, "records", "--game", "7", *split) == f"{out}: 1 game\n"
-        (game,) = json.loads(run("games", out, "--json")[1])
-        assert [game["seats"]] == [stored["seats"] for stored in games if stored["game"] == 7]
+    out = tmp_path / "games.jsonl"
+    assert export(run, played, out, "records", "--game", "7") == f"{out}: 1 game\n"
+    (game,) = json.loads(run("games", out, "--json")[1])
+    assert [game["seats"]] == [stored["seats"] for stored in games if stored["game"] == 7]
 
 
 def test_games_without_records_are_counted(tmp_path: Path, run: Run) -> None:

@@ -18,7 +18,8 @@ from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 from happycity_tournament.standings.counted import CountingRules, Uncounted
-from happycity_tournament.storage import Store, StoredTournament
+from happycity_tournament.storage.store import Store
+from happycity_tournament.storage.stored import StoredTournament
 
 BOTS = ("ann", "bob", "cem", "flaky")
 CONFIG = TournamentConfig(

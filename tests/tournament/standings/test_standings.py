@@ -15,7 +15,7 @@ from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.play.progress import load_status
 from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.standings.standings import MAX_REASONS, ForfeitCount, Standing, Standings
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 DEALS = 10
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 @pytest.fixture

@@ -12,7 +12,11 @@ from sqlalchemy import URL
 from tests.tournament.games import RECORD, single_game, stored_games
 
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage import AsyncStore, Record, Store, StoreError, async_store
+from happycity_tournament.storage import async_store
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.packing import Record
+from happycity_tournament.storage.store import Store
 
 GAMES = [single_game(number) for number in range(1, 7)]
 

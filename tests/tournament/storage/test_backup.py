@@ -1,31 +1,35 @@
-"""Backups of stores that are in use, and restoring them: in both databases, from and to each."""
+"""Backups of SQLite stores that are in use, and restoring them."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine
 from tests.tournament.games import single_game, stored_games, with_records
-from tests.tournament.storage.postgres import Cluster, database_of
+from tests.tournament.storage.postgres import Cluster
 
 from happycity import BotInfo, ConfigError
 from happycity_tournament.games import BotProfile
-from happycity_tournament.storage import Store, StoreError, backup
-from happycity_tournament.storage.backup import back_up, restore
+from happycity_tournament.storage import backup
+from happycity_tournament.storage.backup import Copied, back_up
+from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.schema import SCHEMA_VERSION, metadata
-
-ROOT = Path(__file__).parents[3]
+from happycity_tournament.storage.store import Store
 
 
 def claimed(url: str) -> Store:
     store = Store.create(url)
     store.claim()
     return store
+
+
+def sqlite(path: Path) -> str:
+    return f"sqlite:///{path}"
+
+
+def restore(path: Path, url: str) -> Copied:
+    return back_up(sqlite(path), Path(url.removeprefix("sqlite:///")), progress=nothing)
 
 
 def nothing(_: int, __: int) -> None:
@@ -60,44 +64,29 @@ def entries(folder: Path) -> list[str]:
     return sorted(entry.name for entry in folder.iterdir())
 
 
-def test_a_restored_backup_is_the_store(new_url: Callable[[], str], tmp_path: Path) -> None:
-    """Every row comes back, in both databases, and no id is used twice; the files are private."""
-    url, again = new_url(), new_url()
+def test_a_restored_backup_is_the_store(tmp_path: Path) -> None:
+    """Every row comes back, and no id is used twice; the files are private."""
+    url, again = sqlite(tmp_path / "runs" / "games.sqlite"), sqlite(tmp_path / "again" / "games.sqlite")
     fill(url)
     seen: list[tuple[int, int]] = []
     copied = back_up(url, tmp_path / "copy.sqlite", progress=lambda *done: seen.append(done))
     assert (copied.rows["games"], copied.rows["records"], copied.schema_version) == (9, 9, SCHEMA_VERSION)
     assert seen[-1][0] == seen[-1][1] > 0
-    assert restore(tmp_path / "copy.sqlite", again, progress=nothing).rows == copied.rows
+    assert restore(tmp_path / "copy.sqlite", again).rows == copied.rows
     assert rows(url) == rows(f"sqlite:///{tmp_path}/copy.sqlite") == rows(again)
     with claimed(again) as store:
         assert store.create_tournament({"bots": []}, games_total=1, created_at=6.0) == 4
         assert store.next_match_id() == 51
-    assert [name for name in entries(tmp_path) if name != "databases"] == ["copy.sqlite"]
+    assert entries(tmp_path) == ["again", "copy.sqlite", "runs"]
     assert (tmp_path / "copy.sqlite").stat().st_mode & 0o77 == 0
 
 
-@pytest.mark.parametrize("to_postgresql", [True, False])
-def test_a_backup_moves_a_store_to_the_other_database(
-    cluster: Cluster, tmp_path: Path, *, to_postgresql: bool
-) -> None:
-    urls = [f"sqlite:///{tmp_path}/store/games.sqlite", cluster.new_database()]
-    url, again = urls if to_postgresql else urls[::-1]
-    fill(url)
-    back_up(url, tmp_path / "copy.sqlite", progress=nothing)
-    restore(tmp_path / "copy.sqlite", again, progress=nothing)
-    assert rows(url) == rows(again)
-    with claimed(again) as store:
-        assert store.create_tournament({"bots": []}, games_total=1, created_at=6.0) == 4
-
-
 def test_a_backup_is_one_moment_of_a_server_that_goes_on(
-    new_url: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Games that are stored while a backup runs don't wait for it, and aren't in it."""
     monkeypatch.setattr(backup, "_PAGES_AT_ONCE", 1)
-    monkeypatch.setattr(backup, "_ROWS_AT_ONCE", 1)
-    url = new_url()
+    url = sqlite(tmp_path / "runs" / "games.sqlite")
     fill(url)
     before = rows(url)
     with claimed(url) as server:
@@ -127,17 +116,18 @@ def test_a_backup_overwrites_nothing(tmp_path: Path) -> None:
             back_up(f"sqlite:///{path}", tmp_path / copy, progress=nothing)
     for to, problem in {"copy": "it exists already", "runs/old": "old.sqlite-wal: it exists"}.items():
         with pytest.raises(ConfigError, match=problem):
-            restore(path, f"sqlite:///{tmp_path}/{to}.sqlite", progress=nothing)
+            restore(path, f"sqlite:///{tmp_path}/{to}.sqlite")
     with pytest.raises(StoreError, match="there is no such file"):
         back_up(f"sqlite:///{tmp_path}/none.sqlite", tmp_path / "other.sqlite", progress=nothing)
     for folder in (Path(), tmp_path):
         with pytest.raises(StoreError, match="can't be opened: there is no such file"):
-            restore(folder, f"sqlite:///{tmp_path}/new.sqlite", progress=nothing)
+            restore(folder, f"sqlite:///{tmp_path}/new.sqlite")
     assert (tmp_path / "copy.sqlite").read_text() == "precious"
     assert entries(tmp_path) == ["copy.sqlite", "runs"]
 
 
-def test_a_backup_that_is_interrupted_leaves_no_file(url: str, tmp_path: Path) -> None:
+def test_a_backup_that_is_interrupted_leaves_no_file(tmp_path: Path) -> None:
+    url = sqlite(tmp_path / "runs" / "games.sqlite")
     fill(url)
 
     def stop(_: int, __: int) -> None:
@@ -148,61 +138,21 @@ def test_a_backup_that_is_interrupted_leaves_no_file(url: str, tmp_path: Path) -
     assert entries(tmp_path / "copies") == []
 
 
-def test_a_damaged_backup_is_not_restored(new_url: Callable[[], str], tmp_path: Path) -> None:
+def test_a_damaged_backup_is_not_restored(tmp_path: Path) -> None:
     fill(f"sqlite:///{tmp_path}/store/games.sqlite")
     path = tmp_path / "copy.sqlite"
     back_up(f"sqlite:///{tmp_path}/store/games.sqlite", path, progress=nothing)
     content = bytearray(path.read_bytes())
     content[-4096:] = bytes(4096)
     path.write_bytes(content)
-    url = new_url()
     with pytest.raises(StoreError, match="is damaged"):
-        restore(path, url, progress=nothing)
-    if url.startswith("sqlite"):
-        assert entries(tmp_path / "databases") == []
-    else:
-        assert not rows(url)["games"]
+        restore(path, f"sqlite:///{tmp_path}/again.sqlite")
+    assert entries(tmp_path) == ["copy.sqlite", "store"]
 
 
-def test_a_store_with_games_is_not_restored_into(cluster: Cluster, tmp_path: Path) -> None:
-    """A database that a server uses, or that has games, stays as it is."""
-    fill(f"sqlite:///{tmp_path}/games.sqlite")
-    url = cluster.new_database()
-    with claimed(url), pytest.raises(StoreError, match="is in use by another server"):
-        restore(tmp_path / "games.sqlite", url, progress=nothing)
-    with Store.create(url) as store:
-        store.add_games([(single_game(7), None)])
-    with pytest.raises(StoreError, match="is not empty; restore into an empty database"):
-        restore(tmp_path / "games.sqlite", url, progress=nothing)
-    assert len(rows(url)["games"]) == 1
-
-
-def test_a_kill_while_restoring_leaves_postgresql_empty(cluster: Cluster, tmp_path: Path) -> None:
-    """The rows are there all at once, so the same command can be tried again."""
-    fill(f"sqlite:///{tmp_path}/games.sqlite")
-    url = cluster.new_database()
-    program = f"""
-import os, signal
-from pathlib import Path
-from happycity_tournament.storage import backup
-backup._ROWS_AT_ONCE = 1
-def die(done, total):
-    if done == total:
-        os.kill(os.getpid(), signal.SIGKILL)
-backup.restore(Path({str(tmp_path / "games.sqlite")!r}), {url!r}, progress=die)
-"""
-    killed = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert not rows(url)["games"]
-    restore(tmp_path / "games.sqlite", url, progress=nothing)
-    assert rows(url) == rows(f"sqlite:///{tmp_path}/games.sqlite")
-
-
-def test_a_reader_may_back_up_postgresql(cluster: Cluster, tmp_path: Path) -> None:
-    """A user who may only read can make backups, of sequences too."""
+def test_postgresql_is_copied_by_its_own_tools(cluster: Cluster, tmp_path: Path) -> None:
     url = cluster.new_database()
     fill(url)
-    name = database_of(url)
-    cluster.execute(name, f"CREATE USER saver_{name}", f"GRANT pg_read_all_data TO saver_{name}")
-    copied = back_up(cluster.url(name, user=f"saver_{name}"), tmp_path / "copy.sqlite", progress=nothing)
-    assert copied.rows["games"] == 9
+    with pytest.raises(StoreError, match="pg_dump"):
+        back_up(url, tmp_path / "copy.sqlite", progress=nothing)
+    assert entries(tmp_path) == []

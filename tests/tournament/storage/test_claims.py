@@ -11,11 +11,12 @@ from contextlib import contextmanager
 import pytest
 from tests.tournament.games import single_game, with_records
 
-from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.store import Store
 
 HOLDER = """
 import sys
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 store = Store.create(sys.argv[1])
 store.claim()
 print("claimed", flush=True)

@@ -8,8 +8,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from tests.tournament.games import single_game, with_records
 from tests.tournament.storage.postgres import Cluster, database_of
 
-from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.schema import metadata
+from happycity_tournament.storage.store import Store
 
 
 @pytest.fixture

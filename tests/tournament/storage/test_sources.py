@@ -20,8 +20,9 @@ from happycity_tournament.recorded_games import RecordedGame, game_of_record, na
 from happycity_tournament.report.export import export_games
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.rated_games import RatedGames, load_for_rating
-from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.sources import Source, SourceError, open_source
+from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
 OUTCOME = {"points": [9, 4], "coins": [0, 1], "inhabitants": [3, 2], "hearts": [3, 2], "ranks": [1, 2]}

@@ -14,7 +14,8 @@ import pytest
 from tests.tournament.games import RECORD, single_game, stored_games, with_records
 from tests.tournament.storage.test_claims import refuse
 
-from happycity_tournament.storage import Store, StoreError
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.store import Store
 
 
 @pytest.fixture

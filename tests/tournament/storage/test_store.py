@@ -19,8 +19,10 @@ from tests.tournament.games import BOTS, RECORD, single_game, stored_games, with
 from happycity import BotInfo, Ending, HappyCityError
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
-from happycity_tournament.storage import Progress, Store, StoredTournament, StoreError, Troubles
+from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.schema import metadata
+from happycity_tournament.storage.store import Store
+from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
 
 ROOT = Path(__file__).parents[3]
 FINISHED, RUNNING = TournamentState.FINISHED, TournamentState.RUNNING
@@ -320,7 +322,7 @@ def test_committed_games_survive_a_kill(url: str) -> None:
     program = f"""
 import os, signal
 from tests.tournament.games import single_game, with_records
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 Store.create({url!r}).add_games(with_records([single_game(7)]))
 os.kill(os.getpid(), signal.SIGKILL)
 """

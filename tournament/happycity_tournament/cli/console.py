@@ -26,7 +26,7 @@ from happycity_tournament.config import (
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.results import MODEL, TOO_LITTLE, BotRating, Ratings, interval_text
 from happycity_tournament.ratings.sprt import SprtState, Verdict
-from happycity_tournament.ratings.statistics import MIN_DEALS, BotMetrics
+from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.standings.digest import digests, failures
 from happycity_tournament.standings.standings import Standing, score_text
 
@@ -35,8 +35,8 @@ PAIRS_SHOWN = 8
 
 _UNKNOWN = "-"
 _RATING = ("rank", "bot", "Elo", "95%")
-_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots", "metric", "candidate", "verdict"})
-_WRAPPED = frozenset({"bot", "bots", "state", "candidate", "verdict"})
+_LEFT = frozenset({"id", "run", "state", "created (UTC)", "bot", "bots"})
+_WRAPPED = frozenset({"bot", "bots", "state"})
 _ABOVE = "above next"
 _WON = "won/=/lost"
 """Games won alone, with a shared first place, and lost."""
@@ -111,23 +111,6 @@ def print_ratings(console: Console, ratings: Ratings) -> None:
     _print_table(console, _fitted(console, ratings_table(ratings)))
     _print_pairs(console, ratings)
     show(console, *_notes(ratings.lines), _RANKS, _DIFFERENCE, *_details(ratings))
-
-
-def print_metrics(console: Console, metrics: BotMetrics) -> None:
-    """Print what bots' metrics come to, or that there are none."""
-    if not metrics:
-        show(console, "metrics: none; bots send numbers with their answers if they like")
-        return
-    table = _table("bot", "metric", "answers", "sum", "mean", "min", "max")
-    for bot in sorted(metrics):
-        for name, numbers in sorted(metrics[bot].items()):
-            values = (numbers.total, numbers.mean, numbers.least, numbers.most)
-            table.add_row(Text(bot), Text(name), f"{numbers.count:,}", *map(_number, values))
-    _print_table(console, table)
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def tournaments_table(snapshots: Iterable[Snapshot]) -> Table:
@@ -349,23 +332,6 @@ def sprt_lines(snapshot: Snapshot) -> list[str]:
         return [decision, numbers]
     counted = "the table has the games up to the decision; those that were still running are left out"
     return [decision, numbers, counted]
-
-
-def sprt_table(played: Sequence[Snapshot]) -> Table:
-    """Return the results of several tests, a row each."""
-    table = _table("candidate", "verdict", "Elo", "LLR", "blocks", "games")
-    for snapshot in played:
-        test, state = snapshot.sprt, snapshot.test
-        if test is None or state is None:
-            continue
-        texts = (
-            test.candidate,
-            verdict_text(test, state.verdict),
-            _sprt_difference(state).removesuffix(" Elo"),
-        )
-        numbers = (f"{state.llr:+.2f}", f"{state.blocks:,}", f"{snapshot.games:,}")
-        table.add_row(*map(Text, (*texts, *numbers)))
-    return table
 
 
 def verdict_text(test: SprtTest, verdict: Verdict) -> str:

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from happycity import ConfigError
 from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
 from happycity_tournament.cli.options import Source
@@ -21,25 +20,19 @@ def export(
     file_format: Annotated[
         Literal["csv", "jsonl", "records"], typer.Option("--format", help="The format to write.")
     ],
-    out: Annotated[Path, typer.Option(help="The file to write; with --split, the folder.")],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
     game: Annotated[
         int | None, typer.Option(metavar="ID", help="Write only this game; `tournament games` lists ids.")
     ] = None,
-    split: Annotated[
-        bool, typer.Option("--split", help="Write one file for each game, with --format records.")
-    ] = False,
 ) -> None:
     """Write games as a table or as records.
 
     A table (csv, jsonl) has a row for each seat of each game.
     """
-    if split and file_format != "records":
-        raise ConfigError("--split has no effect in a table; add --format records")
     with open_sources([address]) as (source,):
         keep_apart(source, out)
-        if not split:
-            check_output("--out", out)
+        check_output("--out", out)
         with reading_games():
-            exported = export_games(source, out, file_format=file_format, split=split, game=game)
+            exported = export_games(source, out, file_format=file_format, game=game)
     lacking = f", {exported.without_record:,} without a record" if exported.without_record else ""
     remark(f"{out}: {plural(exported.games, 'game')}{lacking}")

@@ -15,7 +15,6 @@ from happycity.records.record import Json
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.ratings.results import BotRating, Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
-from happycity_tournament.ratings.statistics import BotMetrics
 from happycity_tournament.standings.digest import digest, log_of
 from happycity_tournament.standings.standings import Standing
 
@@ -84,23 +83,6 @@ def _line_json(line: Standing | BotRating) -> Json:
     own = asdict(line)
     ends = {"elo_low": own.pop("low"), "elo_high": own.pop("high")}
     return {**own, **ends}
-
-
-def metrics_json(metrics: BotMetrics) -> Json:
-    """Return the sums and means of bots' metrics."""
-    return {
-        bot: {
-            name: {
-                "answers": numbers.count,
-                "sum": numbers.total,
-                "mean": numbers.mean,
-                "min": numbers.least,
-                "max": numbers.most,
-            }
-            for name, numbers in of_bot.items()
-        }
-        for bot, of_bot in metrics.items()
-    }
 
 
 def write_json(content: Json | list[Json]) -> None:

@@ -18,23 +18,21 @@ from happycity.runtime.transport import SERVER_VARIABLE
 from happycity.text.words import plural
 from happycity_tournament.cli.console import (
     print_facts,
-    print_metrics,
     print_result,
     progress_line,
     runs_table,
     show,
     tournaments_table,
 )
-from happycity_tournament.cli.json import listed_json, metrics_json, result_json, write_json
+from happycity_tournament.cli.json import listed_json, result_json, write_json
 from happycity_tournament.cli.options import Address
-from happycity_tournament.cli.places import Place, find_tournament, open_sources, place_at, reading_games
+from happycity_tournament.cli.places import Place, find_tournament, place_at
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
 from happycity_tournament.config import STOP_SECONDS, TournamentState
 from happycity_tournament.play.progress import UNFINISHED, disqualify_stored
 from happycity_tournament.play.snapshot import Snapshot, listed, load_snapshot, stored_snapshot
-from happycity_tournament.report.facts import bot_metrics
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 def list_tournaments(
@@ -65,9 +63,6 @@ def list_tournaments(
 def show_tournament(
     address: Address = None,
     *,
-    metrics: Annotated[
-        bool, typer.Option("--metrics", help="Also sums and means of the numbers that bots sent.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a tournament with its ratings.
@@ -75,10 +70,6 @@ def show_tournament(
     The output has its settings, its progress, and the final ratings by the games so far.
     """
     found = find_tournament(address)
-    of_bots = None
-    if metrics:
-        with open_sources([address]) as (source,), reading_games():
-            of_bots = bot_metrics(source.games(with_records=True))
     if isinstance(found.at, RemoteServer):
         snapshot = call_server(found.at, lambda connection: connection.standings(found.id))
     else:
@@ -86,14 +77,11 @@ def show_tournament(
             snapshot = load_snapshot(store, found.id)
     logs = found.run.folder if found.run else None
     if as_json:
-        content = result_json(snapshot, logs=logs)
-        write_json(content if of_bots is None else {**content, "metrics": metrics_json(of_bots)})
+        write_json(result_json(snapshot, logs=logs))
         return
     console = Console()
     print_facts(console, snapshot)
     print_result(console, snapshot, logs=logs, details=True)
-    if of_bots is not None:
-        print_metrics(console, of_bots)
 
 
 def stop(address: Address = None, *, as_json: AsJson = False) -> None:

@@ -47,14 +47,6 @@ Renamed = Annotated[
         help="Rate the bot OLD under the name NEW, together with a bot of that name; may be repeated.",
     ),
 ]
-BySource = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--by-source",
-        metavar="BOT",
-        help="Rate this bot apart in each source, as BOT@SOURCE; may be repeated.",
-    ),
-]
 GamesOfBot = Annotated[str | None, typer.Option("--bot", metavar="NAME", help="Only games of this bot.")]
 LostGames = Annotated[
     bool, typer.Option("--lost", help="Only games that the bot of --bot didn't win: its place is not 1.")

@@ -40,8 +40,8 @@ from happycity_tournament.client.run_folder import (
 from happycity_tournament.client.server_source import ServerSource
 from happycity_tournament.games import LARGEST_ID, FinishedGame
 from happycity_tournament.recorded_games import RecordedGame
-from happycity_tournament.storage import Store
 from happycity_tournament.storage.sources import LIST_GAMES, Source, StoreSource, is_sqlite, open_source
+from happycity_tournament.storage.store import Store
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:\d{1,5}")
 _SHOWN = 80

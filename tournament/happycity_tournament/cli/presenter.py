@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,12 +39,6 @@ UNDECIDED = 3
 """The exit status if a test has played its maximum without a decision."""
 
 
-def exit_unless_decided(tournaments: Iterable[Snapshot]) -> None:
-    """Exit with 3 if one of these tournaments is a test that ended undecided."""
-    if any(last.test is not None and last.test.verdict is Verdict.UNDECIDED for last in tournaments):
-        sys.exit(UNDECIDED)
-
-
 @dataclass(frozen=True, slots=True)
 class Presenter:
     """Shows the progress of a session, and prints its result."""
@@ -57,11 +51,9 @@ class Presenter:
     """Whether the output of bots is in the folder."""
     arguments: str = ""
     """The tournament as commands take it, if it isn't a run's."""
-    in_queue: bool = False
-    """Whether the JSON of several tournaments is written together, in the end."""
 
     def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
-        """Play a session and return how it ended; exit with 130 unless the tournament is finished."""
+        """Play a session and return how it ended; exit unless it is finished, and a test decided."""
         try:
             with Display(logs=self.folder) as display:
                 last = event_loop.run(session(display))
@@ -83,6 +75,8 @@ class Presenter:
             if last.config is None or last.config.can_be_rated(last.disqualified):
                 typer.echo(self._continue_with(), err=True)
             sys.exit(event_loop.EXIT_STOPPED)
+        if last.test is not None and last.test.verdict is Verdict.UNDECIDED:
+            sys.exit(UNDECIDED)
         return last
 
     def _print(self, last: Snapshot) -> None:
@@ -95,7 +89,7 @@ class Presenter:
             show(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():
             remark(PURE)
-        if self.as_json and not self.in_queue:
+        if self.as_json:
             write_json(result_json(last, logs=self.folder))
         if problem:
             raise HappyCityError(f"this result is not stored: {problem}")
@@ -128,7 +122,8 @@ class Presenter:
             return text  # the tournament was never created
         if isinstance(self.venue, OwnServer):
             # Imported here, as few runs end early, and SQLAlchemy takes a tenth of a second.
-            from happycity_tournament.storage import Store, StoreError  # noqa: PLC0415
+            from happycity_tournament.storage.database import StoreError  # noqa: PLC0415
+            from happycity_tournament.storage.store import Store  # noqa: PLC0415
 
             try:
                 Store.existing(self.venue.store).close()

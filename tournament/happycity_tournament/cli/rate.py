@@ -17,13 +17,13 @@ from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import model_json, ratings_json, write_json
-from happycity_tournament.cli.options import BySource, Renamed, Sources, renamed_of
+from happycity_tournament.cli.options import Renamed, Sources, renamed_of
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import Naming, RatedGames, load_for_rating, rate_games
+from happycity_tournament.standings.rated_games import RatedGames, load_for_rating, rate_games
 from happycity_tournament.storage.sources import Source, SourceError
 
 
@@ -38,7 +38,6 @@ def rate(
         float, typer.Option(help="The rating of the anchor, or the mean of all ratings.")
     ] = MEAN_ELO,
     renamed: Renamed = None,
-    by_source: BySource = None,
     as_json: AsJson = False,
 ) -> None:
     """Rate bots by all their games.
@@ -47,17 +46,22 @@ def rate(
     a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
     """
     check_elo("--anchor-elo", anchor_elo)
-    naming = Naming(renamed_of(renamed), frozenset(by_source or ()))
+    names = renamed_of(renamed)
     with open_sources(addresses or [None]) as sources:
-        _rate(sources, naming=naming, anchor=anchor, anchor_elo=anchor_elo, as_json=as_json)
+        _rate(sources, renamed=names, anchor=anchor, anchor_elo=anchor_elo, as_json=as_json)
 
 
 def _rate(
-    sources: Sequence[Source], *, naming: Naming, anchor: str | None, anchor_elo: float, as_json: bool
+    sources: Sequence[Source],
+    *,
+    renamed: dict[str, str],
+    anchor: str | None,
+    anchor_elo: float,
+    as_json: bool,
 ) -> None:
     names = [source.name for source in sources]
     with reading_games():
-        loaded = load_for_rating(sources, naming)
+        loaded = load_for_rating(sources, renamed)
     if not loaded.count:
         rated = " that is rated" if loaded.uncounted else ""
         raise SourceError(", ".join(names), f"no finished game in it{rated}")

@@ -8,11 +8,11 @@ from happycity import ConfigError
 from happycity.runtime.commands import AsJson
 from happycity_tournament.cli.options import Address
 from happycity_tournament.cli.places import find_run, find_tournament
-from happycity_tournament.cli.presenter import Presenter, exit_unless_decided
+from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Run
 from happycity_tournament.client.session import resume_run
 from happycity_tournament.lineup import Lineup
-from happycity_tournament.storage import Store
+from happycity_tournament.storage.store import Store
 
 
 def resume(address: Address = None, *, as_json: AsJson = False) -> None:
@@ -28,7 +28,7 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
         presenter = Presenter(
             run.venue, as_json=as_json, folder=run.folder, starts_bots=bool(run.lineup.started)
         )
-        exit_unless_decided([presenter.play(lambda observer: resume_run(run, observer))])
+        presenter.play(lambda observer: resume_run(run, observer))
         return
     found = find_tournament(address)
     server = found.at
@@ -36,5 +36,4 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
         raise ConfigError(f"{found.address}: name the folder of its run, which says what bots to start")
     presenter = Presenter(server, as_json=as_json, arguments=found.address)
     others = Run(folder=Path(), tournament_id=found.id, venue=server, lineup=Lineup())
-    last = presenter.play(lambda observer: resume_run(others, observer))
-    exit_unless_decided([last])
+    presenter.play(lambda observer: resume_run(others, observer))

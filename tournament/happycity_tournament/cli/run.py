@@ -1,4 +1,4 @@
-"""`tournament run`: play a tournament, show its progress, and print the result."""
+"""`tournament run` and `sprt`: play a tournament, show its progress, and print the result."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ from happycity.runtime.commands import AsJson
 from happycity.runtime.settings import flags_of, load, naming_flags
 from happycity_tournament.cli.options import BASICS, BOTS_HELP, Commands, Joining
 from happycity_tournament.cli.presenter import Presenter
-from happycity_tournament.cli.settings import FILE_ONLY, FLAGS, PlaySettings, RunSettings, example
+from happycity_tournament.cli.settings import (
+    FILE_ONLY,
+    FLAGS,
+    PlaySettings,
+    RunSettings,
+    SprtSettings,
+    example,
+)
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Venue, new_folder, own_store
 from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
-from happycity_tournament.lineup import Lineup, bot_entries
+from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.schedule import schedule_of
 
@@ -69,9 +76,22 @@ def run(
         play(settings.config(), lineup, settings, as_json=as_json)
 
 
-def play(
-    config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool, in_queue: bool = False
-) -> Snapshot:
+@flags_of(SprtSettings, without=FILE_ONLY)
+def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None:
+    """Test whether one bot is stronger than another.
+
+    The two bots fill all seats, deal after deal, until the games decide between two hypotheses: H0, the
+    candidate is elo0 stronger, and H1, it is elo1 stronger. The exit status is 3 without a decision after
+    the maximum number of blocks.
+    """
+    settings = load(SprtSettings, flags, file=file)
+    with naming_flags(FLAGS):
+        bots = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
+        lineup = Lineup(bots=bots, processes=settings.processes)
+        play(settings.config(*bots), lineup, settings, as_json=as_json)
+
+
+def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:
     """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
     schedule = schedule_of(config)
@@ -85,9 +105,7 @@ def play(
             games = schedule.total_games
             workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
         venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
-    presenter = Presenter(
-        venue, as_json=as_json, folder=folder, starts_bots=bool(lineup.started), in_queue=in_queue
-    )
+    presenter = Presenter(venue, as_json=as_json, folder=folder, starts_bots=bool(lineup.started))
     return presenter.play(
         lambda observer: play_new(
             config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web

@@ -326,9 +326,9 @@ class SprtTestSettings(Settings):
 
     group: ClassVar[str] = "Test"
 
-    candidate: tuple[_Text, ...] = setting(...)
-    """The bots that may be stronger, each tested on its own."""
-    base: _Text = setting(...)
+    candidate: _Text = setting(..., metavar="BOT")
+    """The bot that may be stronger: BOT, NAME=BOT or NAME=COMMAND."""
+    base: _Text = setting(..., metavar="BOT")
     """The bot that it is compared with: BOT, NAME=BOT or NAME=COMMAND."""
     elo0: _Number = _SPRT.elo0
     """How much stronger the candidate is under H0, in Elo."""

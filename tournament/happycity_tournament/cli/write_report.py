@@ -9,20 +9,9 @@ from typing import Annotated
 
 import typer
 
-from happycity import ConfigError
 from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
-from happycity_tournament.cli.list_games import Choice
-from happycity_tournament.cli.options import (
-    ForfeitedGames,
-    GamesLimit,
-    GamesOfBot,
-    LostGames,
-    WorstGames,
-)
-from happycity_tournament.cli.options import (
-    Source as Games,
-)
+from happycity_tournament.cli.options import Source as Games
 from happycity_tournament.cli.places import find_run, keep_apart, open_sources, reading_games, with_tournament
 from happycity_tournament.report.report import ReplayFolder, write_report
 from happycity_tournament.storage.sources import Source
@@ -37,45 +26,29 @@ def report(
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
     replays: Annotated[
         Path | None,
-        typer.Option(
-            help="Folder for replays, each a page that needs no network; the report links to them. "
-            "Notable games are replayed, and those that the next options choose."
-        ),
+        typer.Option(help="Folder for replays, each a page that needs no network; the report links to them."),
     ] = None,
-    bot: GamesOfBot = None,
-    lost: LostGames = False,
-    forfeits: ForfeitedGames = False,
-    worst: WorstGames = None,
-    limit: GamesLimit = None,
 ) -> None:
     """Write a report as one HTML file.
 
     The report is about one tournament, or about all games of a source without tournaments.
     """
-    chooses = bot is not None or lost or forfeits or worst is not None or limit is not None
-    if chooses and replays is None:
-        raise ConfigError(
-            "--bot, --lost, --forfeits, --worst, --limit: they choose replays; add --replays FOLDER"
-        )
-    choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit) if chooses else None
     with _one_tournament(address) as source:
         keep_apart(source, out)
         check_output("--out", out)
         folder = None if replays is None else ReplayFolder(replays)
-        chosen, more = ([], False) if choice is None else choice.of(source)
         run = find_run(address)
         with reading_games():
             games = write_report(
                 source,
                 out,
                 replays=folder,
-                chosen=chosen,
                 sharing=() if run is None else run.lineup.sharing,
                 processes=1 if run is None else run.lineup.processes,
             )
     remark(f"{out}: a report of {plural(games, 'game')}")
     if folder is not None:
-        _echo_replays(folder, more=more)
+        _echo_replays(folder)
 
 
 @contextmanager
@@ -89,13 +62,11 @@ def _one_tournament(address: str | None) -> Iterator[Source]:
         yield source
 
 
-def _echo_replays(folder: ReplayFolder, *, more: bool) -> None:
-    """Say what was written into a folder of replays; `more`: the limit left games out."""
+def _echo_replays(folder: ReplayFolder) -> None:
+    """Say what was written into a folder of replays."""
     size = f", {sum(folder.sizes) / 1e6:.1f} MB" if folder.sizes else ""
     remark(f"{folder.path}: {plural(len(folder.sizes), 'replay')}{size}")
     for failure in folder.failures[:FAILURES_SHOWN]:
         typer.echo(failure, err=True)
     if len(folder.failures) > FAILURES_SHOWN:
         typer.echo(f"and {len(folder.failures) - FAILURES_SHOWN} more", err=True)
-    if more:
-        remark("of the chosen games the newest; more with: --limit N, all with: --limit 0")

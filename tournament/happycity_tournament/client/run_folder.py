@@ -157,8 +157,8 @@ class Run:
 
     def remove(self) -> None:
         """Remove what the run has made; other files stay, and so does a store that holds more."""
-        from happycity_tournament.storage import Store
         from happycity_tournament.storage.claims import LOCK_SUFFIX
+        from happycity_tournament.storage.store import Store
 
         made = [RUN_FILE, SERVER_FILE, TOKENS_FILE, f".{TOKENS_FILE}.lock"]
         if isinstance(self.venue, OwnServer) and self.venue.store == own_store(self.folder):

@@ -9,8 +9,8 @@ from happycity_tournament.client.connection import Connection, call_server, fini
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import FinishedGame, Position
 from happycity_tournament.recorded_games import RecordedGame
-from happycity_tournament.storage import StoredTournament
 from happycity_tournament.storage.sources import Source
+from happycity_tournament.storage.stored import StoredTournament
 
 RECORDS_AT_ONCE = 200
 

@@ -19,7 +19,6 @@ from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.program import missing_packages
 from happycity.runtime.transport import Access
 from happycity.text.words import plural
-from happycity_tournament.client.bot_logs import ServerNotes
 from happycity_tournament.client.connection import Connection, UnavailableError, Watch, connect
 from happycity_tournament.client.processes import (
     Process,
@@ -44,7 +43,7 @@ from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
 
 if TYPE_CHECKING:
-    from happycity_tournament.storage import Store
+    from happycity_tournament.storage.store import Store
 
 RETURN_SECONDS = 60.0
 """The time in which a server that others run has to come back."""
@@ -110,8 +109,6 @@ class Arena:
     """Where the server's pages are, if it has some and belongs to the run."""
     observer: str = ""
     """The token that opens them."""
-    notes: ServerNotes = field(default_factory=ServerNotes)
-    """What the server says of the bots, for their logs."""
 
     async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
         """Start the bots of a lineup, and show how the others connect."""
@@ -157,7 +154,7 @@ class Arena:
 
         self.stop_handlers.append(stop)
         try:
-            last = await _follow(watch, self.bots, self.notes, observer)
+            last = await _follow(watch, self.bots, observer)
         finally:
             for task in stopping:
                 task.cancel()
@@ -210,7 +207,7 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
 
 def unstored_problem(store: str, snapshot: Snapshot) -> str:
     """Return why a tournament that was just played is not in its store; "" if it is."""
-    from happycity_tournament.storage import StoreError  # noqa: PLC0415 - as in `_read`
+    from happycity_tournament.storage.database import StoreError  # noqa: PLC0415 - as in `_read`
 
     try:
         games = _read(store, lambda opened: opened.progress(snapshot.tournament_id).games)
@@ -318,7 +315,6 @@ async def _remote_arena(
             yield arena
         finally:
             await asyncio.gather(*(bot.stop() for bot in arena.bots))
-            arena.notes.write({name: bot.log for name, bot in arena.commands.items()})
 
 
 @asynccontextmanager
@@ -342,7 +338,7 @@ async def _wait_for_release(store: str, observer: Observer) -> None:
 
 def _read(store: str, read: Callable[[Store], _T]) -> _T:
     # Imported here: the games of a run need not wait until SQLAlchemy is imported.
-    from happycity_tournament.storage import Store  # noqa: PLC0415
+    from happycity_tournament.storage.store import Store  # noqa: PLC0415
 
     with Store.existing(store) as opened:
         return read(opened)
@@ -351,7 +347,7 @@ def _read(store: str, read: Callable[[Store], _T]) -> _T:
 # Following -------------------------------------------------------------------------------------------------
 
 
-async def _follow(watch: Watch, bots: Sequence[Process], notes: ServerNotes, observer: Observer) -> Snapshot:
+async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> Snapshot:
     """Show a tournament until it is over, and return it; no bot's process may end while it waits for bots."""
     exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
     async with aclosing(watch.snapshots()) as snapshots:
@@ -374,7 +370,6 @@ async def _follow(watch: Watch, bots: Sequence[Process], notes: ServerNotes, obs
                     if snapshot is None:
                         assert last is not None  # the first one is sent at once
                         return last
-                    notes.add(snapshot)
                     observer.update(snapshot)
                     last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
         finally:

@@ -16,10 +16,10 @@ from happycity_tournament.play.terms import Terms
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
 from happycity_tournament.standings.standings import Standings
-from happycity_tournament.storage import Progress, StoredTournament, Troubles
+from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
 
 if TYPE_CHECKING:  # a client of a server does without
-    from happycity_tournament.storage import Store
+    from happycity_tournament.storage.store import Store
 
 UNFINISHED = frozenset({TournamentState.WAITING, TournamentState.RUNNING, TournamentState.INTERRUPTED})
 """The states in which a host that starts finds the tournaments that it continues."""

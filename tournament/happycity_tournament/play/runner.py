@@ -16,7 +16,7 @@ from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.play.progress import Missing, TournamentStatus
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.standings.digest import failures
-from happycity_tournament.storage import AsyncStore
+from happycity_tournament.storage.async_store import AsyncStore
 
 MAX_ATTEMPTS = 3
 """How often a game is begun at most; one that is voided each time has found a fault of the arena."""

@@ -13,10 +13,10 @@ from happycity_tournament.play.progress import TournamentStatus, load_status, re
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.standings.standings import Standing
-from happycity_tournament.storage import Progress, StoredTournament, Troubles
+from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
 
 if TYPE_CHECKING:  # a client of a server does without
-    from happycity_tournament.storage import Store
+    from happycity_tournament.storage.store import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,10 +85,6 @@ class Moments:
         self.most = max(self.most, number)
 
 
-BotMetrics = dict[str, dict[str, Moments]]
-"""What bots' metrics come to, by bot and by name."""
-
-
 def count_metrics(counted: dict[str, Moments], metrics: Mapping[str, float]) -> None:
     """Count the metrics of one answer by their names, of which `counted` holds `MAX_METRICS` at most."""
     for name, number in metrics.items():

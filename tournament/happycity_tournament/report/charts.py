@@ -1,37 +1,30 @@
 """Charts as static SVG, as wide as there is room: places are shares of the width, text keeps its size.
 
 Colours come from the page by the classes `grid`, `mark`, `range` and `s0` to `s7`. To a screen reader a chart
-is one image, whose label says what it shows; a table beside it has the numbers.
+is one image, whose label says what it shows.
 """
 
 from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
-from typing import TypeVar
 
 from markupsafe import Markup
 
 from happycity import Ending
 from happycity_tournament.ratings.results import BotRating, interval_text
-from happycity_tournament.ratings.spread import Spread
 
 SERIES = 8
 """How many colours there are for lines and parts of bars; they repeat with another dash."""
 
 FORFEITS = tuple(ending for ending in Ending if ending not in (Ending.FINISHED, Ending.OTHER))
-"""The ways in which games are forfeited; a chart has a colour for each, by its place."""
-
-_POINTS_CLASSES = 40  # of a histogram, at most
+"""The ways in which games are forfeited."""
 
 # Pixels. A row has its texts above its marks, so that a phone has room for both.
 _TEXT = 14
 _ROW = 40
-_HISTOGRAM_ROW = 64
-_GAP = 5
 _LINES = 320
 _AXIS = 24
 
@@ -45,30 +38,20 @@ class Scale:
 
     low: float
     high: float
-    logarithmic: bool = False
 
     @classmethod
-    def over(cls, numbers: Sequence[float], *, logarithmic: bool = False) -> Scale:
-        """Return a scale with room for all the numbers, which are above 0 if it is logarithmic."""
+    def over(cls, numbers: Sequence[float]) -> Scale:
+        """Return a scale with room for all the numbers."""
         low, high = min(numbers, default=0.0), max(numbers, default=1.0)
-        if logarithmic:
-            first, last = math.floor(math.log10(low)), math.floor(math.log10(high)) + 1
-            return cls(10.0**first, 10.0**last, logarithmic=True)
         margin = _MARGIN * (high - low or 1.0)
         return cls(low - margin, high + margin)
 
     def share(self, number: float) -> float:
         """Return how far along a number is, from 0 to 1; those beyond an end are put there."""
-        low, high, value = self.low, self.high, min(max(number, self.low), self.high)
-        if self.logarithmic:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        return (value - low) / (high - low)
+        return (min(max(number, self.low), self.high) - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[float]:
-        """Return one to five round numbers, or powers of ten; a phone has room for no more."""
-        if self.logarithmic:
-            first, last = round(math.log10(self.low)), round(math.log10(self.high))
-            return [10.0**exponent for exponent in range(first, last + 1, 1 + (last - first) // 5)]
+        """Return one to five round numbers; a phone has room for no more."""
         step = _step(self.high - self.low)
         return [
             number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
@@ -82,42 +65,6 @@ def _step(length: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a chart."""
-
-    name: str
-    """What is written at its left end; long names are cut."""
-    text: str
-    """What is written at its right end."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dot(Row):
-    """A row with one number and, if it is known, a range around it."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bars(Row):
-    """A row with how often the numbers of each class occurred."""
-
-    counts: Mapping[int, int]
-    """By the class, counted from 0."""
-    mean: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts(Row):
-    """A row with a bar of several parts."""
-
-    parts: Sequence[float]
-    """One for each colour."""
-
-
-@dataclass(frozen=True, slots=True)
 class Estimate:
     """A number at some place, and its interval."""
 
@@ -125,49 +72,6 @@ class Estimate:
     value: float
     low: float
     high: float
-
-
-_AnyRow = TypeVar("_AnyRow", bound=Row)
-
-
-def dots(rows: Sequence[Dot], scale: Scale, *, label: str, tick: Callable[[float], str]) -> Markup:
-    """Draw a row for each entry, with a dot and the line of its range."""
-    chart = _rows_chart(rows, scale, label=label, tick=tick)
-    for foot, row in _feet(rows, height=_ROW):
-        middle = (foot - _ROW + _TEXT + foot) / 2
-        if row.low is not None and row.high is not None:
-            _line(chart, (scale.share(row.low), middle), (scale.share(row.high), middle), kind="range")
-        _add(chart, "circle", cx=_percent(scale.share(row.value)), cy=middle, r=4.5, kind="mark")
-    return _markup(chart)
-
-
-def histograms(rows: Sequence[Bars], *, width: int, label: str) -> Markup:
-    """Draw a row of bars for each entry; classes are `width` wide, from 0, and rows have their own height."""
-    classes = 1 + max((number for row in rows for number in row.counts), default=0)
-    scale = Scale(0, classes * width)
-    chart = _rows_chart(rows, scale, label=label, tick=whole, height=_HISTOGRAM_ROW)
-    highest = _HISTOGRAM_ROW - _TEXT - 2 * _GAP
-    for foot, row in _feet(rows, height=_HISTOGRAM_ROW):
-        unit = highest / max(row.counts.values(), default=1)
-        for number, games in sorted(row.counts.items()):
-            left = scale.share(number * width)
-            _bar(chart, left, foot, width=1 / classes, height=unit * games, kind="bar")
-        mean = scale.share(row.mean)
-        _line(chart, (mean, foot - highest), (mean, foot), kind="mean")
-    return _markup(chart)
-
-
-def bars(rows: Sequence[Parts], *, label: str) -> Markup:
-    """Draw a row with a stacked bar for each entry."""
-    scale = Scale(0, max((sum(row.parts) for row in rows), default=1))
-    chart = _rows_chart(rows, scale, label=label, tick=whole)
-    for foot, row in _feet(rows, height=_ROW):
-        left = 0.0
-        for number, part in enumerate(row.parts):
-            width, kind = scale.share(part), f"part s{number % SERIES}"
-            _bar(chart, left, foot - _GAP, width=width, height=_ROW - _TEXT - 2 * _GAP, kind=kind)
-            left += width
-    return _markup(chart)
 
 
 def lines(series: Mapping[str, Sequence[tuple[float, float]]], *, label: str) -> Markup:
@@ -232,39 +136,25 @@ def bands(
     return _markup(chart)
 
 
-def interval(line: BotRating) -> str:
-    """Return a rating with half of its interval, such as `1512 ±13`."""
-    if line.low is line.high is None:
-        return whole(line.elo)
-    return f"{whole(line.elo)} {interval_text(line.low, line.high)}"
-
-
 def ratings_chart(lines: Sequence[BotRating], *, label: str) -> Markup:
-    """Draw the rating of each bot with its interval."""
-    rows = [Dot(line.bot, interval(line), value=line.elo, low=line.low, high=line.high) for line in lines]
-    ends = [end for row in rows for end in (row.value, row.low, row.high) if end is not None]
-    return dots(rows, Scale.over(ends), label=label, tick=whole)
-
-
-def points_chart(points: Mapping[str, Spread], *, label: str) -> Markup:
-    """Draw for each bot how often it made how many points; bots without a game are left out."""
-    played = {bot: spread for bot, spread in points.items() if spread}
-    most = max((max(spread) for spread in played.values()), default=0)
-    width = class_width(most, classes=_POINTS_CLASSES)
-    rows = [
-        Bars(bot, f"mean {spread.mean:.1f}", counts=spread.classes(width), mean=spread.mean)
-        for bot, spread in played.items()
-    ]
-    return histograms(rows, width=width, label=label)
-
-
-def failures_chart(failed: Mapping[str, tuple[Mapping[Ending, int], str]], *, label: str) -> Markup:
-    """Draw for each bot how many games it forfeited in each way, with a text of its own."""
-    rows = [
-        Parts(bot, text, parts=[endings.get(ending, 0) for ending in FORFEITS])
-        for bot, (endings, text) in failed.items()
-    ]
-    return bars(rows, label=label)
+    """Draw a row for each bot, with a dot for its rating and the line of its interval."""
+    scale = Scale.over([end for line in lines for end in (line.elo, line.low, line.high) if end is not None])
+    bottom = len(lines) * _ROW
+    chart = _chart(bottom + _AXIS, label)
+    for number in scale.ticks():
+        place = scale.share(number)
+        _line(chart, (place, 0), (place, bottom), kind="grid")
+        _tick(chart, place, bottom + _TEXT, whole(number))
+    for number, row in enumerate(lines):
+        interval = "" if row.low is row.high is None else f" {interval_text(row.low, row.high)}"
+        level = number * _ROW + _TEXT
+        _text(chart, _short(row.bot), 0, level, anchor="start", kind="name")
+        _text(chart, whole(row.elo) + interval, 1, level, anchor="end", kind="value")
+        middle = (level + (number + 1) * _ROW) / 2
+        if row.low is not None and row.high is not None:
+            _line(chart, (scale.share(row.low), middle), (scale.share(row.high), middle), kind="range")
+        _add(chart, "circle", cx=_percent(scale.share(row.elo)), cy=middle, r=4.5, kind="mark")
+    return _markup(chart)
 
 
 def spread(places: Mapping[int, float], *, distance: float, most: float) -> dict[int, float]:
@@ -279,12 +169,6 @@ def spread(places: Mapping[int, float], *, distance: float, most: float) -> dict
         least = moved[-1] + distance if moved else 0.0
         moved.append(min(max(places[key], least), most - distance * (len(order) - 1 - number)))
     return dict(zip(order, moved, strict=True))
-
-
-def class_width(most: int, *, classes: int) -> int:
-    """Return the least of 1, 2, 5, 10, 20 ... with which `classes` classes reach from 0 to `most`."""
-    widths: Iterator[int] = (factor * 10**power for power in count() for factor in (1, 2, 5))
-    return next(width for width in widths if width * classes > most)
 
 
 def whole(number: float) -> str:
@@ -315,28 +199,6 @@ def _lines_chart(
     return chart, inner
 
 
-def _rows_chart(
-    rows: Sequence[Row], scale: Scale, *, label: str, tick: Callable[[float], str], height: int = _ROW
-) -> ET.Element:
-    """Make a chart of rows of one height, with all but their marks."""
-    bottom = len(rows) * height
-    chart = _chart(bottom + _AXIS, label)
-    for number in scale.ticks():
-        place = scale.share(number)
-        _line(chart, (place, 0), (place, bottom), kind="grid")
-        _tick(chart, place, bottom + _TEXT, tick(number))
-    for foot, row in _feet(rows, height=height):
-        line = foot - height + _TEXT
-        _text(chart, _short(row.name), 0, line, anchor="start", kind="name")
-        _text(chart, row.text, 1, line, anchor="end", kind="value")
-    return chart
-
-
-def _feet(rows: Sequence[_AnyRow], *, height: int) -> Iterator[tuple[int, _AnyRow]]:
-    """Yield each row with its lower edge."""
-    return ((number * height, row) for number, row in enumerate(rows, start=1))
-
-
 def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
@@ -352,11 +214,6 @@ def _tick(chart: ET.Element, share: float, y: float, text: str) -> None:
 
 def _line(chart: ET.Element, start: tuple[float, float], end: tuple[float, float], *, kind: str) -> None:
     _add(chart, "line", x1=_percent(start[0]), y1=start[1], x2=_percent(end[0]), y2=end[1], kind=kind)
-
-
-def _bar(chart: ET.Element, left: float, foot: float, *, width: float, height: float, kind: str) -> None:
-    upper = foot - height
-    _add(chart, "rect", x=_percent(left), y=upper, width=_percent(width), height=height, kind=kind)
 
 
 def _text(chart: ET.Element, text: str, share: float, y: float, *, anchor: str, kind: str) -> None:

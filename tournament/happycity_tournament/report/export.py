@@ -34,13 +34,10 @@ class Exported:
     """Games that the source holds no record of: these have no metrics, and can't be written as records."""
 
 
-def export_games(
-    source: Source, out: Path, *, file_format: str, split: bool = False, game: int | None = None
-) -> Exported:
+def export_games(source: Source, out: Path, *, file_format: str, game: int | None = None) -> Exported:
     """Write the games of a source one after the other, as it may be larger than the memory; or only `game`.
 
-    Formats are `csv`, `jsonl` and `records`. The file is there when all of it is. With `split`, each record
-    is written into a file of its own; `out` is their folder, which is made.
+    Formats are `csv`, `jsonl` and `records`. The file is there when all of it is.
 
     Raises:
         SourceError: there is no such game.
@@ -48,11 +45,6 @@ def export_games(
     exported = Exported()
     chosen = source.games(with_records=True) if game is None else [source.game(game)]
     games = _counted(chosen, exported)
-    if split:
-        for finished, record in games:
-            if record is not None:
-                write_record(finished, record, out)
-        return exported
     unrated = set() if file_format == "records" else _unrated(source, last=game)
     with replacing(out) as path, path.open("w", encoding="utf-8", newline="") as file:
         if file_format == "records":
@@ -132,15 +124,6 @@ def seat_rows(game: FinishedGame, record: str | None, *, unrated: bool) -> Itera
             game.finished_at,
             metrics[seat],
         )
-
-
-def write_record(game: FinishedGame, record: str, folder: Path) -> Path:
-    """Write a record into a file of its own, whose name follows from the game, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"game-{game.match_id:07}.json"
-    with replacing(path) as partial:
-        partial.write_text(_named(game, record), encoding="utf-8")
-    return path
 
 
 def _named(game: FinishedGame, record: str | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,9 +12,8 @@ from happycity.records.record import loads
 from happycity.records.replay import clock_of, metrics_of
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.ratings.spread import Spread
-from happycity_tournament.ratings.statistics import BotMetrics, Moments, count_metrics
-from happycity_tournament.recorded_games import RecordedGame, movers
+from happycity_tournament.ratings.statistics import Moments, count_metrics
+from happycity_tournament.recorded_games import movers
 from happycity_tournament.report.export import errors_name
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.figures import Figures, GameColumns
@@ -22,6 +21,24 @@ from happycity_tournament.standings.standings import Forfeits, Standing, standin
 
 MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""
+
+
+class Spread(Counter[int]):
+    """How often each number occurred."""
+
+    @property
+    def mean(self) -> float:
+        """Their mean; 0 without any."""
+        return sum(value * count for value, count in self.items()) / max(1, self.total())
+
+    def quantile(self, share: float) -> int:
+        """Return the least number that at least this share of all do not exceed; 0 without any."""
+        needed, passed = share * self.total(), 0
+        for value in sorted(self):
+            passed += self[value]
+            if passed >= needed:
+                return value
+        return 0
 
 
 @dataclass(slots=True)
@@ -111,12 +128,3 @@ def count_games(
     for game, record, reason in games:
         facts.add(game, record, reason)
     return facts
-
-
-def bot_metrics(games: Iterable[RecordedGame]) -> BotMetrics:
-    """Return the metrics of bots over all games with records, by bot and by name."""
-    counted: defaultdict[str, dict[str, Moments]] = defaultdict(dict)
-    for game, text in games:
-        for seat, numbers in [] if text is None else metrics_of(loads(text)):
-            count_metrics(counted[game.bots[seat]], numbers)
-    return dict(counted)

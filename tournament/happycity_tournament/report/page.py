@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -20,20 +19,18 @@ from happycity_tournament.ratings.results import Ratings, interval_text
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
-from happycity_tournament.report.charts import FORFEITS, failures_chart, points_chart, ratings_chart
+from happycity_tournament.report.charts import FORFEITS, ratings_chart
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, Facts
 from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.standings.figures import MAX_HISTORY_BOTS, Meeting
-from happycity_tournament.standings.standings import Standing, score_text
-from happycity_tournament.storage import StoredTournament
+from happycity_tournament.standings.standings import score_text
+from happycity_tournament.storage.stored import StoredTournament
 
 MAX_REASONS = 5
 """Reasons of forfeits that are shown for each bot, the most frequent first."""
 
+_HISTORY_LABEL = "Elo of each bot over the number of games"
 _RATINGS_LABEL = "Elo of each bot with its 95% interval; the numbers are in the standings"
-_POINTS_LABEL = "How often each bot made how many points, with its mean; the table below has the quartiles"
-_Point = TypeVar("_Point")
-_HISTORY_COLUMNS = 8  # of the table beside the chart
 _TEST_LINES: Mapping[str, Callable[[SprtPoint], float]] = {
     "LLR": lambda point: point.llr,
     "H1": lambda point: point.upper,
@@ -87,18 +84,6 @@ class Report:
         return str(self.tournament.config.get("title") or f"Tournament {self.tournament.id}")
 
 
-@dataclass(frozen=True, slots=True)
-class History:
-    """The live ratings."""
-
-    chart: Markup
-    games: list[int]
-    """The columns of the table: numbers of games."""
-    rows: list[tuple[str, str, list[float | None]]]
-    """Each bot's name, the class of its line (empty if it has none) and its Elo by column, None where the bot
-    didn't take part."""
-
-
 def render(report: Report) -> str:
     """Return the page."""
     environment = Environment(
@@ -116,13 +101,12 @@ def render(report: Report) -> str:
         "duration": _duration,
     }
     bots, times = report.facts.standings(report.ratings), report.facts.times
-    points = {line.bot: report.facts.figures.points(line.bot) for line in bots}
+    history = _history(report)
     failing = [line for line in bots if line.forfeits]
     return environment.get_template("report.html").render(
         report=report,
         bots=bots,
         times=times,
-        points=points,
         facts=report.facts,
         ratings=report.ratings,
         above={line.bot: above.text for line, _, above in report.ratings.to_next() if above is not None},
@@ -132,21 +116,14 @@ def render(report: Report) -> str:
         about=_about(report.tournament),
         ratings_chart=ratings_chart(bots, label=_RATINGS_LABEL),
         pairs=_pairs(report),
-        history=_history(report),
+        history=history,
+        history_chart=charts.lines(history, label=_HISTORY_LABEL),
         test_chart=_test_chart(report),
-        test_points=_test_points(report),
-        points_chart=points_chart(points, label=_POINTS_LABEL),
         timed=[line for line in bots if times[line.bot].thinking],
-        times_chart=_times_chart(report),
         noting=[line for line in bots if times[line.bot].metrics],
         failing=failing,
-        failures_chart=_failures_chart(failing),
         pools=report.ratings.pools,
-        forfeits=[
-            (ending, number)
-            for number, ending in enumerate(FORFEITS)
-            if any(line.endings[ending] for line in failing)
-        ],
+        forfeits=[ending for ending in FORFEITS if any(line.endings[ending] for line in failing)],
         line_class=charts.line_class,
         interval_text=interval_text,
         min_deals=MIN_DEALS,
@@ -228,20 +205,11 @@ def _pairs(report: Report) -> list[list[Meeting | None]]:
     return rows
 
 
-def _history(report: Report) -> History | None:
+def _history(report: Report) -> dict[str, Sequence[tuple[float, float]]]:
+    """Return the points of the lines of the best bots, as many as can be distinguished."""
     history = report.facts.figures.history
-    if not history.samples:
-        return None
-    columns = [games for games, _ in _some(history.samples)]
-    lines, rows = {}, []
-    for number, bot in enumerate(line.bot for line in report.ratings.lines):
-        has_line = number < _HISTORY_LINES
-        elo = dict(history.of(bot))
-        rows.append((bot, charts.line_class(number) if has_line else "", [elo.get(at) for at in columns]))
-        if has_line:
-            lines[bot] = list(elo.items())
-    label = "Elo of each bot over the number of games; the table below has the numbers"
-    return History(charts.lines(lines, label=label), columns, rows)
+    bots = [line.bot for line in report.ratings.lines[:_HISTORY_LINES]]
+    return {bot: history.of(bot) for bot in bots} if history.samples else {}
 
 
 def _test_chart(report: Report) -> Markup | None:
@@ -252,42 +220,8 @@ def _test_chart(report: Report) -> Markup | None:
         name: [(point.blocks * test.games_per_block, value(point)) for point in test.history]
         for name, value in _TEST_LINES.items()
     }
-    label = "Log-likelihood ratio and its two bounds over the number of games; the table below has them"
+    label = "Log-likelihood ratio and its two bounds over the number of games"
     return charts.lines(series, label=label)
-
-
-def _test_points(report: Report) -> list[tuple[int, SprtPoint]]:
-    """Return numbers of games and the test after them, for a table."""
-    if report.test is None:
-        return []
-    return [(point.blocks * report.test.games_per_block, point) for point in _some(report.test.history)]
-
-
-def _some(points: Sequence[_Point]) -> Sequence[_Point]:
-    """Return a table's worth of points, evenly spread, the last one among them."""
-    step = max(1, len(points) // _HISTORY_COLUMNS)
-    return points[::-step][:_HISTORY_COLUMNS][::-1]
-
-
-def _times_chart(report: Report) -> Markup | None:
-    rows = []
-    for line in report.ratings.lines:
-        if times := report.facts.times[line.bot].thinking:
-            low, middle, high = (max(1, times.quantile(share)) for share in (0.1, 0.5, 0.9))
-            text = f"{_duration(middle)} ({_duration(low)} to {_duration(high)})"
-            rows.append(charts.Dot(line.bot, text, value=middle, low=low, high=high))
-    if not rows:
-        return None
-    ends = [end for row in rows for end in (row.value, row.low or 1, row.high or 1)]
-    scale = charts.Scale.over(ends, logarithmic=True)
-    label = "Think time for a decision: median, and from the 10th to the 90th percentile; see the table below"
-    return charts.dots(rows, scale, label=label, tick=_duration)
-
-
-def _failures_chart(failing: Sequence[Standing]) -> Markup | None:
-    failed = {line.bot: (line.endings, f"{line.forfeits} of {line.games} games") for line in failing}
-    label = "Forfeited games of each bot by the way they ended; the table below has the numbers"
-    return failures_chart(failed, label=label) if failed else None
 
 
 def _decimal(number: float, digits: int = 1) -> str:

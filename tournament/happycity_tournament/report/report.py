@@ -23,9 +23,6 @@ from happycity_tournament.storage.sources import Source
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_name, replay_page
 
-CHOSEN = "chosen"
-"""Why a game is listed that somebody has asked for."""
-
 
 @dataclass(slots=True)
 class ReplayFolder:
@@ -43,14 +40,13 @@ def write_report(
     out: Path,
     *,
     replays: ReplayFolder | None = None,
-    chosen: Sequence[FinishedGame] = (),
     sharing: Sequence[str] = (),
     processes: int = 1,
 ) -> int:
     """Write the report of a source of one tournament, or of none, and return its number of games.
 
     Copies of a game, practice, and games after the decision of a test are left out. The replays of notable
-    games, and of those that were `chosen`, are written into the folder `replays`. The bots `sharing` are
+    games are written into the folder `replays`. The bots `sharing` are
     those that are known to have played in so many common processes.
     """
     tournaments = source.tournaments()
@@ -61,8 +57,6 @@ def write_report(
     configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(facts.figures.estimate, configs, test=None if test is None else test.state)
     notable = _notable(source, facts, ratings)
-    for game in chosen:
-        notable.setdefault(game.match_id, Replay(game)).reasons.append(CHOSEN)
     if replays is not None:
         _write_replays(source, notable, replays, out=out)
     report = Report(

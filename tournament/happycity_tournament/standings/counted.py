@@ -22,7 +22,7 @@ from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 
 if TYPE_CHECKING:
-    from happycity_tournament.storage import StoredTournament
+    from happycity_tournament.storage.stored import StoredTournament
 
 _Game = TypeVar("_Game", bound=CountedGame)
 

@@ -22,7 +22,6 @@ from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.likelihood import Choices, choices_of, fit
 from happycity_tournament.ratings.results import BotFigures, Difference, Ratings
-from happycity_tournament.ratings.spread import Spread
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 MAX_LOSSES = 10
@@ -63,16 +62,6 @@ class Meeting:
     def shade(self) -> int:
         """How far the score is from even, 0 to 100."""
         return round(200 * abs(self.score - 0.5))
-
-
-@dataclass(frozen=True, slots=True)
-class SeatFigures:
-    """One seat at tables of one size."""
-
-    games: int
-    points_mean: float
-    firsts: int
-    """Games won there, shared first places included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,27 +192,6 @@ class Figures:
                 names, games.tolist(), *totals.tolist(), strict=True
             )
         }
-
-    @cached_property
-    def seats(self) -> Mapping[int, list[SeatFigures]]:
-        """The figures of each seat, by the number of seats at the table."""
-        return {
-            size: [
-                SeatFigures(len(table.places), mean, firsts)
-                for mean, firsts in zip(
-                    self._points[size].mean(axis=0).tolist(),
-                    (table.places == 1).sum(axis=0).tolist(),
-                    strict=True,
-                )
-            ]
-            for size, table in self.games.tables.items()
-        }
-
-    def points(self, bot: str) -> Spread:
-        """Return how often a bot made how many points."""
-        values = np.concatenate([np.zeros(0, int), *(points for points, _ in self._of(bot, self._points))])
-        numbers, counts = np.unique(values, return_counts=True)
-        return Spread(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
 
     def extremes(self, bot: str) -> tuple[Extreme, Extreme] | None:
         """Return the first games with a bot's most and fewest points, of those that it didn't forfeit."""

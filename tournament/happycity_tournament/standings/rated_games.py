@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from pathlib import PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from happycity import ConfigError, RecordError
@@ -25,29 +25,6 @@ if TYPE_CHECKING:
     from happycity_tournament.ratings.estimate import Estimate
 
 
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """The names by which bots are rated, where these are not those in the games."""
-
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    """New names by those in the games; several bots may get one name, and are rated as one."""
-    by_source: frozenset[str] = frozenset()
-    """Bots, by their new names, that are rated apart in each source, as BOT@SOURCE."""
-
-    def name(self, bot: str, source: str) -> str:
-        """Return the name of a bot of a source."""
-        name = self.renamed.get(bot, bot)
-        return f"{name}@{source}" if name in self.by_source else name
-
-    def check(self, bots: Sequence[str]) -> None:
-        """Refuse names of bots that aren't in the games with a ConfigError."""
-        new = [self.renamed.get(bot, bot) for bot in bots]
-        for flag, wanted, known in (("--rename", self.renamed, bots), ("--by-source", self.by_source, new)):
-            for bot in wanted:
-                if bot not in known:
-                    raise ConfigError(f"{flag}: {bot!r} is not one of the bots; {suggestion(bot, known)}")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RatedGames:
     """The games of all sources, as ratings take them."""
@@ -63,31 +40,36 @@ class RatedGames:
     """The tournaments of the sources, with the names by which their bots are rated."""
 
 
-def load_for_rating(sources: Sequence[Source], naming: Naming | None = None) -> RatedGames:
+def load_for_rating(
+    sources: Sequence[Source], renamed: Mapping[str, str] = MappingProxyType({})
+) -> RatedGames:
     """Read all games that count, copies of a game once; games with the same deal seed are one deal.
+
+    `renamed` has new names of bots; those that get one name are rated as one.
 
     Raises:
         SourceError: a source can't be read.
         StoreError: a store is damaged.
-        ConfigError: `naming` is about a bot that isn't there.
+        ConfigError: `renamed` is about a bot that isn't there.
     """
-    naming, labels = naming or Naming(), source_labels([source.name for source in sources])
     stored = [source.tournaments() for source in sources]
     rules = [CountingRules(tournaments) for tournaments in stored]
     configs = [
-        (config, tuple(naming.name(bot, label) for bot in config.bots))
-        for rule, label in zip(rules, labels, strict=True)
+        (config, tuple(renamed.get(bot, bot) for bot in config.bots))
+        for rule in rules
         for config in rule.configs.values()
     ]
-    reader = _Reader(naming)
-    for source, label, tournaments, rule in zip(sources, labels, stored, rules, strict=True):
+    reader = _Reader(renamed)
+    for source, tournaments, rule in zip(sources, stored, rules, strict=True):
         try:
             for entry in tournaments:
-                reader.builder.indexes(reader.names(entry.bots, label))
-            reader.read(source.results(), label, rule)
+                reader.builder.indexes(reader.names(entry.bots))
+            reader.read(source.results(), rule)
         except RecordError as error:
             raise SourceError(source.name, f"{DAMAGED}: {error}") from None
-    naming.check(list(reader.bots))
+    for bot in renamed:
+        if bot not in reader.bots:
+            raise ConfigError(f"--rename: {bot!r} is not one of the bots; {suggestion(bot, reader.bots)}")
     return RatedGames(
         reader.builder.build(),
         count=reader.count,
@@ -143,7 +125,7 @@ def rate_games(
 class _Reader:
     """Counts games as it reads them, hundreds at once."""
 
-    def __init__(self, naming: Naming) -> None:
+    def __init__(self, renamed: Mapping[str, str]) -> None:
         from happycity_tournament.ratings.columns import GamesBuilder  # noqa: PLC0415 - it imports numpy
 
         self.builder = GamesBuilder([])
@@ -151,17 +133,17 @@ class _Reader:
         """The names in the sources, in their order."""
         self.count = 0
         self.copies = 0
-        self._naming = naming
+        self._renamed = renamed
         self._seen: set[int] = set()
         """The keys of games of the tournaments and files before."""
 
-    def names(self, bots: Iterable[object], label: str) -> list[str]:
+    def names(self, bots: Iterable[object]) -> list[str]:
         """Return the names by which bots of a source are rated."""
         own = list(map(check_printable, bots))
         self.bots.update(dict.fromkeys(own))
-        return [self._naming.name(name, label) for name in own]
+        return [self._renamed.get(name, name) for name in own]
 
-    def read(self, parts: Iterable[list[Result]], label: str, rules: CountingRules) -> None:
+    def read(self, parts: Iterable[list[Result]], rules: CountingRules) -> None:
         """Add the games of a source that count."""
         from happycity_tournament.ratings.columns import by_size  # noqa: PLC0415 - as above
 
@@ -172,7 +154,7 @@ class _Reader:
             for part in own:
                 for bot in dict.fromkeys(chain.from_iterable(one.bots for one in part)):
                     if bot not in known:
-                        (known[bot],) = self.builder.indexes(self.names([bot], label))
+                        (known[bot],) = self.builder.indexes(self.names([bot]))
                 counted, _ = rules.rule(tournament_id).divide(part)
                 new = self._without_copies(counted, keys, apart=tournament_id is None)
                 for _, alike in by_size(new):
@@ -196,9 +178,3 @@ class _Reader:
         keys.update(own)
         self.copies += len(games) - len(new)
         return new
-
-
-def source_labels(names: Sequence[str]) -> tuple[str, ...]:
-    """Return short names of sources: the last parts of their paths, or the whole where two are the same."""
-    short = [PurePath(name).name or name for name in names]
-    return tuple(name if short.count(own) > 1 else own for name, own in zip(names, short, strict=True))

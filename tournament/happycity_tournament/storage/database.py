@@ -295,7 +295,7 @@ def is_file(url: URL) -> bool:
 
 def _engine(url: URL, *, lock_timeout: float, read_only: bool = False) -> Engine:
     # Parameters would be part of errors, and errors of logs: records of deals that are in play.
-    create = partial(create_engine, url, hide_parameters=True, json_serializer=_json)
+    create = partial(create_engine, url, hide_parameters=True, json_serializer=as_json)
     if url.get_backend_name() == "postgresql" and url.get_driver_name() == "psycopg":
         timeouts = {key: value for key, value in _POSTGRESQL_TIMEOUTS.items() if key not in url.query}
         engine = create(connect_args=timeouts)
@@ -323,7 +323,7 @@ def _engine(url: URL, *, lock_timeout: float, read_only: bool = False) -> Engine
     return engine
 
 
-def _json(value: object) -> str:
+def as_json(value: object) -> str:
     """Return a value of a column as JSON, with names as they are: searches look for them."""
     return orjson.dumps(value).decode()
 

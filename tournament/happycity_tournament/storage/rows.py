@@ -3,36 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, String, Table, cast, select
+from sqlalchemy import Connection, Dialect, Row, String, cast, insert
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
 from happycity.match import one_line
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Result
+from happycity_tournament.storage.database import as_json
+from happycity_tournament.storage.schema import games
 from happycity_tournament.storage.stored import StoredTournament, Troubles
 
 _Json = TypeVar("_Json", dict[str, Any], list[Any])
 
 
-_SEAT_COLUMNS = {
-    "points": "points",
-    "coins": "coins",
-    "inhabitants": "inhabitants",
-    "hearts": "hearts",
-    "ranks": "rank",
-    "places": "place",
-}
-"""The columns of `games` that are lists by seat, with what each has of a `SeatResult`, in its order there."""
+_SEAT_COLUMNS = ("points", "coins", "inhabitants", "hearts", "ranks", "places")
+"""The columns of `games` that are lists of numbers by seat."""
+_seat_values = attrgetter("points", "coins", "inhabitants", "hearts", "rank", "place", "ending", "reason")
+
+
+def insert_games(connection: Connection, batch: Sequence[FinishedGame]) -> None:
+    """Insert games by the driver: SQLAlchemy's conversion of each value costs more than the insert itself."""
+    statement = _insertion(connection.dialect)
+    rows: list[Any] = list(map(game_row, batch))
+    if statement.positional:
+        rows = [tuple(row.values()) for row in rows]
+    connection.exec_driver_sql(statement.string, rows)
+
+
+@lru_cache(maxsize=2)
+def _insertion(dialect: Dialect) -> SQLCompiler:
+    statement = insert(games).compile(dialect=dialect)
+    assert isinstance(statement, SQLCompiler)
+    return statement
 
 
 def game_row(game: FinishedGame) -> dict[str, Any]:
-    """Return a game as a row of `games`."""
+    """Return a game as a row of `games`: all columns in their order, as drivers take them, lists as JSON."""
     number, table, rotation = game.position or (None, None, None)
+    *lists, endings, reasons = zip(*map(_seat_values, game.seats), strict=True)
     return {
         "id": game.match_id,
         "tournament_id": game.tournament_id,
@@ -43,11 +58,11 @@ def game_row(game: FinishedGame) -> dict[str, Any]:
         "players": game.config.players,
         "mode": game.config.mode.value,
         "scoring": game.config.scoring.value,
-        "bots": game.bots,
-        "bot_seeds": game.bot_seeds,
-        **{column: [getattr(seat, name) for seat in game.seats] for column, name in _SEAT_COLUMNS.items()},
-        "endings": [seat.ending.value for seat in game.seats],
-        "reasons": [seat.reason for seat in game.seats] if any(seat.reason for seat in game.seats) else [],
+        "bots": as_json(game.bots),
+        "bot_seeds": as_json(game.bot_seeds),
+        **dict(zip(_SEAT_COLUMNS, map(as_json, lists), strict=True)),
+        "endings": as_json(endings),
+        "reasons": as_json(reasons if any(reasons) else ()),
         "decisions": game.decisions,
         "created_at": game.created_at,
         "started_at": game.started_at,
@@ -172,16 +187,6 @@ def _json(text: str, default: _Json) -> _Json:
     except ValueError:
         return default
     return value if isinstance(value, type(default)) else default
-
-
-def read_rows(
-    connection: Connection, table: Table, *conditions: ColumnElement[bool], at_once: int
-) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a table in the order of its key, some at once, as an `insert` takes them."""
-    query = select(table).where(*conditions).order_by(*table.primary_key)
-    with connection.execution_options(yield_per=at_once).execute(query) as rows:
-        for some in rows.mappings().partitions():
-            yield list(map(dict, some))
 
 
 def mentions(column: Any, word: str) -> Any:

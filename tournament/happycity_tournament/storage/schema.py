@@ -27,8 +27,6 @@ NEXT_MATCH_KEY = "next_match_id"
 """The key in the table `meta` of an id above those of deleted games; absent if none was deleted."""
 LADDER_SECRET_KEY = "ladder_secret"  # noqa: S105 - not the secret itself
 """The key in the table `meta` of the number from which the seeds of the ladder's deals follow."""
-PRUNED_SEASON_KEY = "pruned_season_{}"
-"""The key in the table `meta` of a season of which only a part of the records has left the store."""
 
 _Id = BigInteger().with_variant(Integer, "sqlite")  # only INTEGER names a row directly in SQLite
 
@@ -119,9 +117,6 @@ ladder_seasons = Table(
     Column("started_at", Float, nullable=False),
     Column("ended_at", Float),  # null while it lasts
     Column("leaderboards", String, nullable=False),  # a JSON object by board, once it has ended
-    Column(
-        "archive", String, nullable=False
-    ),  # the file with its records; empty while the store has them all
     # Counted in the transactions of the games: counting rows would take the longer the more there are.
     Column("deals", BigInteger, nullable=False),  # rated ones that are finished
     Column("games", BigInteger, nullable=False),

@@ -33,7 +33,7 @@ from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
     RESULT_COLUMNS,
     game_of,
-    game_row,
+    insert_games,
     mentions,
     profile_of,
     results_of,
@@ -161,7 +161,7 @@ class Store(Database):
             {"game_id": game.match_id, "record": pack(record)} for game, record in batch if record is not None
         ]
         with self.writing() as connection:
-            connection.execute(insert(games), [game_row(game) for game, _ in batch])
+            insert_games(connection, [game for game, _ in batch])
             if packed:
                 connection.execute(insert(records), packed)
             of_ladder = [game for game, _ in batch if game.ladder is not None]

@@ -148,30 +148,6 @@ def seasons(
 
 
 @ladder.command()
-def archive(
-    season: Annotated[
-        int, typer.Argument(min=1, max=MAX_ID, metavar="SEASON", help="A season that is over.")
-    ],
-    *,
-    store: Annotated[
-        str,
-        typer.Option(help="Database URL of the store, which no server uses.", envvar="HAPPYCITY_SERVE_STORE"),
-    ],
-    folder: Annotated[
-        str, typer.Option(help="Folder of the archive.  [default: that of the store]", show_default=False)
-    ] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Move the records of a season from a store to an archive.
-
-    A server does so itself with `keep_seasons` in the ladder's file.
-    """
-    from happycity_terminal.ladder import run
-
-    run.archive_season(store, season, folder=folder, as_json=as_json)
-
-
-@ladder.command()
 def challenge(
     name: SomeBot = "",
     *,

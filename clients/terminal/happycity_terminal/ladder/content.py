@@ -56,7 +56,6 @@ def season_json(season: pb.Season) -> Json:
         "planned_end": _time(season.planned_end_time) if season.HasField("planned_end_time") else None,
         "deals": season.deals,
         "games": season.games,
-        "archived": season.archived,
     }
 
 

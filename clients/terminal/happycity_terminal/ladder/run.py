@@ -11,7 +11,6 @@ from rich.table import Table
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.records.record import Json
-from happycity_ladder.archives import SeasonArchive
 from happycity_terminal.ladder import tables
 from happycity_terminal.ladder.calls import leaderboard, pages
 from happycity_terminal.ladder.content import (
@@ -28,7 +27,6 @@ from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import RemoteServer
-from happycity_tournament.storage import Store
 
 
 def show(
@@ -219,17 +217,3 @@ def _print_list(
         Console().print(table(entries))
     else:
         show_lines(Console(), nothing)
-
-
-def archive_season(url: str, season: int, *, folder: str, as_json: bool) -> None:
-    """Move the records of a season from a store that no server uses to an archive."""
-    Store.existing(url).close()  # or a mistyped name would make a new store
-    with Store.create(url) as store, Console(stderr=True).status("archiving; Ctrl-C stops it"):
-        store.claim()
-        archive = SeasonArchive(store, season, folder)
-        archive.write()
-        while archive.prune():
-            pass
-    show_lines(Console(stderr=True), f"{archive.path}: the records of season {season}")
-    if as_json:
-        write_json({"season": season, "archive": str(archive.path)})

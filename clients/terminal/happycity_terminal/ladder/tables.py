@@ -108,17 +108,15 @@ def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
 
 def seasons_table(seasons: Iterable[pb.Season]) -> Table:
     """Return seasons."""
-    table = _table("season", "since (UTC)", "until (UTC)", "deals", "games", "records")
+    table = _table("season", "since (UTC)", "until (UTC)", "deals", "games")
     for season in seasons:
         until = _time(season.end_time) if season.HasField("end_time") else "now"
-        records = "in a file" if season.archived else "in the store"
         table.add_row(
             str(season.season_id),
             _time(season.start_time),
             until,
             f"{season.deals:,}",
             f"{season.games:,}",
-            records,
         )
     return table
 

@@ -161,15 +161,12 @@ class Season(_message.Message):
     PLANNED_END_TIME_FIELD_NUMBER: _builtins.int
     DEALS_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
-    ARCHIVED_FIELD_NUMBER: _builtins.int
     season_id: _builtins.int
     """From 1."""
     deals: _builtins.int
     """Rated deals in it."""
     games: _builtins.int
     """Games stored in it."""
-    archived: _builtins.bool
-    """Whether its records are in a file beside the store, and no longer in the store."""
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp:
         """When it began."""
@@ -191,11 +188,10 @@ class Season(_message.Message):
         planned_end_time: _timestamp_pb2.Timestamp | None = ...,
         deals: _builtins.int = ...,
         games: _builtins.int = ...,
-        archived: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "planned_end_time", b"planned_end_time", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["archived", b"archived", "deals", b"deals", "end_time", b"end_time", "games", b"games", "planned_end_time", b"planned_end_time", "season_id", b"season_id", "start_time", b"start_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deals", b"deals", "end_time", b"end_time", "games", b"games", "planned_end_time", b"planned_end_time", "season_id", b"season_id", "start_time", b"start_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
