@@ -109,7 +109,8 @@ def gated_run(games: int, *, at_once: int, store: str = "") -> tuple[str, ...]:
     return (
         "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(games // 2),
         "--seed", "11", "--concurrency", str(at_once), "--connect-seconds", "300",
-        "--decision-seconds", "300", "--grace-seconds", "300", "--no-web", *(("--store", store) if store else ()),
+        "--decision-seconds", "300", "--grace-seconds", "300", "--no-web",
+        *(("--store", store) if store else ()),
     )  # fmt: skip
 
 
