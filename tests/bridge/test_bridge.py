@@ -24,7 +24,7 @@ from happycity_tournament.storage.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 PLAYER = shlex.join([sys.executable, str(Path(__file__).parent / "programs" / "player.py")])
 BRIDGE = shlex.join([sys.executable, "-m", "happycity", "bridge"])
-PATIENT = ("--connect-time", "60", "--decision-time", "60")
+PATIENT = ("--connect-seconds", "60", "--decision-seconds", "60")
 """Options of a tournament in which no bot is late for being on a busy machine."""
 
 

@@ -17,7 +17,7 @@ from happycity_tournament.storage.store import Store
 Records = dict[Position, Json]
 Reference = Callable[[str, Mode], Records]
 
-PATIENT = ("--connect-time", "60", "--decision-time", "60", "--grace", "60")
+PATIENT = ("--connect-seconds", "60", "--decision-seconds", "60", "--grace-seconds", "60")
 """Options of a tournament in which no bot is late for being on a busy machine."""
 
 

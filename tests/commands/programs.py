@@ -108,8 +108,9 @@ def gated_run(games: int, *, at_once: int, store: str = "") -> tuple[str, ...]:
     """Return the arguments of a run in whose games `random` meets a gated bot, which may wait for long."""
     return (
         "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(games // 2),
-        "--seed", "11", "--concurrency", str(at_once), "--connect-time", "300", "--decision-time", "300",
-        "--grace", "300", "--no-web", *(("--store", store) if store else ()),
+        "--seed", "11", "--concurrency", str(at_once), "--connect-seconds", "300",
+        "--decision-seconds", "300", "--grace-seconds", "300", "--no-web",
+        *(("--store", store) if store else ()),
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
     bots = [argument for name in DIGESTS for argument in ("--bot", command_of("failing", name=name))]
     run = tournament(
         "run", "--bots", "random,greedy", *bots, "--seats", "2", "--rounds", "2", "--seed", "1",
-        settings_file(strikes=1), "--decision-time", "5", "--connect-time", "120", "--json",
+        settings_file(max_strikes=1), "--decision-seconds", "5", "--connect-seconds", "120", "--json",
     )  # fmt: skip
     assert run.status == 0, run
     folder = own_folder()
@@ -50,7 +50,8 @@ def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
 @pytest.mark.thorough
 def test_a_silent_bot_is_out_within_30_seconds_by_default() -> None:
     silent = command_of("failing", name="silent")
-    run = tournament("run", "--bots", "random", "--bot", silent, "--rounds", "100", "--connect-time", "120")
+    patience = ("--connect-seconds", "120")
+    run = tournament("run", "--bots", "random", "--bot", silent, "--rounds", "100", *patience)
     assert run.status == 0, run
     with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
         games = store.results(1)

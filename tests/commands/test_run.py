@@ -94,7 +94,7 @@ def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> N
         "happycity_tournament", "run", "--format", "round-robin", "--cycles", "8", "--seats", "2",
         "--bots", "random", "--bot", command_of("gated"), "--bot", command_of("mortal"), "--seed", "1",
         settings_file(disqualify_share=0.5, disqualify_games=8), "--concurrency", "4",
-        "--decision-time", "120", "--grace", "0", "--json", stderr=subprocess.PIPE,
+        "--decision-seconds", "120", "--grace-seconds", "0", "--json", stderr=subprocess.PIPE,
     )  # fmt: skip
     line = wait_for_line(run, "bot mortal ended with signal SIGKILL")
     assert line.endswith(f"(output: {own_folder()}/bot-mortal.log); its seats are forfeited\n")
@@ -124,7 +124,7 @@ def test_a_bot_that_ends_before_the_first_game_ends_the_run() -> None:
 @pytest.mark.thorough
 def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
     """The error says who is missing and who is there, what its process does, and how to go on."""
-    error = tournament("run", "--bots", "random", "--bot", "mute=sleep 100", "--connect-time", "3").error
+    error = tournament("run", "--bots", "random", "--bot", "mute=sleep 100", "--connect-seconds", "3").error
     folder = own_folder()
     missing, _, advice = error.partition("; bot ")
     # The reference bot, too, may need more time where the machine is busy.

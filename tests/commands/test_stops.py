@@ -21,7 +21,7 @@ NESTED = f"nested=sh -c 'sleep 1000 & exec {command_of('first_move').partition('
 """A bot that starts another process."""
 RUN = (
     "run", "--rounds", "100", "--seats", "2", "--bots", "", "--bot", command_of("gated"), "--bot", NESTED,
-    "--decision-time", "120", "--json",
+    "--decision-seconds", "120", "--json",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs Linux's /proc")

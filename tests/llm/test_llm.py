@@ -23,7 +23,7 @@ from happycity.records.record import loads
 from happycity_tournament.storage.store import Store
 
 HAPPYCITY = [sys.executable, "-m", "happycity"]
-SEATED = "--seats", "2", "--decision-time", "30", "--connect-time", "60", "--no-web"
+SEATED = "--seats", "2", "--decision-seconds", "30", "--connect-seconds", "60", "--no-web"
 
 
 @pytest.fixture

@@ -59,15 +59,14 @@ async def test_pages_and_replays_work_from_the_wheel(
     )
     wheel.run("-m", "happycity", "play", "--watch", "--against", "random,greedy", "--seed", 3)
     wheel.run("-m", "happycity", "show", "--out", "game.html")
-    wheel.run("-m", "happycity_tournament", "report", "--out", "report.html", "--replays", "replays")
+    wheel.run("-m", "happycity_tournament", "report", "--out", "report.html")
     (store,) = (tmp_path / "runs").glob("*/games.sqlite")
-    (replay,) = (tmp_path / "replays").iterdir()
     problems: list[str] = []
     page = await browser.new_page()
     page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: problems.append(str(error)))
     with server_process(store.parent, "--web", "127.0.0.1:0", env=wheel.environment) as server:
-        for address in (f"{server.web}/matches/1", (tmp_path / "game.html").as_uri(), replay.as_uri()):
+        for address in (f"{server.web}/matches/1", (tmp_path / "game.html").as_uri()):
             await page.goto(f"{address}?ply=3")
             await page.get_by_role("link", name="Next", exact=True).click()
             await expect(page.locator("#board")).to_have_attribute("data-ply", "4")

@@ -55,6 +55,14 @@ _NUMBERS: dict[str, Mapping[Any, Any]] = {
 _RATING = ("elo", "low", "high", "deals")
 """The fields of a bot's line that are its rating in the contract; standings have no deals."""
 
+_PROGRESS = frozenset(
+    {
+        *("games_total", "games_running", "games_voided", "games_unrated"),
+        *("decisions", "decisions_running", "missing_bots", "remarks"),
+    }
+)
+"""The fields of a snapshot that have the same names in the contract's progress."""
+
 _FORMATS: dict[str, type[Format]] = {
     "random_rounds": RandomRounds,
     "round_robin": RoundRobin,
@@ -176,17 +184,10 @@ def progress_message(snapshot: Snapshot) -> pb.TournamentProgress:
     """Write how far a tournament is."""
     return pb.TournamentProgress(
         state=_NUMBERS["state"][snapshot.state],
-        games_total=snapshot.games_total,
         games_finished=snapshot.games,
-        decisions=snapshot.decisions,
         elapsed=duration_message(snapshot.seconds),
-        games_voided=snapshot.games_voided,
-        games_unrated=snapshot.games_unrated,
-        missing_bots=snapshot.missing_bots,
         disqualified_bots=snapshot.disqualified,
-        remarks=snapshot.remarks,
-        games_running=snapshot.games_running,
-        decisions_running=snapshot.decisions_running,
+        **{name: getattr(snapshot, name) for name in _PROGRESS},
     )
 
 
@@ -268,17 +269,10 @@ def snapshot_of(
         seed=tournament.config.seed if tournament.config.HasField("seed") else None,
         created_at=tournament.create_time.ToNanoseconds() / 1e9,
         state=state,
-        games_total=progress.games_total,
         games=progress.games_finished,
-        decisions=progress.decisions,
-        games_running=progress.games_running,
-        decisions_running=progress.decisions_running,
         seconds=seconds_of(progress.elapsed),
-        games_voided=progress.games_voided,
-        games_unrated=progress.games_unrated,
-        missing_bots=tuple(progress.missing_bots),
         disqualified=tuple(progress.disqualified_bots),
-        remarks=tuple(progress.remarks),
+        **{name: value for name, value in _read(progress).items() if name in _PROGRESS},
         standings=tuple(lines),
         profiles={
             bot.name: BotProfile(bot_info_of(bot.info), one_line(bot.software)) for bot in tournament.bots

@@ -71,7 +71,7 @@ def practice(
         typer.Option(min=0, max=2**32 - 1, help="Number of the first deal; counts up.  [default: random]"),
     ] = None,
     mode: Annotated[Mode, typer.Option(help="Rules and specials.")] = Mode.FAMILY,
-    decision_time: Annotated[
+    decision_seconds: Annotated[
         float | None,
         typer.Option(
             min=0.1, max=600, help="Seconds for each decision.  [default: the server's]", show_default=False
@@ -105,6 +105,6 @@ def practice(
         games=games,
         seed=seed,
         mode=mode,
-        decision_seconds=decision_time,
+        decision_seconds=decision_seconds,
     )
     sys.exit(practise(plan, as_json=as_json))

@@ -91,13 +91,13 @@ def test_flags_win_over_the_file(file: Path) -> None:
 
 def test_every_problem_of_a_file_has_its_line(file: Path) -> None:
     file.write_text(
-        'round = 5\nrounds = "many"\nbank = -1\nmode = "hard"\nno_clock = 1\n'
+        'round = 5\nrounds = "many"\nbank_seconds = -1\nmode = "hard"\nno_clock = 1\n'
         '[[bots]]\nname = "ann"\nbuiltin = "random"\njoin = true\n'
         '[[bots]]\nname = "bob"\nbuildin = "greedy"\n',
         encoding="utf-8",
     )
     assert [problem.removeprefix(f"{file}: ") for problem in problems(RunSettings, {}, file)] == [
-        "bank: -1 must be greater than or equal to 0",
+        "bank_seconds: -1 must be greater than or equal to 0",
         "bots[1]: give exactly one of builtin, command and join = true",
         "bots[2].buildin: there is no such key; did you mean builtin?",
         "mode: there is no 'hard'; there are: family, expert",
@@ -116,7 +116,9 @@ def test_files_that_cannot_be_read_are_named(file: Path) -> None:
 
 
 def test_an_increment_needs_a_bank() -> None:
-    assert problems(RunSettings, {"increment": 1.0}) == ["increment has no effect without --bank"]
+    assert problems(RunSettings, {"increment_seconds": 1.0}) == [
+        "increment_seconds: it has no effect without bank_seconds"
+    ]
 
 
 def test_what_is_not_chosen_has_a_default() -> None:

@@ -42,7 +42,7 @@ from happycity_tournament.storage.store import Store
 BOTS = ("ann", "bob", "cem", "dée")
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "&amp;</td>")
 TABLES = ("standings", "pairs")
-SECTIONS = (*TABLES, "history", "times", "metrics", "failures", "model", "replays", "settings")
+SECTIONS = (*TABLES, "history", "times", "metrics", "failures", "model", "games", "settings")
 PLAYED = ("random", "greedy", "planner", "random2")
 ENDINGS = [Ending.FINISHED, *FORFEITS]
 
@@ -170,7 +170,7 @@ async def test_hostile_names_are_text(tmp_path: Path, run: Run, window: Window) 
         HOSTILE, ending=lambda game, bot: ENDINGS[game % 7], reason="<script>alert(2)</script>", timed=True
     )
     url = league.store(tmp_path / "games.sqlite")
-    page = report(run, url, tmp_path / "report.html", "--replays", tmp_path / "replays")
+    page = report(run, url, tmp_path / "report.html")
     assert page.elements["script"] == page.elements["img"] == 0
     assert set(rows_of(page, "standings")) == set(HOSTILE)
     assert "<script>alert" not in page.text
@@ -287,7 +287,7 @@ def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
 
 
 def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None:
-    """Each way to forfeit has its column, reasons stand beside, and the games are among the replays."""
+    """Each way to forfeit has its column, reasons stand beside, and the games are among the notable ones."""
     league = League(
         BOTS,
         ending=lambda game, bot: ENDINGS[game % len(ENDINGS)] if bot == "cem" else Ending.FINISHED,
@@ -301,7 +301,7 @@ def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None
     (*row, reasons) = page.tables["failures"][1]
     assert row == ["cem", "32", "28", *["4"] * len(ways)]
     assert "timeout:IndexError: bot.py:5(4);" in reasons
-    reasons = " ".join(row[-1] for row in page.tables["replays"])
+    reasons = " ".join(row[-1] for row in page.tables["games"])
     for ending in set(FORFEITS) - {Ending.DISQUALIFIED}:
         assert f"cem forfeited: {ending.word} (IndexError: bot.py:5)" in reasons
     assert "Another 4 games with a disqualified bot are not rated" in page.texts[""]

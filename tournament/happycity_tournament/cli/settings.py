@@ -107,17 +107,17 @@ class TimeSettings(Settings):
 
     group: ClassVar[str] = "Time"
 
-    decision_time: _SomeSeconds = _TIME.decision_seconds
+    decision_seconds: _SomeSeconds = _TIME.decision_seconds
     """Seconds for each decision."""
-    bank: _Seconds = _TIME.bank_seconds
+    bank_seconds: _Seconds = _TIME.bank_seconds
     """Seconds that each seat has for all its decisions of a game; 0: no such limit."""
-    increment: _Seconds = _TIME.increment_seconds
+    increment_seconds: _Seconds = _TIME.increment_seconds
     """Seconds added to a seat's bank before each of its decisions."""
-    margin: _Seconds = _TIME.margin_seconds
+    margin_seconds: _Seconds = _TIME.margin_seconds
     """Seconds of each think time that are not counted."""
     no_clock: _Switch = setting(_TIME.no_clock)
     """Play without clocks, for debugging."""
-    connect_time: _SomeSeconds = _CONNECT_SECONDS
+    connect_seconds: _SomeSeconds = _CONNECT_SECONDS
     """Seconds to wait for the bots to connect."""
     begin_incomplete: _Switch = False
     """Begin without bots that are missing after that time; their games are forfeited until they connect."""
@@ -128,9 +128,9 @@ class FailureSettings(Settings):
 
     group: ClassVar[str] = "Time"
 
-    strikes: _CountOrNone = _POLICY.max_strikes
+    max_strikes: _CountOrNone = _POLICY.max_strikes
     """Late or illegal answers that a seat may give in a game; one more forfeits the seat."""
-    grace: _Seconds = _POLICY.grace_seconds
+    grace_seconds: _Seconds = _POLICY.grace_seconds
     """Seconds that a bot may be disconnected before its seats are forfeited."""
     fallback: Fallback = _POLICY.fallback
     """The move that is played for a bot that doesn't choose one in time."""
@@ -175,14 +175,14 @@ class RunningSettings(Settings):
 FILE_ONLY = frozenset(
     {
         *FailureSettings.model_fields,
-        "bank",
-        "increment",
-        "margin",
+        "bank_seconds",
+        "increment_seconds",
+        "margin_seconds",
         "begin_incomplete",
         "processes",
         "anchor_elo",
     }
-    - {"grace"}
+    - {"grace_seconds"}
 )
 """The settings that are in a file only, as few need them."""
 
@@ -206,8 +206,8 @@ class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings,
             raise ValueError(f"--ray: it has no effect with {where}: that server was started without")
         if self.ray is not None and self.workers == 0:
             raise ValueError("--ray: it needs workers on the nodes: give at least --workers 1, or none")
-        if self.increment and not self.bank:
-            raise ValueError("increment: it has no effect without bank")
+        if self.increment_seconds and not self.bank_seconds:
+            raise ValueError("increment_seconds: it has no effect without bank_seconds")
         return self
 
     def _config(self, bots: Sequence[str], chosen: Format, **more: Any) -> TournamentConfig:
@@ -221,25 +221,16 @@ class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings,
             ),
             format=chosen,
             seed=secrets.randbits(53) if self.seed is None else self.seed,
-            time=TimeControl(
-                connect_seconds=self.connect_time,
-                decision_seconds=self.decision_time,
-                bank_seconds=self.bank,
-                increment_seconds=self.increment,
-                margin_seconds=self.margin,
-                no_clock=self.no_clock,
-            ),
-            policy=FailurePolicy(
-                max_strikes=self.strikes,
-                grace_seconds=self.grace,
-                fallback=self.fallback,
-                disqualify_share=self.disqualify_share,
-                disqualify_games=self.disqualify_games,
-            ),
+            time=TimeControl(**self._values_of(TimeControl)),
+            policy=FailurePolicy(**self._values_of(FailurePolicy)),
             concurrency=self.concurrency,
             begin_incomplete=self.begin_incomplete,
             **more,
         )
+
+    def _values_of(self, model: type[TimeControl | FailurePolicy]) -> dict[str, Any]:
+        """Return the settings that are the fields of a dataclass, by their common names."""
+        return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(model)}
 
 
 class FormatName(Enum):

@@ -40,14 +40,12 @@ _HISTORY_LINES = 3 * charts.SERIES  # as many as can be distinguished
 
 
 @dataclass(slots=True)
-class Replay:
+class NotableGame:
     """A notable game."""
 
     game: FinishedGame
     reasons: list[str] = field(default_factory=list)
     """Why it is listed."""
-    link: str | None = None
-    """The replay's address relative to the page; None if it wasn't written."""
 
     @property
     def place(self) -> tuple[str, str, str]:
@@ -68,7 +66,7 @@ class Report:
     """None if the games are of no tournament."""
     facts: Facts
     ratings: Ratings
-    replays: list[Replay]
+    notable: list[NotableGame]
     sharing: tuple[str, ...] = ()
     """The bots that are known to have shared processes, whose times therefore depend on each other."""
     processes: int = 1
