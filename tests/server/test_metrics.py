@@ -21,7 +21,8 @@ from tests.server.harness import bearer, called, matches_at, serving, settings, 
 
 from happycity_server import metrics as metrics_module
 from happycity_server.app import RunningServer, run_server
-from happycity_server.metrics import ArenaMetrics, MetricsError
+from happycity_server.metrics import ArenaMetrics
+from happycity_server.process.listening import ListenError
 from happycity_tournament.storage import Store
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -129,7 +130,7 @@ async def test_taken_port_is_refused(tmp_path: Path) -> None:
     """The error names the address, and the server does not start."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(MetricsError, match=f"metrics: {address} can't be listened on: "):
+        with pytest.raises(ListenError, match=f"metrics: {address} can't be listened on: "):
             async with run_server(settings(tmp_path, metrics=address)):
                 pass
 

@@ -15,22 +15,14 @@ LARGEST = 999_999_999
 
 
 def word_of(name: str, word: str, words: Collection[str]) -> str:
-    """Return a word that is one of several.
-
-    Raises:
-        ApiError: the word is another one.
-    """
+    """Return a word that is one of several; ApiError if it is another one."""
     if word not in words:
         raise ApiError(Reason.INVALID_FIELD, f"{name}: {word!r:.40} is not one of {', '.join(words)}")
     return word
 
 
 def number_of(name: str, text: str, lowest: int, highest: int) -> int:
-    """Return the number that a text is.
-
-    Raises:
-        ApiError: it is not a number, or not in its range.
-    """
+    """Return the number that a text is; ApiError if it is not a number, or not in its range."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST))
     if not is_number or not lowest <= int(text) <= highest:
         raise ApiError(

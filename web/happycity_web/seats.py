@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -32,7 +31,16 @@ from happycity_viewer.plies import encode
 from happycity_web.guard import SEAT_COOKIE, admit, keep_secret, peer_of, read_form, shown_seat, shown_token
 from happycity_web.matches import MatchQuery, match_values
 from happycity_web.render import Reader, language_of, page_response, render
-from happycity_web.watch import Feeds, end_of, first_ply, plies_message, plies_of, send, while_connected
+from happycity_web.watch import (
+    Feeds,
+    end_of,
+    first_of,
+    first_ply,
+    plies_message,
+    plies_of,
+    send,
+    while_connected,
+)
 
 CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
 """The limits of a decision that a table may have, in seconds, by their names in the form."""
@@ -185,14 +193,10 @@ class Seats:
             if is_over:
                 await self._say(socket, {"end": end})
                 return
-            await _first_of(watched.next(versions[0]), changes.next(versions[1]))
+            await first_of(watched.next(versions[0]), changes.next(versions[1]))
 
     async def _act(self, socket: WebSocket, place: TablePlace, text: str) -> None:
-        """Do what a page asks for.
-
-        Raises:
-            ApiError: it is not what a page asks for.
-        """
+        """Do what a page asks for; ApiError if it asks for nothing that there is."""
         try:
             message = json.loads(text)
             match message:
@@ -210,11 +214,7 @@ class Seats:
 
 
 def plan_of(fields: Mapping[str, str]) -> TablePlan:
-    """Return the plan that a form has.
-
-    Raises:
-        ConfigError: a field is wrong.
-    """
+    """Return the plan that a form has; ConfigError if a field is wrong."""
     chosen = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
     seats = tuple(filter(None, chosen))
     if len(seats) < MIN_PLAYERS:
@@ -256,22 +256,6 @@ def _seated(request: Request, table_id: str, secret: str) -> Response:
     response = RedirectResponse(f"/play/{table_id}", 303)
     keep_secret(response, request, SEAT_COOKIE, secret)
     return response
-
-
-async def _first_of(*changes: Coroutine[Any, Any, bool]) -> None:
-    """Wait for one of some changes.
-
-    Raises:
-        HappyCityError: what was waited for has failed.
-    """
-    tasks = [asyncio.create_task(change) for change in changes]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-    for task in done:
-        task.result()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
@@ -280,20 +280,27 @@ async def send(socket: WebSocket, text: str) -> None:
 
 async def while_connected(
     socket: WebSocket,
-    sending: Awaitable[None],
+    sending: Coroutine[Any, Any, None],
     feeds: Feeds,
     *,
     take: Callable[[str], Awaitable[None]] | None = None,
 ) -> None:
     """Send until the end, or until the viewer leaves; `take` gets what the viewer sends meanwhile."""
-    tasks = asyncio.ensure_future(sending), asyncio.ensure_future(_receive(socket, take))
     feeds.viewers += 1
+    try:
+        await first_of(sending, _receive(socket, take))
+    finally:
+        feeds.viewers -= 1
+
+
+async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Wait until one of some coroutines ends, and cancel the others; HappyCityError if it has failed."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
     finally:
-        feeds.viewers -= 1
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

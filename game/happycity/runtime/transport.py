@@ -155,11 +155,7 @@ class Access:
     def channel(
         self, server: str | Target, options: Sequence[tuple[str, int | str]] = ()
     ) -> grpc.aio.Channel:
-        """Return a channel to a server.
-
-        Raises:
-            ConfigError: the address or a file can't be used.
-        """
+        """Return a channel to a server; ConfigError if the address or a file can't be used."""
         import grpc  # noqa: PLC0415
 
         target = Target.parse(server) if isinstance(server, str) else server
@@ -168,11 +164,7 @@ class Access:
         return grpc.aio.insecure_channel(target.address, options=options)
 
     def check(self, server: str | Target) -> None:
-        """Read the address, and the files if it needs them.
-
-        Raises:
-            ConfigError: one of them can't be used.
-        """
+        """Read the address, and the files if it needs them; ConfigError if one of them can't be used."""
         target = Target.parse(server) if isinstance(server, str) else server
         if target.tls:
             self._credentials()

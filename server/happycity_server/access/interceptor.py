@@ -138,9 +138,6 @@ def _bearer(details: _Details) -> str | None:
     return None
 
 
-_log = structlog.get_logger()
-
-
 def api_error_of(error: Exception) -> ApiError | None:
     """Return an error as the caller gets it, None for a failure of the server; log what it hides."""
     match error:

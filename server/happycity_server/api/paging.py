@@ -25,11 +25,7 @@ _T = TypeVar("_T")
 
 
 def page_size(requested: int) -> int:
-    """Return the number of entries of a page.
-
-    Raises:
-        ApiError: it is negative.
-    """
+    """Return the number of entries of a page; ApiError if it is negative."""
     if requested < 0:
         raise ApiError(Reason.INVALID_FIELD, f"page_size: {requested} is less than 0")
     return min(requested or DEFAULT_PAGE, MAX_PAGE)

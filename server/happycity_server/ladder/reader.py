@@ -55,11 +55,7 @@ class LadderReader:
         """By season and moment."""
 
     async def season(self, season_id: int | None = None) -> Season:
-        """Return a season, the present one for None.
-
-        Raises:
-            ApiError: there is none with this id.
-        """
+        """Return a season, the present one for None; ApiError if there is none with this id."""
         season = await self.stored.read(self.stored.entries.season, season_id)
         if season is None:
             raise not_in_ladder("season", str(season_id))

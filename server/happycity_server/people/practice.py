@@ -84,11 +84,7 @@ class Practice:
 
 
 def _time(request: pb.CreatePracticeMatchRequest) -> TimeControl:
-    """Return the clocks that a request asks for.
-
-    Raises:
-        ApiError: the time of a decision is not allowed.
-    """
+    """Return the clocks that a request asks for; ApiError if the time of a decision is not allowed."""
     if not request.HasField("decision_time"):
         return TimeControl()
     seconds = seconds_of(request.decision_time)
@@ -102,14 +98,16 @@ def practice_match(
     config: Config, bots: tuple[str, ...], *, seed: int, time: TimeControl, policy: FailurePolicy
 ) -> MatchSpec:
     """Return a match that counts for nobody; practice has deals of its own."""
-    seed = practice_seed(seed)
-    return MatchSpec(
-        deal=Deal.shuffle(config, seed=seed),
-        bots=bots,
-        bot_seeds=bot_seeds(f"practice {seed}", bots=bots),
-        time=time,
-        policy=policy,
-    )
+    return single_match("practice", config, bots, seed=practice_seed(seed), time=time, policy=policy)
+
+
+def single_match(
+    kind: str, config: Config, bots: tuple[str, ...], *, seed: int, time: TimeControl, policy: FailurePolicy
+) -> MatchSpec:
+    """Return a match outside all schedules; its kind is part of the bots' seeds."""
+    seeds = bot_seeds(f"{kind} {seed}", bots=bots)
+    deal = Deal.shuffle(config, seed=seed)
+    return MatchSpec(deal=deal, bots=bots, bot_seeds=seeds, time=time, policy=policy)
 
 
 def seats_of(config: game_pb2.GameConfig, bots: Sequence[str]) -> tuple[Config, tuple[str, ...]]:

@@ -303,11 +303,7 @@ class Tables:
                 self._remove(table)
 
     def _make_room(self) -> None:
-        """Let one more table be set up.
-
-        Raises:
-            ApiError: as many are in use as may be.
-        """
+        """Let one more table be set up; ApiError if as many are in use as may be."""
         if len(self._tables) < MAX_TABLES:
             return
         oldest = next((table for table in self._tables.values() if table.over_at is not None), None)

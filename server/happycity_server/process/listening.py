@@ -59,7 +59,7 @@ STREAM_CLOSE_SECONDS = 1.0
 
 
 class ListenError(HappyCityError):
-    """The address can't be listened on, or must not be in this way."""
+    """An address can't be listened on, or must not be in this way."""
 
 
 class BotServer:
@@ -234,17 +234,13 @@ class CertificateFiles:
                 return
             try:
                 renewed = self._read()
-            except ConfigError as error:
-                problem = str(error)
-            else:
                 if self._now() != stamp:  # they were written meanwhile: the next connection reads them
                     return
-                self._stamp = stamp
                 self._configuration, self._context = renewed
                 _log.info("certificate_read", path=str(self._cert))
-                return
+            except ConfigError as error:
+                _log.error("certificate_unusable", text=f"{error}; the certificate read before stays in use")
             self._stamp = stamp
-            _log.error("certificate_unusable", text=f"{problem}; the certificate read before stays in use")
 
     def _read(self) -> tuple[grpc.ServerCertificateConfiguration, ssl.SSLContext]:
         chain, key = read_certificate(self._cert, self._key, settings=("--tls-cert", "--tls-key"))
