@@ -81,6 +81,11 @@ class ApiError(HappyCityError):
         )
 
 
+def invalid(text: str) -> ApiError:
+    """Return the refusal of a field; the text begins with the field's path and a colon."""
+    return ApiError(Reason.INVALID_FIELD, text)
+
+
 def too_many(
     limit: int, what: str, *, advice: str = "try again later", reason: Reason = Reason.TOO_MANY_OPEN
 ) -> ApiError:

@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, Response
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import invalid
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
 from happycity_tournament.report.charts import line_class
@@ -74,7 +74,7 @@ def check_language(connection: HTTPConnection) -> str | None:
     """
     code = connection.query_params.get("lang")
     if code is not None and code not in LANGUAGES:
-        raise ApiError(Reason.INVALID_FIELD, f"lang: {code!r:.40} is not one of {', '.join(LANGUAGES)}")
+        raise invalid(f"lang: {code!r:.40} is not one of {', '.join(LANGUAGES)}")
     return code
 
 

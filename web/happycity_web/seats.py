@@ -23,7 +23,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import event_of, move_of, view_of
 from happycity_server.access.roles import Principal
 from happycity_server.broadcast import Broadcast
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.people.tables import HOST, INVITED, TablePlace, TablePlan
 from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
@@ -210,7 +210,7 @@ class Seats:
                 case _:
                     raise ValueError
         except (ValueError, RecursionError):
-            raise ApiError(Reason.INVALID_FIELD, "message: it is not one of a page of this server") from None
+            raise invalid("message: it is not one of a page of this server") from None
 
 
 def plan_of(fields: Mapping[str, str]) -> TablePlan:

@@ -32,7 +32,7 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import READERS, WATCHERS, principal, request_key, require
 from happycity_server.api.paging import ListQuery, entry_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
-from happycity_server.errors import ApiError, Reason, too_many, within
+from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.people.practice import Practice, seats_of, single_match
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
@@ -254,12 +254,10 @@ class MatchService(MatchServiceServicer):
         return game, None if deal is None else deal.id
 
     async def _record(self, match_id: int) -> str:
-        """Return the record of a stored match."""
+        """Return the record of a stored match, which the archive of its season may have."""
         record = await self._store.read(self._store.store.record, match_id)
-        return record if record is not None else await self._archived_record(match_id)
-
-    async def _archived_record(self, match_id: int) -> str:
-        """Return the record of a stored match that is not in the store, out of its season's archive."""
+        if record is not None:
+            return record
         archive = await self._store.read(archive_of, self._store.store, match_id)
         if not archive:
             raise _unknown(match_id)
@@ -302,7 +300,7 @@ def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
         policy = failure_policy_of(request.failure_policy)
     seed = request.seed if request.HasField("seed") else secrets.randbits(53)
     if is_practice(seed):
-        raise ApiError(Reason.INVALID_FIELD, f"seed: {seed} is a practice match's; take one below 2^63")
+        raise invalid(f"seed: {seed} is a practice match's; take one below 2^63")
     return single_match("single", config, bots, seed=seed, time=time, policy=policy)
 
 

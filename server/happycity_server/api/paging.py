@@ -11,7 +11,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity_server.errors import ApiError, Reason, within
+from happycity_server.errors import ApiError, invalid, within
 from happycity_tournament.games import LARGEST_ID
 from happycity_tournament.wire import timestamp
 
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 def page_size(requested: int) -> int:
     """Return the number of entries of a page; ApiError if it is negative."""
     if requested < 0:
-        raise ApiError(Reason.INVALID_FIELD, f"page_size: {requested} is less than 0")
+        raise invalid(f"page_size: {requested} is less than 0")
     return min(requested or DEFAULT_PAGE, MAX_PAGE)
 
 
@@ -40,7 +40,7 @@ def entry_of(numbers: Mapping[_T, int], number: int, field: str) -> _T:
     for entry, value in numbers.items():
         if value == number:
             return entry
-    raise ApiError(Reason.INVALID_FIELD, f"{field}: {number} is unspecified or unknown")
+    raise invalid(f"{field}: {number} is unspecified or unknown")
 
 
 def timestamp_or_none(moment: float | None) -> Timestamp | None:
@@ -81,7 +81,7 @@ def before_id_of(token: str) -> int | None:
 
 
 def _foreign_token() -> ApiError:
-    return ApiError(Reason.INVALID_FIELD, "page_token: it is not from an earlier response")
+    return invalid("page_token: it is not from an earlier response")
 
 
 class ListQuery:
@@ -105,7 +105,9 @@ class ListQuery:
         if "bot" in fields:
             with within("bot"):
                 check_bot_name(fields["bot"])
-        self.filters = {name: decoders.get(name, _as_is)(value) for name, value in fields.items()}
+        self.filters = {
+            name: decoders[name](value) if name in decoders else value for name, value in fields.items()
+        }
         """The values of the filters, by field."""
 
     @property
@@ -118,7 +120,3 @@ class ListQuery:
         ids = sorted(by_id, reverse=True)
         token = page_token(ids[self.size - 1]) if len(ids) > self.size else ""
         return [by_id[entry_id] for entry_id in ids[: self.size]], token
-
-
-def _as_is(value: Any) -> Any:
-    return value

@@ -19,7 +19,7 @@ from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
 from happycity_server.access.roles import check_name, principal
 from happycity_server.api.paging import page_size, page_token, position_of
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
@@ -82,10 +82,9 @@ class PlayService:
                 hello.name = principal().own_bot  # a bot's token is a name
             check_bot_name(hello.name)
         except ConfigError as error:
-            raise ApiError(Reason.INVALID_FIELD, f"hello.name: {error}") from None
+            raise invalid(f"hello.name: {error}") from None
         if hello.HasField("max_games") and not hello.max_games:
-            text = "hello.max_games: 0 would be no game; leave it out for any number"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid("hello.max_games: 0 would be no game; leave it out for any number")
         check_name(hello.name, house=self._lobby.house)
         return hello
 
@@ -128,7 +127,7 @@ async def _read(context: _Context) -> play.PlayRequest | None:
     try:
         request = await context.read()
     except DecodeError:
-        raise ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest") from None
+        raise invalid("the message is not a PlayRequest") from None
     except (grpc.RpcError, asyncio.InvalidStateError) as error:  # as in writing
         raise _StreamBrokenError from error
     return request if isinstance(request, play.PlayRequest) else None

@@ -70,7 +70,6 @@ class PlayoutPool:
     """
 
     def __init__(self, workers: int) -> None:
-        """Limit the number of processes."""
         self.playouts = 0
         """Playouts since the start."""
         self._workers = workers

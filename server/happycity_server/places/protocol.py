@@ -32,7 +32,7 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, invalid
 from happycity_server.places.bots import activity_message
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
@@ -315,7 +315,7 @@ class WorkerService(WorkerServiceServicer):
                 f"hello.version: the worker is of version {shown}, the server of version {VERSION}; "
                 f"install happycity {VERSION} for the worker too"
             )
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid(text)
         await Worker(self, one_line(hello.name)[:80], self._conditions).serve(context)
 
     def note_joined(self, worker: Worker) -> None:

@@ -32,7 +32,6 @@ class _Snapshot:
     """A tournament at some moments, and at which of them each of its parts changed."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.version = 0
         self.looked_at = -math.inf
         """When a watcher was there last."""
