@@ -106,6 +106,19 @@ class Broadcast(Generic[_T]):
         self._changed = asyncio.Event()
 
 
+async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Wait until one of some coroutines ends, and cancel the others; its failure is raised."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 class SharedValues(Generic[_K, _T]):
     """Values by key, each made once for all who ask for it meanwhile; the latest ones are kept."""
 

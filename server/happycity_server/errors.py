@@ -81,6 +81,10 @@ class ApiError(HappyCityError):
         )
 
 
+class ListenError(HappyCityError):
+    """An address can't be listened on, or must not be in this way."""
+
+
 def invalid(text: str) -> ApiError:
     """Return the refusal of a field; the text begins with the field's path and a colon."""
     return ApiError(Reason.INVALID_FIELD, text)

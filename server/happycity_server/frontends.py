@@ -27,8 +27,8 @@ from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
+from happycity_server.errors import ListenError
 from happycity_server.people.tables import Tables
-from happycity_server.process.listening import ListenError
 
 GROUP = "happycity.web"
 """The entry-point group by which a package offers the pages of a server."""

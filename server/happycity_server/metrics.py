@@ -23,10 +23,11 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from happycity.runtime.transport import host_and_port
+from happycity_server.errors import ListenError
 from happycity_server.places.places import Places
 from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US, Counters
 from happycity_server.play.match import MatchState
-from happycity_server.process.listening import BotServer, ListenError
+from happycity_server.process.listening import BotServer
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.storage import AsyncStore
 

@@ -21,8 +21,8 @@ from tests.server.harness import bearer, called, matches_at, serving, settings, 
 
 from happycity_server import metrics as metrics_module
 from happycity_server.app import RunningServer, run_server
+from happycity_server.errors import ListenError
 from happycity_server.metrics import ArenaMetrics
-from happycity_server.process.listening import ListenError
 from happycity_tournament.storage import Store
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"

@@ -16,7 +16,7 @@ from tests.web.sockets import close_code, closed_with, socket_of
 from happycity import ConfigError
 from happycity.runtime import http, program
 from happycity.runtime.http import BoundedProtocol
-from happycity_server.process.listening import ListenError
+from happycity_server.errors import ListenError
 from happycity_web import serve
 
 

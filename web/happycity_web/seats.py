@@ -22,7 +22,7 @@ from happycity.text.words import events_in_words
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import event_of, move_of, view_of
 from happycity_server.access.roles import Principal
-from happycity_server.broadcast import Broadcast
+from happycity_server.broadcast import Broadcast, first_of
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.people.tables import HOST, INVITED, TablePlace, TablePlan
 from happycity_server.places.watch import WatchedMatch
@@ -34,7 +34,6 @@ from happycity_web.render import Reader, language_of, page_response, render
 from happycity_web.watch import (
     Feeds,
     end_of,
-    first_of,
     first_ply,
     plies_message,
     plies_of,

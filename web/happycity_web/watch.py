@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from happycity import Incident
 from happycity.records.record import Json
 from happycity_server.access.roles import principal
-from happycity_server.broadcast import Broadcast, SharedValues
+from happycity_server.broadcast import Broadcast, SharedValues, first_of
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.standings.figures import Figures
@@ -291,19 +291,6 @@ async def while_connected(
         await first_of(sending, _receive(socket, take))
     finally:
         feeds.viewers -= 1
-
-
-async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
-    """Wait until one of some coroutines ends, and cancel the others; HappyCityError if it has failed."""
-    tasks = [asyncio.create_task(wait) for wait in waits]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _receive(socket: WebSocket, take: Callable[[str], Awaitable[None]] | None) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import grpc
 import structlog
 
-from happycity import ConfigError, HappyCityError
+from happycity import ConfigError
 from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
 from happycity.runtime.tokens import TokenError, TokenFile
 from happycity.runtime.transport import (
@@ -30,6 +30,7 @@ from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.api.model import PlayoutQuota, SimulationService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
+from happycity_server.errors import ListenError
 from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby
 
@@ -56,10 +57,6 @@ _log = structlog.get_logger()
 
 STREAM_CLOSE_SECONDS = 1.0
 """Grace period for open streams at the end."""
-
-
-class ListenError(HappyCityError):
-    """An address can't be listened on, or must not be in this way."""
 
 
 class BotServer:
