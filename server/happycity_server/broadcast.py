@@ -70,21 +70,13 @@ class Broadcast(Generic[_T]):
             self._task.cancel()
 
     async def values(self, *, seen: int = 0) -> AsyncIterator[_T]:
-        """Yield the value now, if its version is another than `seen`, and after changes, until the end.
-
-        Raises:
-            HappyCityError: what keeps the value current has failed.
-        """
+        """Yield the value now, if its version is another than `seen`, and after changes, until the end."""
         while await self.next(seen):
             seen = self.version
             yield self.value
 
     async def next(self, seen: int) -> bool:
-        """Wait for another version than `seen`; return False if the broadcast has ended without one.
-
-        Raises:
-            HappyCityError: what keeps the value current has failed.
-        """
+        """Wait for another version than `seen`; return False if the broadcast has ended without one."""
         while self.version == seen and not self.is_over:
             await self._changed.wait()
         if self.failure is not None:

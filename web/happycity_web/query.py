@@ -56,9 +56,7 @@ class Query:
     def of(cls, query: Mapping[str, str]) -> Self:
         """Return what the query of an address says; names that are no fields are ignored.
 
-        Raises:
-            ApiError: a value can't be one of its field.
-            ConfigError: no bot can have the name.
+        A value that can't be one of its field is an ApiError, or a ConfigError of a bot's name.
         """
         given = {entry.name: query.get(entry.name, "") for entry in fields(cls)}
         readers = {entry.name: entry.metadata.get("read", lambda _, text: text) for entry in fields(cls)}

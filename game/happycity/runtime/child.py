@@ -164,11 +164,7 @@ def model_keys(command: Sequence[str]) -> dict[str, str]:
 
 
 def words_of(command: str) -> list[str]:
-    """Split a command into words as a shell does.
-
-    Raises:
-        ChildError: a quote is not closed, or there is no word.
-    """
+    """Split a command into words as a shell does; ChildError without any, or if a quote is not closed."""
     try:
         words = shlex.split(command)
     except ValueError as error:

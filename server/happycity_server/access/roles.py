@@ -139,11 +139,7 @@ def check_name(name: str, *, house: Collection[str] = ()) -> None:
 
 
 def require(roles: frozenset[Role]) -> None:
-    """Require that the caller of the call that is being served has one of `roles`.
-
-    Raises:
-        ApiError: it has none of them.
-    """
+    """Require that the caller of the call that is being served has one of `roles`; else ApiError."""
     caller = principal()
     own = caller.roles
     if roles & own:

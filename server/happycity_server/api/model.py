@@ -141,11 +141,7 @@ class SimulationService(ModelServiceServicer):
 
 
 def _caller() -> str:
-    """Return who calls, by which places and the quota are counted.
-
-    Raises:
-        ApiError: it is a person at a table, who may look at games, and has no bot that plays them.
-    """
+    """Return who calls, by which places and the quota are counted; a person has no bot that may play."""
     caller = principal()
     if caller.person:
         text = "the forward model is for bots; a seat at a table is not a bot's token"

@@ -1,4 +1,7 @@
-"""What calls that list things share: sizes and tokens of pages, filters, and moments."""
+"""What calls that list things share: sizes and tokens of pages, filters, and moments.
+
+What reads a field of a request refuses what may not be asked for with an ApiError.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,7 @@ def page_size(requested: int) -> int:
 
 
 def entry_of(numbers: Mapping[_T, int], number: int, field: str) -> _T:
-    """Return what an enum value of a request stands for.
-
-    Raises:
-        ApiError: it is not one that may be asked for.
-    """
+    """Return what an enum value of a request stands for."""
     for entry, value in numbers.items():
         if value == number:
             return entry
@@ -54,11 +53,7 @@ def page_token(position: object) -> str:
 
 
 def position_of(token: str) -> str:
-    """Return the id or name after which a page begins; "" for the first page.
-
-    Raises:
-        ApiError: the token is not from an earlier response.
-    """
+    """Return the id or name after which a page begins; "" for the first page."""
     try:
         position = base64.b64decode(token, altchars=b"-_", validate=True).decode()
         return position and check_bot_name(position)  # ids look like names too
@@ -67,11 +62,7 @@ def position_of(token: str) -> str:
 
 
 def before_id_of(token: str) -> int | None:
-    """Return the id below which a page begins; None for the first page.
-
-    Raises:
-        ApiError: the token is not from an earlier response.
-    """
+    """Return the id below which a page begins; None for the first page."""
     if not (position := position_of(token)):
         return None
     is_id = position.isascii() and position.isdigit() and len(position) <= len(str(LARGEST_ID))

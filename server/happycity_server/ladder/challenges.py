@@ -241,9 +241,6 @@ def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: fl
     """Refuse an owner one more challenge, of a number of deals.
 
     `own` has the owner's challenges of the last 24 hours, and all that are open; `now` is in Unix time.
-
-    Raises:
-        ApiError: too many are open, or too many deals were asked for.
     """
     if sum(_is_open(challenge, now) for challenge in own) >= quotas.open_challenges:
         advice = "try again when one is over, or withdraw one"
@@ -285,11 +282,7 @@ def against_house(deals: Iterable[Deal], version: int, house: Container[int]) ->
 
 
 def board_named(config: LadderConfig, name: str) -> Board:
-    """Return a board of the ladder, the first one for "".
-
-    Raises:
-        ApiError: the ladder has no board of this name.
-    """
+    """Return a board of the ladder, the first one for ""; ApiError if it has none of this name."""
     try:
         return config.board(name)
     except ConfigError as error:

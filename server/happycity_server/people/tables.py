@@ -212,11 +212,7 @@ class Tables:
 
     @asynccontextmanager
     async def present(self, place: TablePlace) -> AsyncIterator[None]:
-        """Note that a page of a person is open while the context lasts; when all are there, the match begins.
-
-        Raises:
-            ApiError: too many pages are open, or the server is shutting down.
-        """
+        """Note that a person's page is open while the context lasts; when all are there, the match begins."""
         async with place.person.present():
             self._begin_if_complete(place.table)
             place.table.signal()

@@ -184,16 +184,12 @@ def _socket_is_taken(address: str) -> bool:
 class CertificateFiles:
     """A server's certificate, its key and perhaps the CA of its clients, as their files are at the moment.
 
-    Each new connection looks whether the files changed; connections that stand go on. Threads
-    may share it.
+    Each new connection looks whether the files changed; connections that stand go on. Threads may share it.
+    Files that can't be used at the start are a ConfigError.
     """
 
     def __init__(self, cert: Path, key: Path, client_ca: Path | None = None) -> None:
-        """Read the files, in PEM; with `client_ca`, clients must show a certificate that one of these signed.
-
-        Raises:
-            ConfigError: a file can't be read, or holds something else.
-        """
+        """Read the files, in PEM; with `client_ca`, clients must show a certificate that it has signed."""
         self._cert, self._key, self._client_ca = cert, key, client_ca
         self._lock = threading.Lock()
         self._stamp = self._now()

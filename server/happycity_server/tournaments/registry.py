@@ -182,11 +182,7 @@ class Tournaments:
                 await self._store.write(self._store.store.set_state, tournament_id, TournamentState.STOPPED)
 
     async def delete(self, tournament_id: int) -> int:
-        """Remove a tournament that is not being played; return how many games it had.
-
-        Raises:
-            ApiError: it is being played.
-        """
+        """Remove a tournament that is not being played; return how many games it had."""
         async with self._lock(tournament_id):
             await self._stored(tournament_id)
             playing = self._runs.get(tournament_id)

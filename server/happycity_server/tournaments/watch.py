@@ -103,9 +103,6 @@ class TournamentWatches:
 
         With `with_final_ratings`, the end has these if the deals are revealed. With `with_incidents`, strikes
         and forfeits are among the changes.
-
-        Raises:
-            HappyCityError: what keeps the changes current has failed.
         """
         status = await self._tournaments.status(tournament_id)
         incidents = list[pb.MatchIncident]()
