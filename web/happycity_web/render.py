@@ -80,11 +80,7 @@ def keep_language(response: Response, code: str) -> None:
 
 
 def enum_word(enum: Any, number: int) -> str:
-    """Return a value of the contract's enums as a word: its name in lower case, without that of its enum.
-
-    Raises:
-        ValueError: the enum has no such value.
-    """
+    """Return a value of the contract's enums as a word, its name in lower case; ValueError if it has none."""
     prefix: str = enum.Name(0).removesuffix("UNSPECIFIED")
     name: str = enum.Name(number)
     return name.removeprefix(prefix).lower()

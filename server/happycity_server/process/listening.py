@@ -147,11 +147,7 @@ def check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
 
 
 def bind(server: grpc.aio.Server, listen: str, certificate: CertificateFiles | None) -> str:
-    """Let a server listen at an address; return that with the port that it got.
-
-    Raises:
-        ListenError: it can't be listened on.
-    """
+    """Let a server listen at an address; return that with the port that it got, else ListenError."""
     bound = 0
     # gRPC would take a socket in the file system away from the server that listens on it.
     if not _socket_is_taken(listen):
@@ -253,11 +249,7 @@ class CertificateFiles:
 
 
 def certificate_of(settings: ServerSettings) -> CertificateFiles | None:
-    """Return the files by which a server encrypts; None if it doesn't.
-
-    Raises:
-        ConfigError: a certificate or key can't be used.
-    """
+    """Return the files by which a server encrypts; None if it doesn't."""
     if settings.tls_cert is None or settings.tls_key is None:
         return None
     return CertificateFiles(settings.tls_cert, settings.tls_key, settings.client_ca)
