@@ -28,11 +28,7 @@ _BOT_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
 
 
 def check_bot_name(name: str) -> str:
-    """Return `name` if a bot may have it.
-
-    Raises:
-        ConfigError: it may not.
-    """
+    """Return `name` if a bot may have it; ConfigError if not."""
     if not _BOT_NAME.fullmatch(name):
         raise ConfigError(f"bot name {name[:80]!r}: use 1-64 of a-z, A-Z, 0-9 and . _ - +")
     return name
@@ -80,11 +76,7 @@ def is_person(name: str) -> bool:
 
 
 def check_reference_bot(name: str) -> str:
-    """Return `name` if there is such a reference bot.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """Return `name` if there is such a reference bot; ConfigError if not."""
     if name not in REFERENCE_BOTS:
         name = name[:80]
         raise ConfigError(f"{name!r} is not a reference bot; {suggestion(name, REFERENCE_BOTS)}")

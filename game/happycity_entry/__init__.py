@@ -6,6 +6,7 @@ This module is outside the packages, as importing them takes the time in which C
 import os
 
 EXIT_STOPPED = 130
+"""The exit status of a command that was stopped before its end, as shells have it for Ctrl-C."""
 
 try:
     import signal

@@ -118,10 +118,8 @@ async def run_server(
     Workers start the bots of `lineup`, that of a run. `remark` gets lines for people about workers.
 
     Raises:
-        ConfigError: a certificate or key can't be used.
-        FrontEndError: the pages are not installed, or their address is taken.
-        ListenError: the address is taken, or must not be listened on in this way.
-        MetricsError: the address for metrics is taken.
+        ConfigError: a certificate or key can't be used, or the pages are not installed.
+        ListenError: an address is taken, or must not be listened on in this way.
         StoreError: the store can't be opened, or another server uses it.
         TokenError: the tokens can't be read.
     """

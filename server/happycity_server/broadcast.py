@@ -70,21 +70,13 @@ class Broadcast(Generic[_T]):
             self._task.cancel()
 
     async def values(self, *, seen: int = 0) -> AsyncIterator[_T]:
-        """Yield the value now, if its version is another than `seen`, and after changes, until the end.
-
-        Raises:
-            HappyCityError: what keeps the value current has failed.
-        """
+        """Yield the value now, if its version is another than `seen`, and after changes, until the end."""
         while await self.next(seen):
             seen = self.version
             yield self.value
 
     async def next(self, seen: int) -> bool:
-        """Wait for another version than `seen`; return False if the broadcast has ended without one.
-
-        Raises:
-            HappyCityError: what keeps the value current has failed.
-        """
+        """Wait for another version than `seen`; return False if the broadcast has ended without one."""
         while self.version == seen and not self.is_over:
             await self._changed.wait()
         if self.failure is not None:
@@ -104,6 +96,19 @@ class Broadcast(Generic[_T]):
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
+
+
+async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Wait until one of some coroutines ends, and cancel the others; its failure is raised."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class SharedValues(Generic[_K, _T]):

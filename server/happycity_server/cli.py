@@ -8,7 +8,7 @@ import platform
 import re
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -161,11 +161,6 @@ def revoke(
     """Revoke a token: a running server refuses it at once, and ends the streams that use it."""
     revoked = revoke_token(tokens, token_id)
     typer.echo(f"revoked: {revoked.role.value} token {revoked.id} of {_named(revoked)}")
-
-
-def _rows(tokens: Iterable[Token], now: datetime) -> Iterator[tuple[str, str, str, str]]:
-    for one in tokens:
-        yield one.id, one.role.value, _until(one, now), _named(one)
 
 
 def _named(one: Token) -> str:

@@ -274,10 +274,7 @@ def load_settings(
 ) -> ServerSettings:
     """Make settings of flags, environment, a TOML file and defaults; the former win.
 
-    The environment's `HAPPYCITY_SERVE_CONFIG` names the file if `file` does not.
-
-    Raises:
-        SettingsError: an unknown key, or a wrong value.
+    The environment's `HAPPYCITY_SERVE_CONFIG` names the file if `file` does not. Errors are those of `load`.
     """
     if file is None and environ.get(CONFIG_VARIABLE):
         file = Path(environ[CONFIG_VARIABLE])

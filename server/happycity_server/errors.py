@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,6 +80,19 @@ class ApiError(HappyCityError):
             fields=((field[1], text),) if field else (),
             retry_seconds=_RETRY_SECONDS.get(reason) if retry_seconds is None else retry_seconds,
         )
+
+
+STREAM_BROKEN = (grpc.RpcError, asyncio.InvalidStateError)
+"""What gRPC raises where a stream has ended that is read or written."""
+
+
+class ListenError(HappyCityError):
+    """An address can't be listened on, or must not be in this way."""
+
+
+def invalid(text: str) -> ApiError:
+    """Return the refusal of a field; the text begins with the field's path and a colon."""
+    return ApiError(Reason.INVALID_FIELD, text)
 
 
 def too_many(

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import structlog
 
-from happycity import HappyCityError
+from happycity import ConfigError
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import joined
@@ -27,6 +27,7 @@ from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
 from happycity_server.api.tournaments import TournamentService
+from happycity_server.errors import ListenError
 from happycity_server.people.tables import Tables
 
 GROUP = "happycity.web"
@@ -42,10 +43,6 @@ _FULL_NAMES = {full_name.rpartition(".")[2]: full_name for full_name in CONTRACT
 _log = structlog.get_logger()
 _Request = TypeVar("_Request")
 _Response = TypeVar("_Response")
-
-
-class FrontEndError(HappyCityError):
-    """A front end can't be served."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +107,8 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
     opens would pay for it some tenths of a second and 15 MB.
 
     Raises:
-        FrontEndError: the pages are not installed, or the address can't be listened on.
+        ConfigError: the pages are not installed.
+        ListenError: the address can't be listened on.
     """
     entry = _entry_point()
     with _listener(host, port) as listener:
@@ -152,7 +150,7 @@ def _entry_point() -> EntryPoint:
     found = list(entry_points(group=GROUP))
     if missing or not found:
         lacks = f" ({', '.join(missing)} missing)" if missing else ""
-        raise FrontEndError(
+        raise ConfigError(
             f"web: the pages are not installed{lacks}; install them by: pip install 'happycity[{EXTRA}]'"
         )
     return found[0]
@@ -160,16 +158,13 @@ def _entry_point() -> EntryPoint:
 
 def _listener(host: str, port: int) -> socket.socket:
     """Return a socket that listens at once, so that an address that is taken is noticed."""
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.setblocking(False)  # noqa: FBT003 - it takes nothing else
-        listener.bind((host, port))
-        listener.listen(BACKLOG)
+        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
-        listener.close()
-        raise FrontEndError(
+        raise ListenError(
             f"web: {host}:{port} can't be listened on: {error.strerror or error}; "
             "choose another address, or port 0 for any free one"
         ) from None
+    listener.setblocking(False)  # noqa: FBT003 - it takes nothing else
     return listener

@@ -22,8 +22,8 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from happycity import HappyCityError
 from happycity.runtime.transport import host_and_port
+from happycity_server.errors import ListenError
 from happycity_server.places.places import Places
 from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US, Counters
 from happycity_server.play.match import MatchState
@@ -40,10 +40,6 @@ REQUEST_SECONDS = 5.0
 """How long a request may take to arrive, and its response to be read."""
 
 _counter, _gauge = CounterMetricFamily, GaugeMetricFamily
-
-
-class MetricsError(HappyCityError):
-    """The address for metrics can't be listened on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +189,7 @@ def metrics_served(address: str, metrics: ArenaMetrics) -> Iterator[str]:
     """Serve metrics over HTTP while the context lasts, in threads of its own; yields the address.
 
     Raises:
-        MetricsError: the address can't be listened on.
+        ListenError: the address can't be listened on.
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_LoopCollector(metrics))
@@ -203,7 +199,7 @@ def metrics_served(address: str, metrics: ArenaMetrics) -> Iterator[str]:
     try:
         server, thread = start_http_server(port, addr=host, registry=registry)
     except OSError as error:
-        raise MetricsError(f"metrics: {address} can't be listened on: {error.strerror}") from None
+        raise ListenError(f"metrics: {address} can't be listened on: {error.strerror}") from None
     # The library has no option for it; an unfinished request would keep its thread.
     server.RequestHandlerClass.timeout = REQUEST_SECONDS  # type: ignore[attr-defined]  # as socketserver has it
     try:

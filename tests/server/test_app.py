@@ -34,7 +34,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity_server.access.roles import CONTRACT
 from happycity_server.app import Clocks, run_server
 from happycity_server.config import ServerSettings
-from happycity_server.process.listening import ListenError
+from happycity_server.errors import ListenError
 
 HEALTH = "/grpc.health.v1.Health/Check"
 SERVICES = list(CONTRACT)

@@ -13,10 +13,10 @@ import pytest
 from tests.server.harness import pages
 from tests.web.sockets import close_code, closed_with, socket_of
 
+from happycity import ConfigError
 from happycity.runtime import http, program
 from happycity.runtime.http import BoundedProtocol
-from happycity_server.frontends import FrontEndError
-from happycity_server.process.listening import ListenError
+from happycity_server.errors import ListenError
 from happycity_web import serve
 
 
@@ -37,7 +37,7 @@ async def test_taken_address_is_named(folder: Path) -> None:
     """If another program has the port, the server doesn't start and says so."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(FrontEndError, match=f"^web: {address} can't be listened on: .*; choose another"):
+        with pytest.raises(ListenError, match=f"^web: {address} can't be listened on: .*; choose another"):
             async with pages(folder, web=address):
                 pass
 
@@ -51,7 +51,7 @@ async def test_missing_packages_are_named(folder: Path, monkeypatch: pytest.Monk
         return "1"
 
     monkeypatch.setattr(program, "version", installed)
-    with pytest.raises(FrontEndError, match=r"starlette missing.*pip install 'happycity\[web\]'"):
+    with pytest.raises(ConfigError, match=r"starlette missing.*pip install 'happycity\[web\]'"):
         async with pages(folder):
             pass
 

@@ -63,8 +63,9 @@ def _commands_below(name: str, command: object) -> Iterator[tuple[str, Command]]
     assert isinstance(command, Command)
     yield name, command
     if isinstance(command, TyperGroup):
-        for below, inner in command.commands.items():
-            yield from _commands_below(f"{name} {below}", inner)
+        context = typer.Context(command)
+        for below in command.list_commands(context):
+            yield from _commands_below(f"{name} {below}", command.get_command(context, below))
 
 
 def options(command: Command) -> dict[str, TyperOption]:

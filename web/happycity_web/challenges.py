@@ -113,11 +113,7 @@ class ChallengeForms:
         return _to_challenges_of(bot)
 
     def _author(self, request: Request) -> str:
-        """Admit an author; return the bot.
-
-        Raises:
-            ApiError: the browser doesn't have the token of a bot.
-        """
+        """Admit an author; return the bot, whose token the browser must have."""
         admit(self._feeds.arena, request, shown_token(request))
         bot = self._feeds.arena.own_bot()
         if not bot:
@@ -135,11 +131,7 @@ class ChallengeForms:
 
 
 def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:
-    """Return what a form asks for; the ladder judges whether it may be.
-
-    Raises:
-        ApiError: a field has a value that the form doesn't offer.
-    """
+    """Return what a form asks for, if it offers all that; the ladder judges whether it may be."""
     return pb.CreateChallengeRequest(
         bot=bot,
         board=fields.get("board") or None,

@@ -164,11 +164,7 @@ def keep_secret(response: Response, connection: HTTPConnection, kind: str, secre
 
 
 def admit(arena: Arena, connection: HTTPConnection, secret: str | None) -> Principal:
-    """Admit a caller, who shows a token or the secret of a seat, to what those who list games may see.
-
-    Raises:
-        ApiError: the secret is not valid, the caller may not look, or there were too many requests.
-    """
+    """Admit a caller, who shows a token or the secret of a seat, to what those who list games may see."""
     is_stream = isinstance(connection, WebSocket)
     return arena.gate.admit(
         path_of(arena.matches.ListMatches), secret, peer_of(connection), is_stream=is_stream

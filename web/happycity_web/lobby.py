@@ -16,7 +16,7 @@ from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import invalid
 from happycity_tournament.wire import state_of
 from happycity_web.query import ListQuery, Query, bot_name, words
 from happycity_web.render import Page, enum_word
@@ -91,7 +91,7 @@ async def list_games(feeds: Feeds, chosen: GameQuery, *, tournament_id: int | No
         ApiError: lost games of no bot are asked for, or the caller has asked for too much.
     """
     if chosen.only == "lost" and not chosen.bot:
-        raise ApiError(Reason.INVALID_FIELD, "only: lost games are those of a bot; choose one too")
+        raise invalid("only: lost games are those of a bot; choose one too")
     games: list[match_pb.Match] = []
     arena, token, searched = feeds.arena, chosen.page, 0
     while searched < GAMES_SEARCHED and len(games) < GAMES_A_PAGE:

@@ -8,34 +8,24 @@ from typing import Any, Self
 from urllib.parse import urlencode
 
 from happycity.match import check_bot_name
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import invalid
 
 LARGEST = 999_999_999
 """The largest number of an address: ids are below it."""
 
 
 def word_of(name: str, word: str, words: Collection[str]) -> str:
-    """Return a word that is one of several.
-
-    Raises:
-        ApiError: the word is another one.
-    """
+    """Return a word that is one of several; ApiError if it is another one."""
     if word not in words:
-        raise ApiError(Reason.INVALID_FIELD, f"{name}: {word!r:.40} is not one of {', '.join(words)}")
+        raise invalid(f"{name}: {word!r:.40} is not one of {', '.join(words)}")
     return word
 
 
 def number_of(name: str, text: str, lowest: int, highest: int) -> int:
-    """Return the number that a text is.
-
-    Raises:
-        ApiError: it is not a number, or not in its range.
-    """
+    """Return the number that a text is; ApiError if it is not a number, or not in its range."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST))
     if not is_number or not lowest <= int(text) <= highest:
-        raise ApiError(
-            Reason.INVALID_FIELD, f"{name}: {text!r:.40} is not a number from {lowest} to {highest}"
-        )
+        raise invalid(f"{name}: {text!r:.40} is not a number from {lowest} to {highest}")
     return int(text)
 
 
@@ -66,9 +56,7 @@ class Query:
     def of(cls, query: Mapping[str, str]) -> Self:
         """Return what the query of an address says; names that are no fields are ignored.
 
-        Raises:
-            ApiError: a value can't be one of its field.
-            ConfigError: no bot can have the name.
+        A value that can't be one of its field is an ApiError, or a ConfigError of a bot's name.
         """
         given = {entry.name: query.get(entry.name, "") for entry in fields(cls)}
         readers = {entry.name: entry.metadata.get("read", lambda _, text: text) for entry in fields(cls)}

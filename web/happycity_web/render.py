@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, Response
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import invalid
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
 from happycity_tournament.report.charts import line_class
@@ -67,14 +67,10 @@ def language_of(connection: HTTPConnection) -> Language:
 
 
 def check_language(connection: HTTPConnection) -> str | None:
-    """Return the language that the address names, None if it names none.
-
-    Raises:
-        ApiError: there is no such language.
-    """
+    """Return the language that the address names, None if it names none; ApiError if there is no such."""
     code = connection.query_params.get("lang")
     if code is not None and code not in LANGUAGES:
-        raise ApiError(Reason.INVALID_FIELD, f"lang: {code!r:.40} is not one of {', '.join(LANGUAGES)}")
+        raise invalid(f"lang: {code!r:.40} is not one of {', '.join(LANGUAGES)}")
     return code
 
 
@@ -84,11 +80,7 @@ def keep_language(response: Response, code: str) -> None:
 
 
 def enum_word(enum: Any, number: int) -> str:
-    """Return a value of the contract's enums as a word: its name in lower case, without that of its enum.
-
-    Raises:
-        ValueError: the enum has no such value.
-    """
+    """Return a value of the contract's enums as a word, its name in lower case; ValueError if it has none."""
     prefix: str = enum.Name(0).removesuffix("UNSPECIFIED")
     name: str = enum.Name(number)
     return name.removeprefix(prefix).lower()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -23,8 +22,8 @@ from happycity.text.words import events_in_words
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import event_of, move_of, view_of
 from happycity_server.access.roles import Principal
-from happycity_server.broadcast import Broadcast
-from happycity_server.errors import ApiError, Reason
+from happycity_server.broadcast import Broadcast, first_of
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.people.tables import HOST, INVITED, TablePlace, TablePlan
 from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
@@ -32,7 +31,15 @@ from happycity_viewer.plies import encode
 from happycity_web.guard import SEAT_COOKIE, admit, keep_secret, peer_of, read_form, shown_seat, shown_token
 from happycity_web.matches import MatchQuery, match_values
 from happycity_web.render import Reader, language_of, page_response, render
-from happycity_web.watch import Feeds, end_of, first_ply, plies_message, plies_of, send, while_connected
+from happycity_web.watch import (
+    Feeds,
+    end_of,
+    first_ply,
+    plies_message,
+    plies_of,
+    send,
+    while_connected,
+)
 
 CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
 """The limits of a decision that a table may have, in seconds, by their names in the form."""
@@ -185,14 +192,10 @@ class Seats:
             if is_over:
                 await self._say(socket, {"end": end})
                 return
-            await _first_of(watched.next(versions[0]), changes.next(versions[1]))
+            await first_of(watched.next(versions[0]), changes.next(versions[1]))
 
     async def _act(self, socket: WebSocket, place: TablePlace, text: str) -> None:
-        """Do what a page asks for.
-
-        Raises:
-            ApiError: it is not what a page asks for.
-        """
+        """Do what a page asks for; ApiError if it asks for nothing that there is."""
         try:
             message = json.loads(text)
             match message:
@@ -206,15 +209,11 @@ class Seats:
                 case _:
                     raise ValueError
         except (ValueError, RecursionError):
-            raise ApiError(Reason.INVALID_FIELD, "message: it is not one of a page of this server") from None
+            raise invalid("message: it is not one of a page of this server") from None
 
 
 def plan_of(fields: Mapping[str, str]) -> TablePlan:
-    """Return the plan that a form has.
-
-    Raises:
-        ConfigError: a field is wrong.
-    """
+    """Return the plan that a form has; ConfigError if a field is wrong."""
     chosen = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
     seats = tuple(filter(None, chosen))
     if len(seats) < MIN_PLAYERS:
@@ -256,22 +255,6 @@ def _seated(request: Request, table_id: str, secret: str) -> Response:
     response = RedirectResponse(f"/play/{table_id}", 303)
     keep_secret(response, request, SEAT_COOKIE, secret)
     return response
-
-
-async def _first_of(*changes: Coroutine[Any, Any, bool]) -> None:
-    """Wait for one of some changes.
-
-    Raises:
-        HappyCityError: what was waited for has failed.
-    """
-    tasks = [asyncio.create_task(change) for change in changes]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-    for task in done:
-        task.result()
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,11 +171,7 @@ def _above_next(final: Ratings | None) -> dict[str, tuple[str, Difference]]:
 
 
 async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Standings | None:
-    """Return standings, which are loaded once for all who ask; None if it takes long, unless as JSON.
-
-    Raises:
-        ApiError: there is no such tournament, or it can't be read.
-    """
+    """Return standings, which are loaded once for all who ask; None if it takes long, unless as JSON."""
     try:
         async with asyncio.timeout(None if request.url.path.endswith(".json") else LOAD_SECONDS):
             return await feeds.standings.get(

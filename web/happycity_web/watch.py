@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from happycity import Incident
 from happycity.records.record import Json
 from happycity_server.access.roles import principal
-from happycity_server.broadcast import Broadcast, SharedValues
+from happycity_server.broadcast import Broadcast, SharedValues, first_of
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.standings.figures import Figures
@@ -280,23 +280,17 @@ async def send(socket: WebSocket, text: str) -> None:
 
 async def while_connected(
     socket: WebSocket,
-    sending: Awaitable[None],
+    sending: Coroutine[Any, Any, None],
     feeds: Feeds,
     *,
     take: Callable[[str], Awaitable[None]] | None = None,
 ) -> None:
     """Send until the end, or until the viewer leaves; `take` gets what the viewer sends meanwhile."""
-    tasks = asyncio.ensure_future(sending), asyncio.ensure_future(_receive(socket, take))
     feeds.viewers += 1
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
+        await first_of(sending, _receive(socket, take))
     finally:
         feeds.viewers -= 1
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _receive(socket: WebSocket, take: Callable[[str], Awaitable[None]] | None) -> None:

@@ -60,12 +60,7 @@ class Playback:
 
     @classmethod
     def of_record(cls, record: Json, *, bots: Sequence[str] = (), match_id: int | None = None) -> Playback:
-        """Return the game of a record.
-
-        Raises:
-            RecordError: a part of the record is missing or malformed.
-            ReplayError: the rules play the game differently.
-        """
+        """Return the game of a record; errors are those of `positions_of`."""
         playback = cls(bots=bots, match_id=match_id)
         for game in positions_of(record):
             playback.show(game)

@@ -1,4 +1,7 @@
-"""Reading game records, and checking them by replay."""
+"""Reading game records, and checking them by replay.
+
+What reads a part of a record raises a RecordError where that is missing or malformed.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +30,7 @@ _EXACT_BELOW = 2**53  # microseconds: 285 years
 
 
 def replay(record: Json) -> Game:
-    """Play a record again and return the finished game.
-
-    Raises:
-        RecordError: a part of the record is missing or malformed.
-        ReplayError: the rules play the game differently, from the place that the message names.
-    """
+    """Play a record again and return the finished game; errors are those of `positions_of`."""
     *_, game = positions_of(record)
     return game
 
@@ -66,11 +64,7 @@ def positions_of(record: Json) -> Iterator[Game]:
 
 
 def clock_of(record: Json) -> tuple[list[int], list[int]]:
-    """Return the times in a server's record, as `clock_json` got them; two empty lists from other records.
-
-    Raises:
-        RecordError: the times are malformed.
-    """
+    """Return the times in a server's record, as `clock_json` got them; two empty lists from other records."""
     if "clock" not in record:
         return [], []
     clock = _get(record, "clock", dict)
@@ -86,11 +80,7 @@ def clock_of(record: Json) -> tuple[list[int], list[int]]:
 
 
 def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:
-    """Return the numbers that bots sent with their answers: the seat of each answer, and numbers by name.
-
-    Raises:
-        RecordError: it is malformed.
-    """
+    """Return the numbers that bots sent with their answers: the seat of each answer, and numbers by name."""
     metrics = []
     for decision, entry in _entries(record, "metrics", first=1):
         values = _get(entry, "values", dict, "metrics")
@@ -108,11 +98,7 @@ def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:
 
 
 def incidents_of(record: Json) -> list[Incident]:
-    """Return what went wrong for the seats of a record, in the order in which it happened.
-
-    Raises:
-        RecordError: it is malformed.
-    """
+    """Return what went wrong for the seats of a record, in the order in which it happened."""
     players, incidents = config_of(record).players, []
     for decision, entry in _entries(record, "incidents", first=0):
         seat = _get(entry, "seat", int, "incidents")
@@ -138,11 +124,7 @@ def _entries(record: Json, key: str, *, first: int) -> Iterator[tuple[int, Json]
 
 
 def deal_of(record: Json) -> Deal:
-    """Return the deal of a record.
-
-    Raises:
-        RecordError: it is malformed, or its orders are not the cards of the game.
-    """
+    """Return the deal of a record."""
     deal = _get(record, "deal", dict)
     decks = [_cards(deck, f"deck {n}") for n, deck in enumerate(_get(deal, "decks", list), start=1)]
     if len(decks) != 3:
@@ -160,11 +142,7 @@ def deal_of(record: Json) -> Deal:
 
 
 def config_of(record: Json) -> Config:
-    """Return the kind of game of a record.
-
-    Raises:
-        RecordError: it is malformed.
-    """
+    """Return the kind of game of a record."""
     config = _get(record, "config", dict)
     try:
         return Config(
@@ -177,11 +155,7 @@ def config_of(record: Json) -> Config:
 
 
 def results_of(record: Json) -> tuple[SeatResult, ...]:
-    """Return how the game of a record ended for each seat; the game itself is not replayed.
-
-    Raises:
-        RecordError: the outcome, an ending or a reason is malformed.
-    """
+    """Return how the game of a record ended for each seat; the game itself is not replayed."""
     players = config_of(record).players
     outcome = _get(record, "outcome", dict)
     numbers = {key: _numbers(outcome, key, players) for key in _OUTCOME}
@@ -189,11 +163,7 @@ def results_of(record: Json) -> tuple[SeatResult, ...]:
 
 
 def endings_of(record: Json) -> tuple[Ending, ...]:
-    """Return how each seat of a record ended.
-
-    Raises:
-        RecordError: an ending is missing or unknown.
-    """
+    """Return how each seat of a record ended."""
     endings, players = _get(record, "endings", list), config_of(record).players
     if len(endings) != players:
         raise RecordError(f"endings: {len(endings)} for {players} seats")

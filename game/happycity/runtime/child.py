@@ -19,6 +19,7 @@ from typing import IO, Self
 from happycity.errors import HappyCityError
 from happycity.match import one_line
 
+_KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 POLL_SECONDS = 0.02
 """How often a process group that is to end is looked at: nothing reports the end of a group."""
 TAIL_BYTES = 65_536
@@ -102,17 +103,11 @@ class Child:
 
     def terminate(self) -> None:
         """Ask the program and all that it has started to end."""
-        if sys.platform == "win32":
-            self._process.terminate()
-        else:
-            self._signal(signal.SIGTERM)
+        self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """End the program and all that it has started at once."""
-        if sys.platform == "win32":
-            self._process.kill()
-        else:
-            self._signal(signal.SIGKILL)
+        self._signal(_KILL)
 
     async def stop(self, grace_seconds: float) -> None:
         """Terminate the program and all that it has started; kill what still runs after the grace time.
@@ -125,17 +120,18 @@ class Child:
                 deadline = clock() + grace_seconds
                 self.terminate()
                 await self.wait(grace_seconds)
-                while self._group_runs() and clock() < deadline:  # noqa: ASYNC110 - there is no event
+                while self._signal(0) and clock() < deadline:  # noqa: ASYNC110 - there is no event
                     await asyncio.sleep(POLL_SECONDS)
         finally:
             self.kill()
             await self.wait()
 
-    def _group_runs(self) -> bool:
-        return sys.platform != "win32" and self._signal(0)
-
     def _signal(self, number: int) -> bool:
         """Send a signal to the group, 0 for none; return whether there is anything of the group."""
+        if sys.platform == "win32":  # it knows no groups, and one way to end a program
+            if number:
+                self._process.terminate()
+            return False
         try:
             if self._foreground:
                 self._process.send_signal(number)
@@ -168,11 +164,7 @@ def model_keys(command: Sequence[str]) -> dict[str, str]:
 
 
 def words_of(command: str) -> list[str]:
-    """Split a command into words as a shell does.
-
-    Raises:
-        ChildError: a quote is not closed, or there is no word.
-    """
+    """Split a command into words as a shell does; ChildError without any, or if a quote is not closed."""
     try:
         words = shlex.split(command)
     except ValueError as error:
@@ -200,8 +192,5 @@ def last_line(output: IO[bytes], *, start: int = 0) -> str:
     """
     output.seek(max(start, output.seek(0, os.SEEK_END) - TAIL_BYTES))
     lines = (one_line(line) for line in reversed(output.read().decode(errors="replace").split("\n")))
-    return next(filter(_is_for_people, lines), "")
-
-
-def _is_for_people(line: str) -> bool:
-    return any(map(str.isalnum, line)) and not _NOT_FOR_PEOPLE.match(line)
+    worded = (line for line in lines if any(map(str.isalnum, line)))
+    return next((line for line in worded if not _NOT_FOR_PEOPLE.match(line)), "")

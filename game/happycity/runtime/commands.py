@@ -48,6 +48,17 @@ def _be_quiet(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
     _quiet.set(wanted)
 
 
+def _every_command(
+    *,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", expose_value=False, callback=_be_quiet, help="Print results and errors only."
+        ),
+    ] = False,
+) -> None: ...
+
+
 def remark(text: str) -> None:
     """Print a line that is neither a result nor an error to the standard error; nothing with --quiet."""
     if not is_quiet():
@@ -83,7 +94,9 @@ class GroupedCommand(TyperCommand):
             if parameter.metavar is None and isinstance(parameter, TyperOption):
                 annotation = parameter.type_descriptor.annotation
                 parameter.metavar = _METAVARS.get(next(iter(get_args(annotation)), annotation))
-        self.params.append(_quiet_option())
+        one = typer.Typer(add_completion=False)
+        one.command()(_every_command)
+        self.params += typer.main.get_command(one).params
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, all of whose imports are done."""
@@ -141,27 +154,6 @@ class LazyCommand(NamedTuple):
     """What the list of commands says of it: the first sentence of its own help."""
 
 
-class _Imported(Mapping[str, TyperCommand]):
-    """Commands by name; each is imported when it is looked up."""
-
-    def __init__(self, package: str, entries: Mapping[str, LazyCommand]) -> None:
-        self._package, self._entries = package, entries
-
-    def __getitem__(self, name: str) -> TyperCommand:
-        entry = self._entries[name]
-        one = Commands("")
-        one.command(name)(getattr(import_module(f"{self._package}.{entry.module}"), entry.function))
-        command = typer.main.get_command(one)
-        assert isinstance(command, TyperCommand)
-        return command
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-
 class LazyGroup(TyperGroup):
     """A group of such commands, whose help imports none of them."""
 
@@ -171,7 +163,15 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _Imported(self.package, self.entries)  # type: ignore[assignment]  # nothing is added to them
+        self.commands = dict.fromkeys(self.entries)  # type: ignore[assignment]  # `get_command` makes them
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a command; None if there is none of this name."""
+        if (entry := self.entries.get(cmd_name)) is None:
+            return None
+        one = Commands("")
+        one.command(cmd_name)(getattr(import_module(f"{self.package}.{entry.module}"), entry.function))
+        return typer.main.get_command(one)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands."""
@@ -186,28 +186,6 @@ def _write_groups(formatter: Any, records: Iterable[tuple[str, tuple[str, str]]]
     for heading, lines in groups.items():
         with formatter.section(heading):
             formatter.write_dl(lines)
-
-
-def _quiet_option() -> Any:
-    """Return the option --quiet."""
-    one = typer.Typer(add_completion=False)
-
-    @one.command()
-    def command(
-        *,
-        quiet: Annotated[
-            bool,
-            typer.Option(
-                "--quiet",
-                "-q",
-                expose_value=False,
-                callback=_be_quiet,
-                help="Print results and errors only.",
-            ),
-        ] = False,
-    ) -> None: ...
-
-    return typer.main.get_command(one).params[0]
 
 
 def run_cli(cli: typer.Typer) -> NoReturn:
@@ -314,11 +292,7 @@ def check_output(flag: str, path: Path | None) -> None:
 
 
 def write_example(file: Path, text: str) -> None:
-    """Write a file that doesn't exist yet.
-
-    Raises:
-        ConfigError: it does.
-    """
+    """Write a file that doesn't exist yet; ConfigError if it does."""
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from happycity_entry import EXIT_STOPPED as EXIT_STOPPED  # noqa: PLC0414 - others import it from here
+
 _T = TypeVar("_T")
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-EXIT_STOPPED = 130
-"""The exit status of a command that was stopped before its end, as shells have it for Ctrl-C."""
 
 
 def open_standard_streams() -> None:

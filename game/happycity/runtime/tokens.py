@@ -1,6 +1,6 @@
 """Bearer tokens: who may call, kept as hashes in a file that is read again when it changes.
 
-A token is `hc_`, an id that may be seen, and a secret that may not.
+A token is `hc_`, an id that may be seen, and a secret that may not. Files that can't be used: TokenError.
 """
 
 from __future__ import annotations
@@ -157,11 +157,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 def add_tokens(path: Path, tokens: Iterable[Token]) -> None:
-    """Add tokens to a file, which is created if it does not exist.
-
-    Raises:
-        TokenError: the file can't be used.
-    """
+    """Add tokens to a file, which is created if it does not exist."""
     with _locked(path):
         _write(path, (*_read_or_none(path), *tokens))
 
@@ -185,12 +181,7 @@ class TokenFile:
     """The tokens of a file as they are at the moment: it is read again whenever it changed."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file.
-
-        Raises:
-            FileNotFoundError: there is none.
-            TokenError: it can't be used.
-        """
+        """Read the file; errors are those of `read_tokens`."""
         self.path = path
         self._stamp = file_stamp(path)
         self._problem = ""

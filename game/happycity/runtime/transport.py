@@ -1,4 +1,7 @@
-"""How programs reach a server: addresses, tokens, certificates and channels."""
+"""How programs reach a server: addresses, tokens, certificates and channels.
+
+What has another form, can't be read or doesn't belong together is a ConfigError that names its setting.
+"""
 
 from __future__ import annotations
 
@@ -61,11 +64,7 @@ def joined(host: str, port: int) -> str:
 
 
 def parse_tokens(text: str) -> dict[str, str]:
-    """Return the tokens of several bots by name, from a text such as `ann=hc_1_x,bob=hc_2_y`.
-
-    Raises:
-        ConfigError: the text has another form.
-    """
+    """Return the tokens of several bots by name, from a text such as `ann=hc_1_x,bob=hc_2_y`."""
     tokens = {}
     for number, entry in enumerate(filter(None, text.split(",")), start=1):
         name, separator, token = entry.strip().partition("=")
@@ -90,11 +89,7 @@ class Target:
 
     @classmethod
     def parse(cls, text: str, *, setting: str = SERVER_VARIABLE) -> Self:
-        """Read `grpcs://host:port`, `grpc://host:port`, host:port, which means the latter, or unix:path.
-
-        Raises:
-            ConfigError: the text is none of these; `setting` is named.
-        """
+        """Read `grpcs://host:port`, `grpc://host:port`, host:port, which means the latter, or unix:path."""
         match = _TARGET.fullmatch(text)
         if match is None or int(match["port"] or 1) >= 1 << 16:
             raise ConfigError(
@@ -155,11 +150,7 @@ class Access:
     def channel(
         self, server: str | Target, options: Sequence[tuple[str, int | str]] = ()
     ) -> grpc.aio.Channel:
-        """Return a channel to a server.
-
-        Raises:
-            ConfigError: the address or a file can't be used.
-        """
+        """Return a channel to a server; ConfigError if the address or a file can't be used."""
         import grpc  # noqa: PLC0415
 
         target = Target.parse(server) if isinstance(server, str) else server
@@ -168,11 +159,7 @@ class Access:
         return grpc.aio.insecure_channel(target.address, options=options)
 
     def check(self, server: str | Target) -> None:
-        """Read the address, and the files if it needs them.
-
-        Raises:
-            ConfigError: one of them can't be used.
-        """
+        """Read the address, and the files if it needs them; ConfigError if one of them can't be used."""
         target = Target.parse(server) if isinstance(server, str) else server
         if target.tls:
             self._credentials()
@@ -191,11 +178,7 @@ class Access:
 
 
 def read_certificate(cert: Path, key: Path, *, settings: tuple[str, str]) -> tuple[bytes, bytes]:
-    """Return the contents of a certificate and its key, in PEM; `settings` are named in errors.
-
-    Raises:
-        ConfigError: a file can't be read, or they don't belong together.
-    """
+    """Return the contents of a certificate and its key, in PEM; `settings` are named in errors."""
     pair = _read(cert, settings[0]), _read(key, settings[1])
     try:
         # gRPC would accept anything here, and fail in each handshake. Nor can it ask for a password.
@@ -209,11 +192,7 @@ def read_certificate(cert: Path, key: Path, *, settings: tuple[str, str]) -> tup
 
 
 def read_authorities(path: Path, setting: str) -> bytes:
-    """Return the contents of a file of certificates to trust, in PEM; `setting` is named in errors.
-
-    Raises:
-        ConfigError: the file can't be read, or holds none.
-    """
+    """Return the contents of a file of certificates to trust, in PEM; `setting` is named in errors."""
     content = _read(path, setting)
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)

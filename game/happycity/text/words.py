@@ -5,7 +5,7 @@ The words are English, or those of a catalogue in the form of gettext, which `te
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from gettext import NullTranslations
 from itertools import groupby
 
@@ -80,7 +80,18 @@ def events_in_words(
     events: Iterable[Event], bots: Sequence[str] = (), *, texts: NullTranslations = ENGLISH
 ) -> list[str]:
     """Return a sentence for each seat's events in a row, and for the start and the incomes of a round."""
-    return list(_sentences(events, bots, texts))
+    sentences = []
+    for (kind, seat), group in groupby(events, _subject):
+        row = list(group)
+        if kind is EventKind.ROUND_STARTED:
+            sentences.append(event_in_words(row[0], bots, texts=texts))
+        elif kind is EventKind.INCOME_PAID:
+            gains = ", ".join(f"{seat_name(bots, event.seat, texts)} {event.coins:+}" for event in row)
+            sentences.append(texts.gettext(INCOMES_TEXT) % {"gains": gains})
+        else:
+            actions = ", ".join(action_in_words(event, texts=texts) for event in row)
+            sentences.append(f"{seat_name(bots, seat, texts)} {actions}")
+    return sentences
 
 
 def _text(form: str | tuple[str, str], texts: NullTranslations, coins: int, **values: object) -> str:
@@ -126,19 +137,6 @@ LOSS_TEXT = ("lost %(num)s coin by %(card)s", "lost %(num)s coins by %(card)s")
 ROUND_TEXT = "round %(round)s began"
 INCOMES_TEXT = "incomes: %(gains)s"
 SEAT_TEXT = "seat %(number)s"
-
-
-def _sentences(events: Iterable[Event], bots: Sequence[str], texts: NullTranslations) -> Iterator[str]:
-    for (kind, seat), group in groupby(events, _subject):
-        row = list(group)
-        if kind is EventKind.ROUND_STARTED:
-            yield event_in_words(row[0], bots, texts=texts)
-        elif kind is EventKind.INCOME_PAID:
-            gains = ", ".join(f"{seat_name(bots, event.seat, texts)} {event.coins:+}" for event in row)
-            yield texts.gettext(INCOMES_TEXT) % {"gains": gains}
-        else:
-            actions = ", ".join(action_in_words(event, texts=texts) for event in row)
-            yield f"{seat_name(bots, seat, texts)} {actions}"
 
 
 def _subject(event: Event) -> tuple[EventKind | None, int]:

@@ -1,4 +1,7 @@
-"""What a match has besides its game as messages of the contract, and back again."""
+"""What a match has besides its game as messages of the contract, and back again.
+
+What is unknown or out of its range is a ConfigError that names the field of the message.
+"""
 
 from __future__ import annotations
 
@@ -82,11 +85,7 @@ def time_control_message(time: TimeControl) -> pb.TimeControl:
 
 
 def time_control_of(message: pb.TimeControl) -> TimeControl:
-    """Read a time control; absent fields have the defaults.
-
-    Raises:
-        ConfigError: a time is out of its range; the error names the field.
-    """
+    """Read a time control; absent fields have the defaults."""
     with _errors_by_field():
         return TimeControl(**_fields_of(message))
 
@@ -121,11 +120,7 @@ def failure_policy_message(policy: FailurePolicy) -> pb.FailurePolicy:
 
 
 def failure_policy_of(message: pb.FailurePolicy) -> FailurePolicy:
-    """Read a failure policy; absent fields have the defaults.
-
-    Raises:
-        ConfigError: a number is out of its range, or the fallback is unknown; the error names the field.
-    """
+    """Read a failure policy; absent fields have the defaults."""
     fields = _fields_of(message)
     if "fallback" in fields:
         if message.fallback not in _FALLBACK_OF:

@@ -156,7 +156,10 @@ class _OpenStream:
 
 
 class Gate:
-    """Checks token, role and rate of each call, and ends the streams of tokens that are no longer valid."""
+    """Checks token, role and rate of each call, and ends the streams of tokens that are no longer valid.
+
+    What is not allowed, or comes too often, is refused with an ApiError.
+    """
 
     def __init__(
         self,
@@ -180,9 +183,6 @@ class Gate:
         """Return who calls a method, and let `principal()` return it too; refuse what is not allowed.
 
         `clear` is the token that the caller shows, if any; `peer` is its address with the port.
-
-        Raises:
-            ApiError: token, role or rate don't allow the call.
         """
         needed = ROLES.get(method)
         if needed is EVERYBODY:
@@ -200,19 +200,11 @@ class Gate:
         return caller
 
     def charge(self, calls: float) -> None:
-        """Count something that costs as much as some calls for the caller that was admitted.
-
-        Raises:
-            ApiError: the caller has asked for too much in a short time.
-        """
+        """Count something that costs as much as some calls for the caller that was admitted."""
         self._rates.take(principal().caller, calls)
 
     def admit_anybody(self, peer: str) -> Principal:
-        """Return the caller of something that needs no token; only the rate is limited.
-
-        Raises:
-            ApiError: the caller calls too often.
-        """
+        """Return the caller of something that needs no token; only the rate is limited."""
         caller = Principal(host_of(peer), frozenset())
         principal_variable.set(caller)
         self._rates.take(caller.caller)
@@ -220,11 +212,7 @@ class Gate:
 
     @asynccontextmanager
     async def stream(self, caller: Principal) -> AsyncIterator[None]:
-        """Count a stream of a caller while the context lasts, and end it when the caller's token is revoked.
-
-        Raises:
-            ApiError: the caller has too many streams open, or its token was revoked.
-        """
+        """Count a stream of a caller while the context lasts, and end it when its token is revoked."""
         limit = self.streams_per_token if caller.token else self.streams_per_peer
         stream, own = _OpenStream(caller), self.streams[caller.caller]
         if len(own) >= limit:

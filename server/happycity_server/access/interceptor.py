@@ -18,7 +18,7 @@ from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.access.gate import Gate
 from happycity_server.access.roles import LONG_CALLS
 from happycity_server.broadcast import BroadcastError
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.play.progress import TournamentFinishedError
 from happycity_tournament.storage.database import StoreError
 
@@ -123,9 +123,9 @@ async def _read_request(context: _Context) -> Any:
         text = f"the request did not arrive within {REQUEST_SECONDS:g} s"
         raise ApiError(Reason.STALLED, text) from None
     except DecodeError:
-        raise ApiError(Reason.INVALID_FIELD, "the request is not a message of this method") from None
+        raise invalid("the request is not a message of this method") from None
     if request is grpc.aio.EOF:
-        raise ApiError(Reason.INVALID_FIELD, "the request has no message")
+        raise invalid("the request has no message")
     return request
 
 
@@ -138,9 +138,6 @@ def _bearer(details: _Details) -> str | None:
     return None
 
 
-_log = structlog.get_logger()
-
-
 def api_error_of(error: Exception) -> ApiError | None:
     """Return an error as the caller gets it, None for a failure of the server; log what it hides."""
     match error:
@@ -149,9 +146,9 @@ def api_error_of(error: Exception) -> ApiError | None:
         case ApiError():
             return error
         case ConfigError() | DealError() | InvalidMoveError() | IllegalMoveError():
-            return ApiError(Reason.INVALID_FIELD, str(error))
+            return invalid(str(error))
         case DecodeError():  # in a stream of gRPC's own services
-            return ApiError(Reason.INVALID_FIELD, "the message is not one of this method")
+            return invalid("the message is not one of this method")
         case StoreError():
             _log.error("store_unavailable", error=str(error))
             # The text names the database, which concerns only the operator.

@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from happycity.runtime.tokens import Role, Token
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, invalid
 
 MAX_REQUEST_ID = 64
 """Characters of a request id."""
@@ -119,7 +119,7 @@ def request_key(request_id: str) -> str | None:
         ApiError: the id is too long.
     """
     if len(request_id) > MAX_REQUEST_ID:
-        raise ApiError(Reason.INVALID_FIELD, f"request_id: it has more than {MAX_REQUEST_ID} characters")
+        raise invalid(f"request_id: it has more than {MAX_REQUEST_ID} characters")
     return f"{principal().caller} {request_id}" if request_id else None
 
 
@@ -139,11 +139,7 @@ def check_name(name: str, *, house: Collection[str] = ()) -> None:
 
 
 def require(roles: frozenset[Role]) -> None:
-    """Require that the caller of the call that is being served has one of `roles`.
-
-    Raises:
-        ApiError: it has none of them.
-    """
+    """Require that the caller of the call that is being served has one of `roles`; else ApiError."""
     caller = principal()
     own = caller.roles
     if roles & own:

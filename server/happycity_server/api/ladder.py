@@ -59,11 +59,7 @@ class LadderService(LadderServiceServicer):
         return self._reader is not None and self._reader.ladder.is_open(deal_id)
 
     def _ladder(self) -> LadderReader:
-        """Return what reads the ladder.
-
-        Raises:
-            ApiError: the server keeps none.
-        """
+        """Return what reads the ladder; ApiError if the server keeps none."""
         if self._reader is None:
             text = "this server keeps no ladder; start one that does by: happycity serve --ladder FILE"
             raise ApiError(Reason.NO_LADDER, text)

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from happycity import Deal, Ending
+from happycity import Ending
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceServicer
@@ -29,14 +29,13 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import READERS, WATCHERS, principal, request_key, require
 from happycity_server.api.paging import ListQuery, entry_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
-from happycity_server.errors import ApiError, Reason, too_many, within
-from happycity_server.people.practice import Practice, seats_of
+from happycity_server.errors import ApiError, Reason, invalid, too_many, within
+from happycity_server.people.practice import Practice, seats_of, single_match
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
-from happycity_tournament.schedule import bot_seeds
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.wire import timestamp
 
@@ -284,14 +283,8 @@ def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
         policy = failure_policy_of(request.failure_policy)
     seed = request.seed if request.HasField("seed") else secrets.randbits(53)
     if is_practice(seed):
-        raise ApiError(Reason.INVALID_FIELD, f"seed: {seed} is a practice match's; take one below 2^63")
-    return MatchSpec(
-        deal=Deal.shuffle(config, seed=seed),
-        bots=bots,
-        bot_seeds=bot_seeds(f"single {seed}", bots=bots),
-        time=time,
-        policy=policy,
-    )
+        raise invalid(f"seed: {seed} is a practice match's; take one below 2^63")
+    return single_match("single", config, bots, seed=seed, time=time, policy=policy)
 
 
 def _is_own(bots: Sequence[str]) -> bool:

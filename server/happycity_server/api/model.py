@@ -13,7 +13,7 @@ from happycity.v1 import game_pb2
 from happycity.wire.match import seconds_of
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import principal
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.model.playouts import (
     PlayoutJob,
     PlayoutStats,
@@ -57,8 +57,7 @@ class PlayoutQuota:
             ApiError: they are more than the caller may have now, or ever. Another attempt is charged for all.
         """
         if playouts > self._per_minute:
-            text = f"playouts: {playouts} in a call, but the quota is {self._per_minute} a minute"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid(f"playouts: {playouts} in a call, but the quota is {self._per_minute} a minute")
         self._rates.sweep()
         try:
             self._rates.take(caller, max(0, playouts - charged))
@@ -142,11 +141,7 @@ class SimulationService(ModelServiceServicer):
 
 
 def _caller() -> str:
-    """Return who calls, by which places and the quota are counted.
-
-    Raises:
-        ApiError: it is a person at a table, who may look at games, and has no bot that plays them.
-    """
+    """Return who calls, by which places and the quota are counted; a person has no bot that may play."""
     caller = principal()
     if caller.person:
         text = "the forward model is for bots; a seat at a table is not a bot's token"
@@ -186,32 +181,28 @@ def _jobs(
 
 def _check_lines(lines: Sequence[pb.Line]) -> None:
     if not 1 <= len(lines) <= MAX_LINES:
-        raise ApiError(Reason.INVALID_FIELD, f"lines: there are {len(lines)}; give 1 to {MAX_LINES}")
+        raise invalid(f"lines: there are {len(lines)}; give 1 to {MAX_LINES}")
     for number, line in enumerate(lines):
         if len(line.moves) > MAX_MOVES:
-            text = f"lines[{number}].moves: {len(line.moves)} are more than any game has"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid(f"lines[{number}].moves: {len(line.moves)} are more than any game has")
 
 
 def _check_rollout(request: pb.RolloutRequest) -> None:
     if request.policy not in _POLICIES:
         known = ", ".join(map(pb.PlayoutPolicy.Name, _POLICIES))
-        raise ApiError(Reason.INVALID_FIELD, f"policy: {request.policy} is not one of {known}")
+        raise invalid(f"policy: {request.policy} is not one of {known}")
     if not 1 <= request.playouts <= MAX_PLAYOUTS:
-        text = f"playouts: {request.playouts} is not between 1 and {MAX_PLAYOUTS}"
-        raise ApiError(Reason.INVALID_FIELD, text)
+        raise invalid(f"playouts: {request.playouts} is not between 1 and {MAX_PLAYOUTS}")
     if request.HasField("time") and request.time.ToNanoseconds() <= 0:
-        raise ApiError(Reason.INVALID_FIELD, "time: it must be above 0; leave it out for no limit")
+        raise invalid("time: it must be above 0; leave it out for no limit")
     if not request.each_move:
         _check_total(request.playouts * len(request.lines))
         return
     for number, line in enumerate(request.lines):
         if line.moves:
-            text = f"lines[{number}].moves: leave them out with each_move"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid(f"lines[{number}].moves: leave them out with each_move")
 
 
 def _check_total(playouts: int) -> None:
     if playouts > MAX_TOTAL_PLAYOUTS:
-        text = f"playouts: {playouts} in a call, but {MAX_TOTAL_PLAYOUTS} at most"
-        raise ApiError(Reason.INVALID_FIELD, text)
+        raise invalid(f"playouts: {playouts} in a call, but {MAX_TOTAL_PLAYOUTS} at most")

@@ -1,4 +1,7 @@
-"""What calls that list things share: sizes and tokens of pages, filters, and moments."""
+"""What calls that list things share: sizes and tokens of pages, filters, and moments.
+
+What reads a field of a request refuses what may not be asked for with an ApiError.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity_server.errors import ApiError, Reason, within
+from happycity_server.errors import ApiError, invalid, within
 from happycity_tournament.games import LARGEST_ID
 from happycity_tournament.wire import timestamp
 
@@ -25,26 +28,18 @@ _T = TypeVar("_T")
 
 
 def page_size(requested: int) -> int:
-    """Return the number of entries of a page.
-
-    Raises:
-        ApiError: it is negative.
-    """
+    """Return the number of entries of a page; ApiError if it is negative."""
     if requested < 0:
-        raise ApiError(Reason.INVALID_FIELD, f"page_size: {requested} is less than 0")
+        raise invalid(f"page_size: {requested} is less than 0")
     return min(requested or DEFAULT_PAGE, MAX_PAGE)
 
 
 def entry_of(numbers: Mapping[_T, int], number: int, field: str) -> _T:
-    """Return what an enum value of a request stands for.
-
-    Raises:
-        ApiError: it is not one that may be asked for.
-    """
+    """Return what an enum value of a request stands for."""
     for entry, value in numbers.items():
         if value == number:
             return entry
-    raise ApiError(Reason.INVALID_FIELD, f"{field}: {number} is unspecified or unknown")
+    raise invalid(f"{field}: {number} is unspecified or unknown")
 
 
 def timestamp_or_none(moment: float | None) -> Timestamp | None:
@@ -58,11 +53,7 @@ def page_token(position: object) -> str:
 
 
 def position_of(token: str) -> str:
-    """Return the id or name after which a page begins; "" for the first page.
-
-    Raises:
-        ApiError: the token is not from an earlier response.
-    """
+    """Return the id or name after which a page begins; "" for the first page."""
     try:
         position = base64.b64decode(token, altchars=b"-_", validate=True).decode()
         return position and check_bot_name(position)  # ids look like names too
@@ -71,11 +62,7 @@ def position_of(token: str) -> str:
 
 
 def before_id_of(token: str) -> int | None:
-    """Return the id below which a page begins; None for the first page.
-
-    Raises:
-        ApiError: the token is not from an earlier response.
-    """
+    """Return the id below which a page begins; None for the first page."""
     if not (position := position_of(token)):
         return None
     is_id = position.isascii() and position.isdigit() and len(position) <= len(str(LARGEST_ID))
@@ -85,7 +72,7 @@ def before_id_of(token: str) -> int | None:
 
 
 def _foreign_token() -> ApiError:
-    return ApiError(Reason.INVALID_FIELD, "page_token: it is not from an earlier response")
+    return invalid("page_token: it is not from an earlier response")
 
 
 class ListQuery:
@@ -109,7 +96,9 @@ class ListQuery:
         if "bot" in fields:
             with within("bot"):
                 check_bot_name(fields["bot"])
-        self.filters = {name: decoders.get(name, _as_is)(value) for name, value in fields.items()}
+        self.filters = {
+            name: decoders[name](value) if name in decoders else value for name, value in fields.items()
+        }
         """The values of the filters, by field."""
 
     @property
@@ -122,7 +111,3 @@ class ListQuery:
         ids = sorted(by_id, reverse=True)
         token = page_token(ids[self.size - 1]) if len(ids) > self.size else ""
         return [by_id[entry_id] for entry_id in ids[: self.size]], token
-
-
-def _as_is(value: Any) -> Any:
-    return value

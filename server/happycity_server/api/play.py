@@ -19,7 +19,7 @@ from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
 from happycity_server.access.roles import check_name, principal
 from happycity_server.api.paging import page_size, page_token, position_of
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import STREAM_BROKEN, ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
@@ -27,10 +27,6 @@ from happycity_tournament.wire import timestamp
 
 _log = structlog.get_logger()
 _Context = grpc.aio.ServicerContext[play.PlayRequest, bytes]
-
-
-class _StreamBrokenError(Exception):
-    """The bot is gone: the stream can be neither read nor written."""
 
 
 class PlayService:
@@ -56,7 +52,7 @@ class PlayService:
         except ApiError as error:
             _log.info("bot_refused", reason=error.reason.name, peer=context.peer(), text=str(error))
             raise
-        except _StreamBrokenError:
+        except STREAM_BROKEN:  # the bot is gone
             return
         try:
             await self._exchange(session, outbox, context)
@@ -82,10 +78,9 @@ class PlayService:
                 hello.name = principal().own_bot  # a bot's token is a name
             check_bot_name(hello.name)
         except ConfigError as error:
-            raise ApiError(Reason.INVALID_FIELD, f"hello.name: {error}") from None
+            raise invalid(f"hello.name: {error}") from None
         if hello.HasField("max_games") and not hello.max_games:
-            text = "hello.max_games: 0 would be no game; leave it out for any number"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid("hello.max_games: 0 would be no game; leave it out for any number")
         check_name(hello.name, house=self._lobby.house)
         return hello
 
@@ -104,7 +99,7 @@ class PlayService:
         if outbox.error is not None:
             raise outbox.error
         for outcome in outcomes:
-            if isinstance(outcome, Exception) and not isinstance(outcome, _StreamBrokenError):
+            if isinstance(outcome, Exception) and not isinstance(outcome, STREAM_BROKEN):
                 raise outcome
 
     async def _receive(self, session: Session, outbox: Outbox, context: _Context) -> None:
@@ -116,11 +111,7 @@ class PlayService:
 
     async def _send(self, outbox: Outbox, context: _Context) -> None:
         while batch := await outbox.next_batch():
-            try:
-                await context.write(batch)
-            # gRPC raises this one too when it writes to a stream that has ended.
-            except (grpc.RpcError, asyncio.InvalidStateError) as error:
-                raise _StreamBrokenError from error
+            await context.write(batch)
 
 
 async def _read(context: _Context) -> play.PlayRequest | None:
@@ -128,9 +119,7 @@ async def _read(context: _Context) -> play.PlayRequest | None:
     try:
         request = await context.read()
     except DecodeError:
-        raise ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest") from None
-    except (grpc.RpcError, asyncio.InvalidStateError) as error:  # as in writing
-        raise _StreamBrokenError from error
+        raise invalid("the message is not a PlayRequest") from None
     return request if isinstance(request, play.PlayRequest) else None
 
 

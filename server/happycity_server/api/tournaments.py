@@ -118,9 +118,6 @@ class TournamentService(TournamentServiceServicer):
         """Return what each bot of a tournament does, and what went wrong lately, the newest first.
 
         Incidents are for callers who may watch running games; others get none.
-
-        Raises:
-            ApiError: there is no such tournament, or it can't be read.
         """
         require(READERS)
         status = await self._tournaments.status(tournament_id)
@@ -129,11 +126,7 @@ class TournamentService(TournamentServiceServicer):
         return activity, self._watches.incidents(tournament_id) if may_watch else []
 
     async def standings(self, tournament_id: int) -> Standings:
-        """Return the standings of a tournament; while it is played, they go on changing.
-
-        Raises:
-            ApiError: there is no such tournament, or it can't be read.
-        """
+        """Return the standings of a tournament; while it is played, they go on changing."""
         require(READERS)
         return (await self._tournaments.status(tournament_id)).standings
 

@@ -15,7 +15,7 @@ from happycity.match import check_bot_name
 from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
 from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
 from happycity_ladder.ladder_store import LadderStore
-from happycity_server.errors import ApiError, Reason, too_many, within
+from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.ladder.stored import StoredLadder
 
 MAX_OPEN_CHALLENGES = 1000
@@ -136,8 +136,7 @@ class Challenges:
         check_challenge(wanted, board, quotas)
         newest = self._newest_version(wanted.bot)
         if newest.house:
-            text = f"bot: {wanted.bot!r} is one of the server's own bots; name one of yours"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid(f"bot: {wanted.bot!r} is one of the server's own bots; name one of yours")
         for name in wanted.opponents:
             self._newest_version(name)
         bots = self._ladder.entries.bots_of(newest.owner)
@@ -200,8 +199,7 @@ class Challenges:
         if known is None or known.bot != wanted.bot:
             raise not_in_ladder("version", str(old))
         if old == newest.id:
-            text = f"old_version_id: {old} is the newest version of {wanted.bot!r}; name an older one"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid(f"old_version_id: {old} is the newest version of {wanted.bot!r}; name an older one")
         count = len(self.deals_to_replay(board.name, old, newest.id))
         if wanted.deals > count:
             raise ApiError(
@@ -222,33 +220,27 @@ def check_challenge(wanted: Challenge, board: Board, quotas: Quotas) -> None:
         check_bot_name(wanted.bot)
     if not 1 <= wanted.deals <= quotas.deals_per_challenge:
         most = quotas.deals_per_challenge
-        raise ApiError(Reason.INVALID_FIELD, f"deals: {wanted.deals} is not 1 to {most}")
+        raise invalid(f"deals: {wanted.deals} is not 1 to {most}")
     if (wanted.kind is DealKind.COMPARISON) != (wanted.old_version_id is not None):
-        text = "old_version_id: a comparison needs it, and nothing else takes it"
-        raise ApiError(Reason.INVALID_FIELD, text)
+        raise invalid("old_version_id: a comparison needs it, and nothing else takes it")
     if wanted.kind is not DealKind.CHALLENGE:
         if wanted.opponents:
-            text = f"opponents: the ladder chooses those of {wanted.kind.value} deals; leave them out"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid(f"opponents: the ladder chooses those of {wanted.kind.value} deals; leave them out")
         return
     others = board.players - 1
     if len(wanted.opponents) != others:
-        text = f"opponents: {len(wanted.opponents)} bots; the board {board.name} takes {others}"
-        raise ApiError(Reason.INVALID_FIELD, text)
+        raise invalid(f"opponents: {len(wanted.opponents)} bots; the board {board.name} takes {others}")
     with within("opponents"):
         for name in wanted.opponents:
             check_bot_name(name)
     if len({wanted.bot, *wanted.opponents}) <= others:
-        raise ApiError(Reason.INVALID_FIELD, "opponents: each bot has one seat at the table")
+        raise invalid("opponents: each bot has one seat at the table")
 
 
 def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: float) -> None:
     """Refuse an owner one more challenge, of a number of deals.
 
     `own` has the owner's challenges of the last 24 hours, and all that are open; `now` is in Unix time.
-
-    Raises:
-        ApiError: too many are open, or too many deals were asked for.
     """
     if sum(_is_open(challenge, now) for challenge in own) >= quotas.open_challenges:
         advice = "try again when one is over, or withdraw one"
@@ -290,11 +282,7 @@ def against_house(deals: Iterable[Deal], version: int, house: Container[int]) ->
 
 
 def board_named(config: LadderConfig, name: str) -> Board:
-    """Return a board of the ladder, the first one for "".
-
-    Raises:
-        ApiError: the ladder has no board of this name.
-    """
+    """Return a board of the ladder, the first one for ""; ApiError if it has none of this name."""
     try:
         return config.board(name)
     except ConfigError as error:

@@ -87,11 +87,7 @@ class Ladder:
         return deal_id in self.deals or deal_id in self._queue
 
     async def start(self) -> None:
-        """Begin to play, also the deals that an earlier server has left.
-
-        Raises:
-            StoreError: the store can't be read, or written to.
-        """
+        """Begin to play, also the deals that an earlier server has left; StoreError if the store fails."""
         if self.config.anchor not in self.house:
             text = (
                 f"{self.config.anchor} is not in the house (--house): nothing fixes the scale of the ratings"

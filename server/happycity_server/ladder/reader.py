@@ -55,11 +55,7 @@ class LadderReader:
         """By season and moment."""
 
     async def season(self, season_id: int | None = None) -> Season:
-        """Return a season, the present one for None.
-
-        Raises:
-            ApiError: there is none with this id.
-        """
+        """Return a season, the present one for None; ApiError if there is none with this id."""
         season = await self.stored.read(self.stored.entries.season, season_id)
         if season is None:
             raise not_in_ladder("season", str(season_id))
@@ -68,7 +64,7 @@ class LadderReader:
     async def leaderboard(self, board: str, season: Season) -> list[Line]:
         """Return the lines of a board in a season; those of the present one are at most a second old."""
         if season.ended_at is not None:
-            return await self.stored.read(self._stored_leaderboard, board, season.id)
+            return list((await self.stored.read(self.stored.entries.leaderboards, season.id)).get(board, ()))
         make = partial(self.ladder.seasons.leaderboard, board, season.id)
         moment = int(self.stored.clock() // LEADERBOARD_SECONDS)
         return await self._leaderboards.get((board, season.id, moment), make)
@@ -115,9 +111,6 @@ class LadderReader:
         return await self._flags.get((season.id, moment), make)
 
     # In threads of the store
-
-    def _stored_leaderboard(self, board: str, season_id: int) -> list[Line]:
-        return list(self.stored.entries.leaderboards(season_id).get(board, ()))
 
     def _compare(self, old: Version, new: Version) -> Comparison:
         first, second = (

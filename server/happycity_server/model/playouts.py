@@ -195,13 +195,7 @@ def _line(content: bytes) -> pb.Line:
 
 @lru_cache(maxsize=16)
 def _view(content: bytes) -> View:
-    """Read the view of a line.
-
-    Raises:
-        ConfigError: its configuration is impossible.
-        DealError: no game can look like it.
-        LookupError: its cards, phase or stacks of dwellings are not the game's.
-    """
+    """Read the view of a line; ConfigError, DealError or LookupError if no game can look like it."""
     view = view_of(_line(content).view)
     if len(view.specials) > view.config.players + 2:
         raise DealError("specials: more than players + 2 (article 2.4)")

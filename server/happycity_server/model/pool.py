@@ -70,7 +70,6 @@ class PlayoutPool:
     """
 
     def __init__(self, workers: int) -> None:
-        """Limit the number of processes."""
         self.playouts = 0
         """Playouts since the start."""
         self._workers = workers
@@ -87,11 +86,7 @@ class PlayoutPool:
     async def run(
         self, function: Callable[[_Job], _Result], jobs: Iterable[_Job], *, caller: str
     ) -> AsyncGenerator[_Result, None]:
-        """Run jobs in the processes; yield the results in the order of the jobs.
-
-        Raises:
-            ApiError: the server is shutting down.
-        """
+        """Run jobs in the processes; yield the results in their order; ApiError if the server shuts down."""
         pool = await self._started()
         loop = asyncio.get_running_loop()
         waiting: deque[asyncio.Future[_Result]] = deque()

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.broadcast import Broadcast
-from happycity_server.errors import ApiError, Reason, too_many
+from happycity_server.errors import Reason, invalid, too_many
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
@@ -92,7 +92,7 @@ class Person:
         if decision is None or decision.decision_id != decision_id:
             return
         if not 0 <= position < len(decision.moves):
-            raise ApiError(Reason.INVALID_FIELD, f"move: {position} is not 0 to {len(decision.moves) - 1}")
+            raise invalid(f"move: {position} is not 0 to {len(decision.moves) - 1}")
         self._settle()
         self.notices.clear()
         answer = play.Answer(match_id=decision.match_id, decision_id=decision_id, move=position)

@@ -13,7 +13,7 @@ from happycity.wire.match import seconds_of
 from happycity.wire.messages import config_of
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import principal
-from happycity_server.errors import ApiError, Reason, too_many, within
+from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import MatchSpec
 from happycity_tournament.games import practice_seed
@@ -58,7 +58,7 @@ class Practice:
         own = principal().own_bot or next(iter(guests), "")
         if not own or own not in bots:
             text = f"bots: {own!r} must play" if own else "bots: one of them must be no bot of the house"
-            raise ApiError(Reason.INVALID_FIELD, text)
+            raise invalid(text)
         for bot in guests:
             if bot != own:
                 known = ", ".join(sorted(house)) or "none"
@@ -84,17 +84,13 @@ class Practice:
 
 
 def _time(request: pb.CreatePracticeMatchRequest) -> TimeControl:
-    """Return the clocks that a request asks for.
-
-    Raises:
-        ApiError: the time of a decision is not allowed.
-    """
+    """Return the clocks that a request asks for; ApiError if the time of a decision is not allowed."""
     if not request.HasField("decision_time"):
         return TimeControl()
     seconds = seconds_of(request.decision_time)
     if not 0 < seconds <= MAX_DECISION_SECONDS:
         text = f"decision_time: {seconds:g} seconds is not above 0 and at most {MAX_DECISION_SECONDS:g}"
-        raise ApiError(Reason.INVALID_FIELD, text)
+        raise invalid(text)
     return TimeControl(decision_seconds=seconds)
 
 
@@ -102,14 +98,16 @@ def practice_match(
     config: Config, bots: tuple[str, ...], *, seed: int, time: TimeControl, policy: FailurePolicy
 ) -> MatchSpec:
     """Return a match that counts for nobody; practice has deals of its own."""
-    seed = practice_seed(seed)
-    return MatchSpec(
-        deal=Deal.shuffle(config, seed=seed),
-        bots=bots,
-        bot_seeds=bot_seeds(f"practice {seed}", bots=bots),
-        time=time,
-        policy=policy,
-    )
+    return single_match("practice", config, bots, seed=practice_seed(seed), time=time, policy=policy)
+
+
+def single_match(
+    kind: str, config: Config, bots: tuple[str, ...], *, seed: int, time: TimeControl, policy: FailurePolicy
+) -> MatchSpec:
+    """Return a match outside all schedules; its kind is part of the bots' seeds."""
+    seeds = bot_seeds(f"{kind} {seed}", bots=bots)
+    deal = Deal.shuffle(config, seed=seed)
+    return MatchSpec(deal=deal, bots=bots, bot_seeds=seeds, time=time, policy=policy)
 
 
 def seats_of(config: game_pb2.GameConfig, bots: Sequence[str]) -> tuple[Config, tuple[str, ...]]:
@@ -122,6 +120,6 @@ def seats_of(config: game_pb2.GameConfig, bots: Sequence[str]) -> tuple[Config, 
     with within("config"):
         read = config_of(config)
     if len(bots) != read.players:
-        raise ApiError(Reason.INVALID_FIELD, f"bots: {len(bots)} for {read.players} seats")
+        raise invalid(f"bots: {len(bots)} for {read.players} seats")
     with within("bots"):
         return read, tuple(map(check_bot_name, bots))

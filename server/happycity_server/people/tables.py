@@ -14,7 +14,7 @@ from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.match import check_person_name
 from happycity.runtime.tokens import Role
 from happycity_server.access.roles import principal, require
-from happycity_server.errors import ApiError, Reason, too_many
+from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.people.person import Person
 from happycity_server.people.practice import Practice, practice_match
 from happycity_server.play.lobby import Lobby
@@ -173,7 +173,7 @@ class Tables:
         if place.seat != table.host or table.is_closed:
             raise ApiError(Reason.WRONG_ROLE, "only the person who has set the table up invites")
         if not 0 <= seat < len(table.names) or table.names[seat] is not None:
-            raise ApiError(Reason.INVALID_FIELD, f"seat: {seat + 1} is not free")
+            raise invalid(f"seat: {seat + 1} is not free")
         hashes = table.invitations.setdefault(seat, set())
         if len(hashes) >= MAX_INVITATIONS:
             raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
@@ -212,11 +212,7 @@ class Tables:
 
     @asynccontextmanager
     async def present(self, place: TablePlace) -> AsyncIterator[None]:
-        """Note that a page of a person is open while the context lasts; when all are there, the match begins.
-
-        Raises:
-            ApiError: too many pages are open, or the server is shutting down.
-        """
+        """Note that a person's page is open while the context lasts; when all are there, the match begins."""
         async with place.person.present():
             self._begin_if_complete(place.table)
             place.table.signal()
@@ -303,11 +299,7 @@ class Tables:
                 self._remove(table)
 
     def _make_room(self) -> None:
-        """Let one more table be set up.
-
-        Raises:
-            ApiError: as many are in use as may be.
-        """
+        """Let one more table be set up; ApiError if as many are in use as may be."""
         if len(self._tables) < MAX_TABLES:
             return
         oldest = next((table for table in self._tables.values() if table.over_at is not None), None)

@@ -82,11 +82,7 @@ def end_bytes(match: WatchedMatch) -> bytes:
 
 
 async def responses(watched: Broadcast[WatchedMatch], *, skip: int = 0) -> AsyncIterator[bytes]:
-    """Yield what WatchMatch sends: the positions after the first `skip` decisions, those to come, the end.
-
-    Raises:
-        HappyCityError: the match can't be shown any more.
-    """
+    """Yield what WatchMatch sends: the positions after the first `skip` decisions, those to come, the end."""
     position = skip
     async for match in watched.values():
         if match.is_over:
@@ -130,11 +126,7 @@ class Watches:
     async def finished(
         self, game: FinishedGame, read: Callable[[], Awaitable[str]]
     ) -> Broadcast[WatchedMatch]:
-        """Return a finished match; `read` reads its record, if the match is not among those that are kept.
-
-        Raises:
-            RecordError: the record is malformed.
-        """
+        """Return a finished match; `read` reads its record, if the match is not among those that are kept."""
 
         async def make() -> Broadcast[WatchedMatch]:
             playback = await asyncio.to_thread(recorded, await read(), game.match_id, game.bots)

@@ -15,6 +15,7 @@ import structlog
 
 from happycity import Incident, VoidReason
 from happycity.v1 import play_service_pb2 as play
+from happycity_server.broadcast import first_of
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.clock import OVERLOAD_SECONDS, TOLERANCE_SECONDS, FairClock
 from happycity_server.play.counters import Counters
@@ -159,13 +160,7 @@ class Lobby:
         """Wait until one of `bots` is connected, or until the server is about to stop."""
         if self._closing or any(map(self.is_connected, bots)):
             return
-        arrivals = [asyncio.create_task(event.wait()) for event in map(self._arrival_of, bots)]
-        try:
-            await asyncio.wait(arrivals, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for arrival in arrivals:
-                arrival.cancel()
-            await asyncio.gather(*arrivals, return_exceptions=True)
+        await first_of(*(event.wait() for event in map(self._arrival_of, bots)))
 
     def _arrival_of(self, name: str) -> asyncio.Event:
         return self._awaited.setdefault(name, asyncio.Event())

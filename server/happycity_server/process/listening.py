@@ -14,7 +14,7 @@ from pathlib import Path
 import grpc
 import structlog
 
-from happycity import ConfigError, HappyCityError
+from happycity import ConfigError
 from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
 from happycity.runtime.tokens import TokenError, TokenFile
 from happycity.runtime.transport import (
@@ -30,6 +30,7 @@ from happycity_server.access.interceptor import AccessInterceptor
 from happycity_server.api.model import PlayoutQuota, SimulationService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
+from happycity_server.errors import ListenError
 from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby
 
@@ -56,10 +57,6 @@ _log = structlog.get_logger()
 
 STREAM_CLOSE_SECONDS = 1.0
 """Grace period for open streams at the end."""
-
-
-class ListenError(HappyCityError):
-    """The address can't be listened on, or must not be in this way."""
 
 
 class BotServer:
@@ -150,11 +147,7 @@ def check_exposure(settings: ServerSettings, tokens: TokenFile | None) -> None:
 
 
 def bind(server: grpc.aio.Server, listen: str, certificate: CertificateFiles | None) -> str:
-    """Let a server listen at an address; return that with the port that it got.
-
-    Raises:
-        ListenError: it can't be listened on.
-    """
+    """Let a server listen at an address; return that with the port that it got, else ListenError."""
     bound = 0
     # gRPC would take a socket in the file system away from the server that listens on it.
     if not _socket_is_taken(listen):
@@ -187,16 +180,12 @@ def _socket_is_taken(address: str) -> bool:
 class CertificateFiles:
     """A server's certificate, its key and perhaps the CA of its clients, as their files are at the moment.
 
-    Each new connection looks whether the files changed; connections that stand go on. Threads
-    may share it.
+    Each new connection looks whether the files changed; connections that stand go on. Threads may share it.
+    Files that can't be used at the start are a ConfigError.
     """
 
     def __init__(self, cert: Path, key: Path, client_ca: Path | None = None) -> None:
-        """Read the files, in PEM; with `client_ca`, clients must show a certificate that one of these signed.
-
-        Raises:
-            ConfigError: a file can't be read, or holds something else.
-        """
+        """Read the files, in PEM; with `client_ca`, clients must show a certificate that it has signed."""
         self._cert, self._key, self._client_ca = cert, key, client_ca
         self._lock = threading.Lock()
         self._stamp = self._now()
@@ -234,17 +223,13 @@ class CertificateFiles:
                 return
             try:
                 renewed = self._read()
-            except ConfigError as error:
-                problem = str(error)
-            else:
                 if self._now() != stamp:  # they were written meanwhile: the next connection reads them
                     return
-                self._stamp = stamp
                 self._configuration, self._context = renewed
                 _log.info("certificate_read", path=str(self._cert))
-                return
+            except ConfigError as error:
+                _log.error("certificate_unusable", text=f"{error}; the certificate read before stays in use")
             self._stamp = stamp
-            _log.error("certificate_unusable", text=f"{problem}; the certificate read before stays in use")
 
     def _read(self) -> tuple[grpc.ServerCertificateConfiguration, ssl.SSLContext]:
         chain, key = read_certificate(self._cert, self._key, settings=("--tls-cert", "--tls-key"))
@@ -264,11 +249,7 @@ class CertificateFiles:
 
 
 def certificate_of(settings: ServerSettings) -> CertificateFiles | None:
-    """Return the files by which a server encrypts; None if it doesn't.
-
-    Raises:
-        ConfigError: a certificate or key can't be used.
-    """
+    """Return the files by which a server encrypts; None if it doesn't."""
     if settings.tls_cert is None or settings.tls_key is None:
         return None
     return CertificateFiles(settings.tls_cert, settings.tls_key, settings.client_ca)

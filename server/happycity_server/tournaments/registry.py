@@ -13,7 +13,7 @@ import structlog
 
 from happycity import ConfigError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity_server.errors import ApiError, Reason, too_many
+from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -184,11 +184,7 @@ class Tournaments:
                 await self._store.write(self._store.store.set_state, tournament_id, TournamentState.STOPPED)
 
     async def delete(self, tournament_id: int) -> int:
-        """Remove a tournament that is not being played; return how many games it had.
-
-        Raises:
-            ApiError: it is being played.
-        """
+        """Remove a tournament that is not being played; return how many games it had."""
         async with self._lock(tournament_id):
             await self._stored(tournament_id)
             playing = self._runs.get(tournament_id)
@@ -390,10 +386,7 @@ class Tournaments:
             key = (status.tournament_id, status.progress.games, len(status.config.bots))
             if self._rated is None or self._rated[0] != key:
                 ratings = await asyncio.to_thread(final_ratings, status)
-                if ratings is None:
-                    self._rated = key, None
-                else:
-                    self._rated = key, ratings_message(ratings)
+                self._rated = key, None if ratings is None else ratings_message(ratings)
             return self._rated[1]
 
     def snapshot(self, status: TournamentStatus) -> Snapshot:
@@ -428,7 +421,7 @@ class Tournaments:
     async def _stored(self, tournament_id: int) -> StoredTournament:
         stored = await self._store.read(self._store.store.tournament, tournament_id)
         if stored is None:
-            raise _unknown(tournament_id)
+            raise ApiError(Reason.UNKNOWN_TOURNAMENT, f"there is no tournament {tournament_id} here")
         return stored
 
     def _lock(self, tournament_id: int) -> asyncio.Lock:
@@ -447,8 +440,4 @@ def _config(stored: StoredTournament) -> TournamentConfig:
     try:
         return TournamentConfig.of(stored.config)
     except ConfigError as error:
-        raise ApiError(Reason.INVALID_FIELD, f"tournament_id: {error}") from None
-
-
-def _unknown(tournament_id: int) -> ApiError:
-    return ApiError(Reason.UNKNOWN_TOURNAMENT, f"there is no tournament {tournament_id} here")
+        raise invalid(f"tournament_id: {error}") from None

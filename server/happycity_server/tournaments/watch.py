@@ -32,7 +32,6 @@ class _Snapshot:
     """A tournament at some moments, and at which of them each of its parts changed."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.version = 0
         self.looked_at = -math.inf
         """When a watcher was there last."""
@@ -104,9 +103,6 @@ class TournamentWatches:
 
         With `with_final_ratings`, the end has these if the deals are revealed. With `with_incidents`, strikes
         and forfeits are among the changes.
-
-        Raises:
-            HappyCityError: what keeps the changes current has failed.
         """
         status = await self._tournaments.status(tournament_id)
         incidents = list[pb.MatchIncident]()

@@ -85,11 +85,7 @@ def work(server: str, access: Access, *, name: str, stop_with_stdin: bool) -> No
 
 
 async def _join(target: Target, access: Access, name: str) -> str:
-    """Join a server and play for it until the stream ends; return how it ended.
-
-    Raises:
-        WorkerRefusedError: the server refuses the worker.
-    """
+    """Join a server and play for it until the stream ends; return how it ended, unless it refuses."""
     try:
         async with access.channel(target, _OPTIONS) as channel:
             call: WorkCall = WorkerServiceStub(channel).Work(metadata=access.metadata)

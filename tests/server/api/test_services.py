@@ -23,8 +23,7 @@ from happycity.v1 import catalogue_service_pb2, errors_pb2
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceStub
 from happycity_server.access.roles import CONTRACT, EVERYBODY, ROLES
 from happycity_server.app import run_server
-from happycity_server.errors import ApiError, Reason
-from happycity_server.process.listening import ListenError
+from happycity_server.errors import ApiError, ListenError, Reason
 
 METHODS = tuple(
     path for path in ROLES if path.startswith("/happycity.") and not method_named(path).client_streaming

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import typer
@@ -15,7 +16,9 @@ from tests.tournament.conftest import Run
 from happycity_tournament.cli.app import app
 
 HEAVY = ("grpc", "google.protobuf", "sqlalchemy", "numpy", "rich", "structlog", "jinja2", "happycity_client")
-COMMANDS = sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]  # a group
+GROUP = typer.main.get_group(app)
+CONTEXT = typer.Context(GROUP)
+COMMANDS: dict[str, Any] = {name: GROUP.get_command(CONTEXT, name) for name in GROUP.list_commands(CONTEXT)}
 
 
 @pytest.mark.parametrize(
@@ -42,8 +45,7 @@ def test_help_is_readable(run: Run, command: str) -> None:
     """Every argument and option is explained in a sentence, with its default as it is typed."""
     status, output, errors = run(command, "--help")
     assert (status, errors) == (0, "")
-    found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]  # a group
-    for parameter in found.params:
+    for parameter in COMMANDS[command].params:
         help_text = parameter.help.partition("  [")[0]
         assert help_text[0].isupper(), parameter.name
         assert help_text.endswith("."), parameter.name
@@ -57,8 +59,7 @@ def test_help_lists_all_commands(run: Run) -> None:
     assert status == 0
     lines = [line.strip() for line in output.partition("Commands:")[2].splitlines()]
     listed = dict(line.split(maxsplit=1) for line in lines if line)
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]  # a group
-    assert listed == {name: command.help.splitlines()[0] for name, command in commands.items()}
+    assert listed == {name: command.help.splitlines()[0] for name, command in COMMANDS.items()}
 
 
 @pytest.mark.parametrize("program", [happycity, tournament])
