@@ -25,6 +25,7 @@ from happycity_server.tournaments.watch import (
 )
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.play.snapshot import Snapshot, played
 from happycity_tournament.schedule import schedule_of
 
 CONFIG = TournamentConfig(bots=BOTS, game=Config(players=4), format=RandomRounds(rounds=30), seed=1)
@@ -135,9 +136,9 @@ class Watched:
         self._waiting.append(future)
         await future
 
-    def not_connected(self, config: TournamentConfig) -> list[str]:
+    def snapshot(self, status: TournamentStatus) -> Snapshot:
         self.computed += 1  # once for each computation
-        return []
+        return played(status, [])
 
 
 async def settle() -> None:
@@ -308,10 +309,10 @@ async def test_a_computation_that_fails_ends_its_watchers(
     """All watchers get the failure instead of waiting for ever, and the next one begins again."""
     tasks = [await watched.follow() for _ in range(3)]
 
-    def fail(config: TournamentConfig) -> list[str]:
+    def fail(status: TournamentStatus) -> Snapshot:
         raise ValueError("broken")
 
-    monkeypatch.setattr(watched, "not_connected", fail)
+    monkeypatch.setattr(watched, "snapshot", fail)
     await watched.pass_time(2)
     async with asyncio.timeout(30):
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
