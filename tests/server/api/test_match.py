@@ -25,11 +25,10 @@ from tests.server.play.arena import broken_deal
 from happycity import Config, Deal
 from happycity.records.replay import deal_of
 from happycity.runtime.tokens import Role
-from happycity.v1 import game_pb2, match_pb2
+from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import duration_message
-from happycity.wire.messages import config_message
 
 FINISHED, RUNNING, WAITING, VOIDED = (
     match_pb2.MATCH_STATE_FINISHED,
@@ -37,7 +36,6 @@ FINISHED, RUNNING, WAITING, VOIDED = (
     match_pb2.MATCH_STATE_WAITING,
     match_pb2.MATCH_STATE_VOIDED,
 )
-FAMILY = config_message(Config(players=2))
 OF_ONE = ("GetMatch", "WaitMatch", "GetMatchRecord", "WatchMatch")
 """The methods that name a match."""
 
@@ -200,87 +198,13 @@ async def test_pages_are_the_list_cut(arena: Arena) -> None:
         assert pages == [everything[first : first + size] for first in range(0, 5, size)]
 
 
-async def test_unknown_match_is_not_found(arena: Arena) -> None:
-    """Every id that no match has is refused in the same way, whatever the number."""
-    for method in OF_ONE:
-        for match_id in (0, -1, 999, -(2**63), 2**63 - 1):
-            refusal = await of_match(arena, method, match_id)
-            assert (refusal.status, refusal.reason) == (grpc.StatusCode.NOT_FOUND, "UNKNOWN_MATCH")
-
-
-def seconds(**times: float) -> match_pb2.TimeControl:
-    return match_pb2.TimeControl(**{name: duration_message(time) for name, time in times.items()})  # type: ignore[arg-type]
-
-
-def config(**fields: Any) -> game_pb2.GameConfig:
-    changed = game_pb2.GameConfig()
-    changed.CopyFrom(FAMILY)
-    for name, value in fields.items():
-        setattr(changed, name, value)
-    return changed
-
-
-IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
-    ({"config": config(mode=0)}, "config.mode"),
-    ({"config": config(mode=7)}, "config.mode"),
-    ({"config": config(scoring=0)}, "config.scoring"),
-    ({"config": config(edition=0)}, "config.edition"),
-    ({"config": config(edition=2)}, "config.edition"),
-    ({"config": config(players=9), "bots": list("abcdefghi")}, "config.players"),
-    ({"bots": ["a"]}, "bots"),
-    ({"bots": ["a", "b", "c"]}, "bots"),
-    ({"bots": ["a"] * 150_000}, "bots"),
-    ({"bots": ["a", "b c"]}, "bots"),
-    ({"bots": ["a", ""]}, "bots"),
-    ({"bots": ["a", "b" * 65]}, "bots"),
-    ({"time_control": seconds(decision_time=0.0)}, "time_control.decision_time"),
-    ({"time_control": seconds(connect_time=-1.0)}, "time_control.connect_time"),
-    ({"time_control": seconds(bank_time=1e12)}, "time_control.bank_time"),
-    ({"time_control": seconds(margin=-0.1)}, "time_control.margin"),
-    ({"time_control": seconds(increment=1.0)}, "time_control.increment"),
-    ({"failure_policy": {"fallback": match_pb2.FALLBACK_UNSPECIFIED}}, "failure_policy.fallback"),
-    ({"failure_policy": {"fallback": 9}}, "failure_policy.fallback"),
-    ({"failure_policy": {"grace_time": duration_message(-1.0)}}, "failure_policy.grace_time"),
-    ({"failure_policy": {"disqualify_share": 1.5}}, "failure_policy.disqualify_share"),
-    ({"failure_policy": {"disqualify_share": float("nan")}}, "failure_policy.disqualify_share"),
-    ({"failure_policy": {"disqualify_games": 0}}, "failure_policy.disqualify_games"),
-    ({"failure_policy": {"max_strikes": 2**32 - 1}}, "failure_policy.max_strikes"),
-    ({"request_id": "x" * 65}, "request_id"),
-]
-
-
-async def test_match_that_can_t_be_is_refused(arena: Arena) -> None:
-    """The refusal names the field, by its path in the request."""
-    for fields, wrong in IMPOSSIBLE:
-        request = {"config": FAMILY, "bots": ["a", "b"], **fields}
-        refusal = await outcome_of(arena.matches.CreateMatch(**request))
-        assert (refusal.status, refusal.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD")
-        assert refusal.fields == (wrong,)
-        assert len(refusal.text) < 300
-    assert not (await arena.matches.ListMatches()).matches
-
-
 async def test_edges_of_time_controls_are_accepted(arena: Arena) -> None:
     """Presence decides: a time of 0 is a time of 0 and not the default."""
-    terms = seconds(connect_time=0.0, decision_time=0.0004, margin=0.0)
+    times = {"connect_time": 0.0, "decision_time": 0.0004, "margin": 0.0}
+    terms = {name: duration_message(seconds) for name, seconds in times.items()}
     anna = await arena.connect("anna")
     await arena.create("anna", "ghost", time_control=terms)
     assert (await anna.decision()).clock.time_left_us == 400
-
-
-async def test_list_that_can_t_be_is_refused(arena: Arena) -> None:
-    """A filter that no match could pass, or a token of another server, is an error and no empty list."""
-    values: dict[str, list[Any]] = {
-        "page_size": [-1],
-        "page_token": ["5", "9" * 5000, "gAAAAAAAAAA=", "YQ", "?", "ü"],
-        "bot": ["a b"],
-        "state": [match_pb2.MATCH_STATE_UNSPECIFIED, 77],
-        "ending": [match_pb2.ENDING_UNSPECIFIED, 77],
-    }
-    for name, wrong in values.items():
-        for value in wrong:
-            refusal = await outcome_of(arena.matches.ListMatches(**{name: value}))
-            assert (refusal.reason, refusal.fields) == ("INVALID_FIELD", (name,)), value
 
 
 async def test_store_that_fails_is_unavailable(

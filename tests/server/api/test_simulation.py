@@ -201,18 +201,11 @@ def spoilt() -> pb.Line:
 MOVE = move_message(started().legal_moves[0])
 ILLEGAL = line(started(), ["draw 1", "copy 0"])
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
-    ("ApplyMoves", {}, "lines"),
     ("ApplyMoves", {"lines": [LINE] * (MAX_LINES + 1)}, "lines"),
     ("ApplyMoves", {"lines": [LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]}, "lines[1].moves"),
     ("ApplyMoves", {"lines": [LINE, spoilt()]}, "lines[1].view"),
     ("ApplyMoves", {"lines": [ILLEGAL]}, "lines[0].moves[1]"),
-    ("Rollout", {"lines": []}, "lines"),
     ("Rollout", {"lines": [LINE, pb.Line(moves=[MOVE] * (MAX_MOVES + 1))]}, "lines[1].moves"),
-    ("Rollout", {"policy": pb.PLAYOUT_POLICY_UNSPECIFIED}, "policy"),
-    ("Rollout", {"policy": 99}, "policy"),
-    ("Rollout", {"time": duration_message(0.0)}, "time"),
-    ("Rollout", {"time": duration_message(-1.0)}, "time"),
-    ("Rollout", {"playouts": 0}, "playouts"),
     ("Rollout", {"playouts": MAX_PLAYOUTS + 1}, "playouts"),
     ("Rollout", {"lines": [LINE, LINE, LINE], "playouts": MAX_TOTAL_PLAYOUTS // 3 + 1}, "playouts"),
     (
