@@ -10,16 +10,8 @@ from typing import Any
 
 import grpc
 import pytest
+from tests.server import harness as h
 from tests.server.api.arena import AT_ONCE, Arena, arena_with
-from tests.server.harness import (
-    PATIENT,
-    Outcome,
-    bearer,
-    called,
-    issued_token,
-    matches_at,
-    outcome_of,
-)
 from tests.server.play.arena import broken_deal
 
 from happycity import Config, Deal
@@ -50,9 +42,9 @@ async def resigned(arena: Arena, *bots: str, **fields: Any) -> pb.Match:
     return await arena.finished(match.match_id)
 
 
-async def of_match(arena: Arena, method: str, match_id: int) -> Outcome:
+async def of_match(arena: Arena, method: str, match_id: int) -> h.Outcome:
     request = pb.GetMatchRequest(match_id=match_id).SerializeToString()  # as those of the other methods
-    return await called(arena.channel, f"/happycity.v1.MatchService/{method}", request=request)
+    return await h.called(arena.channel, f"/happycity.v1.MatchService/{method}", request=request)
 
 
 async def test_match_is_played_stored_and_its_record_replays(arena: Arena) -> None:
@@ -129,8 +121,10 @@ async def test_callers_that_wait_get_the_match_that_the_server_voids(tmp_path: P
     """A server that shuts down leaves no call waiting."""
     async with AsyncExitStack() as closing:
         async with arena_with(tmp_path, grace=0.0) as arena:
-            match = await arena.create("absent1", "absent2", time_control=PATIENT)
-            matches = matches_at(await closing.enter_async_context(grpc.aio.insecure_channel(arena.address)))
+            match = await arena.create("absent1", "absent2", time_control=h.PATIENT)
+            matches = h.matches_at(
+                await closing.enter_async_context(grpc.aio.insecure_channel(arena.address))
+            )
             waiting = matches.WaitMatch(match_id=match.match_id)
             assert await matches.WatchMatch(match_id=match.match_id).read() is not grpc.aio.EOF
         voided = await waiting
@@ -140,7 +134,7 @@ async def test_callers_that_wait_get_the_match_that_the_server_voids(tmp_path: P
 async def test_repeated_request_returns_the_same_match(tmp_path: Path) -> None:
     """A request id stands for one match of its caller, before and after its end."""
     tokens = tmp_path / "tokens.json"
-    olga, otto = (bearer(issued_token(tokens, Role.ORGANISER, name)) for name in ("olga", "otto"))
+    olga, otto = (h.bearer(h.issued_token(tokens, Role.ORGANISER, name)) for name in ("olga", "otto"))
     async with arena_with(tmp_path, tokens=tokens) as arena:
 
         async def created(metadata: Any, request_id: str) -> int:
@@ -220,7 +214,7 @@ async def test_store_that_fails_is_unavailable(
         capfd.readouterr()
         match_id = 0 if method == "ListMatches" else match.match_id
         refusal = await of_match(arena, method, match_id)
-        assert refusal == Outcome(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", text)
+        assert refusal == h.Outcome(grpc.StatusCode.UNAVAILABLE, "STORE_UNAVAILABLE", text)
         log = capfd.readouterr().err
         assert "games.sqlite" in log
         assert "Traceback" not in log
@@ -236,7 +230,7 @@ async def test_match_that_can_t_be_stored_ends_for_everybody(arena: Arena, tmp_p
         database.execute("drop table records")
     watching = aiter(arena.matches.WatchMatch(match_id=match.match_id))
     assert (await anext(watching)).HasField("step")
-    waiting = asyncio.create_task(outcome_of(arena.matches.WaitMatch(match_id=match.match_id)))
+    waiting = asyncio.create_task(h.outcome_of(arena.matches.WaitMatch(match_id=match.match_id)))
     over = await anna.play_to_end()
     *_, end = [part async for part in watching]
     assert end.end.result == over.result
