@@ -13,20 +13,7 @@ import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
-from tests.server.harness import (
-    Clock,
-    PlayCall,
-    called,
-    connected,
-    end_of,
-    issued_token,
-    matches_at,
-    next_response,
-    outcome_of,
-    serving,
-    settings,
-    terms,
-)
+from tests.server import harness as h
 
 from happycity.runtime.tokens import Role, TokenError
 from happycity.v1 import match_pb2
@@ -43,7 +30,7 @@ SERVICES = list(CONTRACT)
 async def refused_start(folder: Path, **values: Any) -> str:
     """Return why a server doesn't start."""
     with pytest.raises((ListenError, TokenError)) as caught:
-        async with run_server(settings(folder, **values)):
+        async with run_server(h.settings(folder, **values)):
             pass
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -59,7 +46,7 @@ async def test_other_machines_are_not_listened_to_without_tokens_and_tls(tmp_pat
         "--insecure does without where the network is trusted"
     )
     path = tmp_path / "tokens.json"
-    issued_token(path, Role.ORGANISER, "olga")
+    h.issued_token(path, Role.ORGANISER, "olga")
     text = await refused_start(tmp_path, listen=listen, tokens=path)
     assert "so the server needs TLS (--tls-cert and --tls-key); " in text
 
@@ -67,12 +54,12 @@ async def test_other_machines_are_not_listened_to_without_tokens_and_tls(tmp_pat
 async def test_insecure_server_listens_to_other_machines(tmp_path: Path) -> None:
     """With --insecure, the server listens to all; the log says so."""
     with capture_logs() as lines:
-        values = settings(tmp_path, listen="0.0.0.0:0", insecure=True)
+        values = h.settings(tmp_path, listen="0.0.0.0:0", insecure=True)
         # On a clock that stands still, or the log might say first that the server was late.
-        async with run_server(values, clocks=Clocks(steady=Clock())) as server:
+        async with run_server(values, clocks=Clocks(steady=h.Clock())) as server:
             address = server.address.replace("0.0.0.0", "127.0.0.1")
             async with grpc.aio.insecure_channel(address) as channel:
-                assert (await called(channel, HEALTH)).status is grpc.StatusCode.OK
+                assert (await h.called(channel, HEALTH)).status is grpc.StatusCode.OK
     assert [line["event"] for line in lines[:3]] == ["listening", "access_open", "insecure"]
 
 
@@ -80,9 +67,9 @@ async def test_default_tokens_file_may_be_missing(tmp_path: Path, monkeypatch: p
     """On loopback a server without tokens is open, unless the default file exists; --open reads none."""
     monkeypatch.chdir(tmp_path)
     for is_open, reason in ((False, ""), (False, "UNAUTHENTICATED"), (True, "")):
-        async with serving(tmp_path, open=is_open) as (_, channel):
-            assert (await called(channel, "/happycity.v1.MatchService/ListMatches")).reason == reason
-        issued_token(tmp_path / "runs" / "tokens.json", Role.BOT, "alice")
+        async with h.serving(tmp_path, open=is_open) as (_, channel):
+            assert (await h.called(channel, "/happycity.v1.MatchService/ListMatches")).reason == reason
+        h.issued_token(tmp_path / "runs" / "tokens.json", Role.BOT, "alice")
 
 
 async def test_named_tokens_file_must_exist(tmp_path: Path) -> None:
@@ -97,33 +84,33 @@ async def test_used_socket_is_not_taken_over(tmp_path: Path) -> None:
     listen = f"unix:{tmp_path}/server.sock"
     with socket.socket(socket.AF_UNIX) as stale:
         stale.bind(f"{tmp_path}/server.sock")
-    async with run_server(settings(tmp_path, listen=listen)) as server:
+    async with run_server(h.settings(tmp_path, listen=listen)) as server:
         assert server.address == listen
         other = f"sqlite:///{tmp_path}/other.sqlite"
         refusal = await refused_start(tmp_path, listen=listen, store=other)
         assert f"listen: {listen} can't be listened on" in refusal
         async with grpc.aio.insecure_channel(listen) as channel:
-            (await connected(channel, "one")).cancel()
+            (await h.connected(channel, "one")).cancel()
 
 
-async def started_match(channel: grpc.aio.Channel) -> list[PlayCall]:
+async def started_match(channel: grpc.aio.Channel) -> list[h.PlayCall]:
     """Begin a match between two bots that never respond; return their streams when both know of it."""
-    calls = [await connected(channel, name) for name in ("one", "two")]
-    await matches_at(channel).CreateMatch(**terms("one", "two"))
+    calls = [await h.connected(channel, name) for name in ("one", "two")]
+    await h.matches_at(channel).CreateMatch(**h.terms("one", "two"))
     for call in calls:
-        assert (await next_response(call)).games_started
+        assert (await h.next_response(call)).games_started
     return calls
 
 
 async def test_no_clock_holds_for_all_matches(tmp_path: Path) -> None:
     """With it a decision has no limit, whatever the match asks for; the log warns of it."""
     with capture_logs() as lines:
-        async with serving(tmp_path, no_clock=True) as (_, channel):
-            call, _ = [await connected(channel, name) for name in ("one", "two")]
-            await matches_at(channel).CreateMatch(**terms("one", "two"))
+        async with h.serving(tmp_path, no_clock=True) as (_, channel):
+            call, _ = [await h.connected(channel, name) for name in ("one", "two")]
+            await h.matches_at(channel).CreateMatch(**h.terms("one", "two"))
             decisions: list[play.Decision] = []
             while not decisions:
-                decisions.extend((await next_response(call)).decisions)  # seat 0 begins
+                decisions.extend((await h.next_response(call)).decisions)  # seat 0 begins
             assert not decisions[0].clock.HasField("time_left_us")
             call.cancel()
     assert ("no_clock", "warning") in [(line["event"], line["log_level"]) for line in lines]
@@ -151,27 +138,27 @@ async def stoppable(
 
 async def test_running_matches_are_voided_after_the_grace(tmp_path: Path) -> None:
     """Bots that don't finish in time get a voided match, and the reason for the end of their stream."""
-    async with stoppable(settings(tmp_path, grace=0.05)) as (channel, stop):
+    async with stoppable(h.settings(tmp_path, grace=0.05)) as (channel, stop):
         calls = await started_match(channel)
         stop.set()
         for call in calls:
             reasons: list[int] = []
             while not reasons:
-                reasons = [over.void_reason for over in (await next_response(call)).games_over]
+                reasons = [over.void_reason for over in (await h.next_response(call)).games_over]
             assert reasons == [match_pb2.VOID_REASON_SHUTDOWN]
-            assert (await end_of(call)).reason == "SHUTTING_DOWN"
+            assert (await h.end_of(call)).reason == "SHUTTING_DOWN"
 
 
 async def test_forced_stop_voids_running_matches_at_once(tmp_path: Path) -> None:
     """A second signal does not wait for the grace time; each step is logged once."""
     force = asyncio.Event()
     with capture_logs() as lines:
-        async with stoppable(settings(tmp_path, grace=3600.0), force) as (channel, stop):
+        async with stoppable(h.settings(tmp_path, grace=3600.0), force) as (channel, stop):
             calls = await started_match(channel)
             stop.set()
             force.set()
             for call in calls:
-                assert (await end_of(call)).reason == "SHUTTING_DOWN"
+                assert (await h.end_of(call)).reason == "SHUTTING_DOWN"
     events = [line["event"] for line in lines]
     for event in ("stopping", "finishing_matches", "voiding_matches", "stopped"):
         assert events.count(event) == 1, event
@@ -182,7 +169,7 @@ async def test_nothing_starts_while_the_server_stops(tmp_path: Path, monkeypatch
     # Watchers never end by themselves.
     monkeypatch.setattr("happycity_server.process.listening.STREAM_CLOSE_SECONDS", 0.1)
     force = asyncio.Event()
-    async with stoppable(settings(tmp_path, grace=3600.0), force) as (channel, stop):
+    async with stoppable(h.settings(tmp_path, grace=3600.0), force) as (channel, stop):
         calls = await started_match(channel)
         stub = health_pb2_grpc.HealthStub(channel)
         watches = [stub.Watch(health_pb2.HealthCheckRequest(service=service)) for service in ("", *SERVICES)]
@@ -191,12 +178,12 @@ async def test_nothing_starts_while_the_server_stops(tmp_path: Path, monkeypatch
         stop.set()
         for watch in watches:
             assert (await watch.read()).status == health_pb2.HealthCheckResponse.NOT_SERVING
-        matches = matches_at(channel)
-        while (refusal := await outcome_of(matches.CreateMatch(**terms("one", "two")))).reason == "":
+        matches = h.matches_at(channel)
+        while (refusal := await h.outcome_of(matches.CreateMatch(**h.terms("one", "two")))).reason == "":
             pass  # the lobby closes a moment after health
         assert (refusal.status, refusal.reason) == (grpc.StatusCode.UNAVAILABLE, "SHUTTING_DOWN")
-        assert (await outcome_of(connected(channel, "late"))).reason == "SHUTTING_DOWN"
+        assert (await h.outcome_of(h.connected(channel, "late"))).reason == "SHUTTING_DOWN"
         assert not any(call.done() for call in calls)
         force.set()
         for watch in watches:
-            assert (await end_of(watch)).status is not grpc.StatusCode.OK
+            assert (await h.end_of(watch)).status is not grpc.StatusCode.OK

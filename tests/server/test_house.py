@@ -11,18 +11,8 @@ from typing import Any
 import grpc
 import pytest
 from structlog.testing import capture_logs
+from tests.server import harness as h
 from tests.server.conftest import playing
-from tests.server.harness import (
-    Service,
-    bearer,
-    connected,
-    issued_token,
-    matches_at,
-    met,
-    outcome_of,
-    serving,
-    terms,
-)
 
 from happycity.runtime.settings import SettingsError
 from happycity.runtime.tokens import Role
@@ -40,16 +30,16 @@ def pids(logs: list[MutableMapping[str, Any]]) -> list[int]:
 async def test_bots_practise_against_the_house(tmp_path: Path) -> None:
     """With tokens, a bot plays practice matches with bots of the house, which are listed as such."""
     path = tmp_path / "tokens.json"
-    clear = issued_token(path, Role.BOT, "anna")
-    organiser = bearer(issued_token(path, Role.ORGANISER, "oscar"))
-    async with serving(tmp_path, tokens=path, house="greedy,easy=random") as (server, channel):
-        matches, request = matches_at(channel), terms("greedy", "anna", "easy")
+    clear = h.issued_token(path, Role.BOT, "anna")
+    organiser = h.bearer(h.issued_token(path, Role.ORGANISER, "oscar"))
+    async with h.serving(tmp_path, tokens=path, house="greedy,easy=random") as (server, channel):
+        matches, request = h.matches_at(channel), h.terms("greedy", "anna", "easy")
         del request["time_control"]
         async with playing(server.address, "anna", access=Access(token=clear)):
-            await met(channel, "greedy", "easy", "anna", metadata=organiser)
-            listed = (await Service(channel, "happycity.v1.BotService").ListBots(organiser)).bots
+            await h.met(channel, "greedy", "easy", "anna", metadata=organiser)
+            listed = (await h.Service(channel, "happycity.v1.BotService").ListBots(organiser)).bots
             assert {bot.name: bot.house for bot in listed} == {"anna": False, "easy": True, "greedy": True}
-            created = await matches.CreatePracticeMatch(bearer(clear), **request)
+            created = await matches.CreatePracticeMatch(h.bearer(clear), **request)
             match = await matches.WaitMatch(organiser, match_id=created.match_id)
         assert {seat.ending for seat in match.result.seats} == {match_pb2.ENDING_FINISHED}
 
@@ -58,10 +48,10 @@ async def test_bots_practise_against_the_house(tmp_path: Path) -> None:
 async def test_names_of_the_house_are_reserved(tmp_path: Path, *, guarded: bool) -> None:
     """Nobody else connects under the name of a bot of the house, not even with a token of that name."""
     path = tmp_path / "tokens.json"
-    metadata = bearer(issued_token(path, Role.BOT, "greedy"))
+    metadata = h.bearer(h.issued_token(path, Role.BOT, "greedy"))
     values: dict[str, Any] = {"tokens": path} if guarded else {}
-    async with serving(tmp_path, house="greedy", **values) as (_, channel):
-        outcome = await outcome_of(connected(channel, "greedy", metadata))
+    async with h.serving(tmp_path, house="greedy", **values) as (_, channel):
+        outcome = await h.outcome_of(h.connected(channel, "greedy", metadata))
         assert (outcome.status, outcome.reason) == (grpc.StatusCode.PERMISSION_DENIED, "WRONG_NAME")
         assert "'greedy' is that of one of the server's own bots" in outcome.text
 
@@ -71,10 +61,10 @@ async def test_bot_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytes
     """A bot of the house that is killed comes back, and the log says how it ended."""
     monkeypatch.setattr(programs, "FIRST_PAUSE_SECONDS", 0.0)
     with capture_logs() as logs:
-        async with serving(tmp_path, house="greedy") as (_, channel):
-            await met(channel, "greedy")
+        async with h.serving(tmp_path, house="greedy") as (_, channel):
+            await h.met(channel, "greedy")
             os.kill(pids(logs)[0], signal.SIGKILL)
-            await met(channel, "greedy")
+            await h.met(channel, "greedy")
     (ended,) = [entry["ended"] for entry in logs if entry["event"] == "bot_ended"]
     assert ended == "signal SIGKILL"
 
@@ -82,8 +72,8 @@ async def test_bot_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytes
 async def test_house_ends_with_the_server(tmp_path: Path) -> None:
     """No process of the house outlives its server, and what bots print is in the server's log."""
     with capture_logs() as logs:
-        async with serving(tmp_path, house="greedy") as (_, channel):
-            await met(channel, "greedy")
+        async with h.serving(tmp_path, house="greedy") as (_, channel):
+            await h.met(channel, "greedy")
     for pid in pids(logs):
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

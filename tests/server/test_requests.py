@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Iterator
@@ -11,14 +12,16 @@ from typing import Any
 import grpc
 import pytest
 from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.json_format import ParseDict
 from tests.server.harness import Outcome, refused
 from tests.server.requests import MAX_BYTES, extreme, methods, valid
 from tests.server.server_process import ServerProcess, server_process
+from tests.tables import Table
 
 from happycity import BotInfo
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.v1.match_service_pb2 import ListMatchesRequest
+from happycity.v1.match_service_pb2 import ListMatchesRequest, ListMatchesResponse
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import LONG_CALLS
@@ -188,3 +191,24 @@ def test_server_starts_again(folder: Path, server: ServerProcess) -> None:
             (copy / file.name).write_bytes(file.read_bytes())
     with server_process(copy, *FLAGS) as second, grpc.insecure_channel(second.address) as channel:
         TournamentServiceStub(channel).ListTournaments(pb.ListTournamentsRequest())
+
+
+def test_wrong_requests_are_refused_as_is_kept(channel: grpc.Channel) -> None:
+    """The refusal says which field is wrong or what is not there, in one line, and nothing has been done."""
+
+    def refusal(line: str) -> Iterator[str]:
+        name, _, wrong = line.partition(" ")
+        request = ParseDict(json.loads(wrong), valid(method_of(name))[0])
+        outcome, _ = call(channel, method_of(name), request.SerializeToString())
+        assert outcome.text.isprintable()
+        known = outcome.fields or outcome.metadata
+        yield f"{outcome.status.name} {outcome.reason} {known}: {outcome.text}"
+
+    def everything() -> tuple[list[int], bytes]:
+        page = call(channel, method_of("ListMatches"), b"")[1]
+        matches = [match.match_id for match in ListMatchesResponse.FromString(page).matches]
+        return matches, call(channel, method_of("ListTournaments"), b"")[1]
+
+    before = everything()
+    Table(Path(__file__).with_name("refused.txt"), refusal).check(least=150)
+    assert everything() == before

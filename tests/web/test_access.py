@@ -11,18 +11,9 @@ import httpx
 import pytest
 import pytest_asyncio
 import websockets
+from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
-from tests.server.harness import (
-    bearer,
-    connected,
-    issued_token,
-    matches_at,
-    pages,
-    serving,
-    terms,
-    tournaments_at,
-)
 from tests.server.server_process import server_process
 from tests.web.conftest import Site
 from tests.web.sockets import close_code, closed_with, socket_of
@@ -47,12 +38,12 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gua
     """Yield a server with tokens, on which a game is being played."""
     folder = tmp_path_factory.mktemp("guarded")
     tokens = folder / "tokens.json"
-    organiser = issued_token(tokens, Role.ORGANISER, "olga")
-    observer, bot = issued_token(tokens, Role.OBSERVER, "ivan"), issued_token(tokens, Role.BOT, "dora")
-    async with serving(folder, web="127.0.0.1:0", tokens=tokens) as (server, channel):
+    organiser = h.issued_token(tokens, Role.ORGANISER, "olga")
+    observer, bot = h.issued_token(tokens, Role.OBSERVER, "ivan"), h.issued_token(tokens, Role.BOT, "dora")
+    async with h.serving(folder, web="127.0.0.1:0", tokens=tokens) as (server, channel):
         assert server.web is not None
-        call = await connected(channel, "dora", bearer(bot))
-        created = await matches_at(channel).CreateMatch(bearer(organiser), **terms("dora", "dora"))
+        call = await h.connected(channel, "dora", h.bearer(bot))
+        created = await h.matches_at(channel).CreateMatch(h.bearer(organiser), **h.terms("dora", "dora"))
         yield Guarded(server.web, tokens, observer, bot, created.match_id)
         call.cancel()
 
@@ -127,7 +118,7 @@ async def test_bot_may_not_watch_running_games(guarded: Guarded) -> None:
 
 
 async def test_revoked_token_ends_open_pages(guarded: Guarded) -> None:
-    token = issued_token(guarded.tokens, Role.OBSERVER, "eve")
+    token = h.issued_token(guarded.tokens, Role.OBSERVER, "eve")
     headers = {"authorization": f"Bearer {token}"}
     async with socket_of(f"{guarded.url}/", additional_headers=headers) as socket:
         await socket.recv()
@@ -136,9 +127,9 @@ async def test_revoked_token_ends_open_pages(guarded: Guarded) -> None:
 
 
 async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
-    async with serving(folder, web="127.0.0.1:0") as (server, channel):
+    async with h.serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
-        tournaments, config = tournaments_at(channel), tournament_config("anna", "bob", rounds=10_000)
+        tournaments, config = h.tournaments_at(channel), tournament_config("anna", "bob", rounds=10_000)
         async with playing(server.address, "anna", "bob", games=1):
             number = (await tournaments.CreateTournament(config=config)).tournament_id
             async for update in tournaments.WatchTournament(tournament_id=number):
@@ -242,7 +233,7 @@ async def test_hidden_orders_are_nowhere(site: Site, expert_match: int) -> None:
 
 async def test_streams_of_a_caller_are_limited(folder: Path) -> None:
     """One address may have so many pages open at once, and no more."""
-    async with pages(folder, streams_per_peer=2) as url, socket_of(url) as one, socket_of(url) as two:
+    async with h.pages(folder, streams_per_peer=2) as url, socket_of(url) as one, socket_of(url) as two:
         await one.recv()
         await two.recv()
         assert await closed_with(url) == 4429

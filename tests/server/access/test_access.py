@@ -17,24 +17,8 @@ import grpc
 import pytest
 from google.protobuf import descriptor_pool
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
-from tests.server.harness import (
-    Metadata,
-    Outcome,
-    Service,
-    bearer,
-    called,
-    connected,
-    end_of,
-    hello,
-    issued_token,
-    matches_at,
-    next_response,
-    outcome_of,
-    serving,
-    terms,
-    tournaments_at,
-)
 
 from happycity.runtime.tokens import Role, revoke_token
 from happycity.v1 import match_pb2
@@ -46,53 +30,17 @@ from happycity_server.app import Clocks
 
 ALL = {Role.BOT, Role.OBSERVER, Role.ORGANISER}
 WORK = "/happycity.worker.v1.WorkerService/Work"
-PLAY = "/happycity.v1.PlayService/Play"
-CREATE_MATCH = "/happycity.v1.MatchService/CreateMatch"
 GET_MATCH = "/happycity.v1.MatchService/GetMatch"
-WAIT_MATCH = "/happycity.v1.MatchService/WaitMatch"
 STREAMS_PER_TOKEN = 3
 
-EXPECTED = {
-    PLAY: {Role.BOT},
-    WORK: {Role.WORKER},
-    CREATE_MATCH: {Role.ORGANISER},
-    "/happycity.v1.BotService/ListBots": ALL,
-    "/happycity.v1.MatchService/CreatePracticeMatch": {Role.BOT},
-    GET_MATCH: ALL,
-    WAIT_MATCH: ALL,
-    "/happycity.v1.MatchService/ListMatches": ALL,
-    "/happycity.v1.MatchService/WatchMatch": ALL,
-    "/happycity.v1.MatchService/GetMatchRecord": ALL,
-    "/happycity.tournament.v1beta1.TournamentService/CreateTournament": {Role.ORGANISER},
-    "/happycity.tournament.v1beta1.TournamentService/GetTournament": ALL,
-    "/happycity.tournament.v1beta1.TournamentService/ListTournaments": ALL,
-    "/happycity.tournament.v1beta1.TournamentService/StopTournament": {Role.ORGANISER},
-    "/happycity.tournament.v1beta1.TournamentService/DeleteTournament": {Role.ORGANISER},
-    "/happycity.tournament.v1beta1.TournamentService/ResumeTournament": {Role.ORGANISER},
-    "/happycity.tournament.v1beta1.TournamentService/DisqualifyBot": {Role.ORGANISER},
-    "/happycity.tournament.v1beta1.TournamentService/WatchTournament": ALL,
-    "/happycity.tournament.v1beta1.TournamentService/GetStandings": ALL,
-    "/happycity.ladder.v1beta1.LadderService/GetLadder": ALL,
-    "/happycity.ladder.v1beta1.LadderService/GetLeaderboard": ALL,
-    "/happycity.ladder.v1beta1.LadderService/GetLadderBot": ALL,
-    "/happycity.ladder.v1beta1.LadderService/ListLadderDeals": ALL,
-    "/happycity.ladder.v1beta1.LadderService/CompareVersions": ALL,
-    "/happycity.ladder.v1beta1.LadderService/ListSeasons": ALL,
-    "/happycity.ladder.v1beta1.LadderService/CloseSeason": {Role.ORGANISER},
-    "/happycity.ladder.v1beta1.LadderService/CreateChallenge": {Role.BOT},
-    "/happycity.ladder.v1beta1.LadderService/AcceptChallenge": {Role.BOT},
-    "/happycity.ladder.v1beta1.LadderService/DeclineChallenge": {Role.BOT},
-    "/happycity.ladder.v1beta1.LadderService/WithdrawChallenge": {Role.BOT},
-    "/happycity.ladder.v1beta1.LadderService/ListChallenges": ALL,
-    "/happycity.ladder.v1beta1.LadderService/ListFlags": {Role.ORGANISER},
-    "/happycity.model.v1beta1.ModelService/ApplyMoves": {Role.BOT, Role.ORGANISER},
-    "/happycity.model.v1beta1.ModelService/Rollout": {Role.BOT, Role.ORGANISER},
-    "/happycity.v1.CatalogueService/GetCatalogue": None,
-    "/grpc.health.v1.Health/Check": None,
-    "/grpc.health.v1.Health/List": None,
-    "/grpc.health.v1.Health/Watch": None,
-    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": None,
-}
+
+def _expected() -> Iterator[tuple[str, set[Role] | None]]:
+    for line in Path(__file__).with_name("roles.txt").read_text().splitlines():
+        path, *roles = line.split()
+        yield path, None if roles == ["everybody"] else set(map(Role, roles))
+
+
+EXPECTED = dict(_expected())
 """The roles that may call each method; None: everybody. Written out a second time on purpose."""
 
 
@@ -103,21 +51,21 @@ class Guarded:
     channel: grpc.aio.Channel
     tokens: Path
     clear: dict[Role, str]
-    as_role: dict[Role, Metadata]
+    as_role: dict[Role, h.Metadata]
     """The metadata of a call with a token of each role."""
 
-    def issued(self, role: Role, name: str, **options: Any) -> tuple[str, Metadata]:
+    def issued(self, role: Role, name: str, **options: Any) -> tuple[str, h.Metadata]:
         """Add a token; return its id, and the metadata of a call with it."""
-        clear = issued_token(self.tokens, role, name, **options)
-        return clear.split("_")[1], bearer(clear)
+        clear = h.issued_token(self.tokens, role, name, **options)
+        return clear.split("_")[1], h.bearer(clear)
 
-    async def asked(self, metadata: Metadata) -> Outcome:
+    async def asked(self, metadata: h.Metadata) -> h.Outcome:
         """Make a call that every reader may make, of a match that there isn't."""
-        return await called(self.channel, GET_MATCH, metadata)
+        return await h.called(self.channel, GET_MATCH, metadata)
 
     async def match(self, *bots: str) -> int:
         """Set up a match between bots that may never come."""
-        created = await matches_at(self.channel).CreateMatch(self.as_role[Role.ORGANISER], **terms(*bots))
+        created = await h.matches_at(self.channel).CreateMatch(self.as_role[Role.ORGANISER], **h.terms(*bots))
         return int(created.match_id)
 
 
@@ -131,11 +79,11 @@ def wall() -> list[float]:
 async def guarded(tmp_path: Path, wall: list[float]) -> AsyncIterator[Guarded]:
     """Yield a server that needs tokens."""
     path = tmp_path / "tokens.json"
-    clear = {role: issued_token(path, role, role.value) for role in Role}
+    clear = {role: h.issued_token(path, role, role.value) for role in Role}
     clocks = Clocks(wall=lambda: wall[0])
     values = {"tokens": path, "streams_per_token": STREAMS_PER_TOKEN}
-    async with serving(tmp_path, clocks=clocks, **values) as (_, channel):
-        yield Guarded(channel, path, clear, {role: bearer(token) for role, token in clear.items()})
+    async with h.serving(tmp_path, clocks=clocks, **values) as (_, channel):
+        yield Guarded(channel, path, clear, {role: h.bearer(token) for role, token in clear.items()})
 
 
 async def test_every_method_has_roles(guarded: Guarded) -> None:
@@ -156,11 +104,11 @@ async def test_every_method_has_roles(guarded: Guarded) -> None:
 async def test_roles_may_call_what_the_table_says(guarded: Guarded) -> None:
     """Each method is tried with no token, a wrong one, and a token of each role."""
     for path, allowed in EXPECTED.items():
-        for metadata in ((), bearer("hc_00000000_wrong")):
-            outcome = await called(guarded.channel, path, metadata)
+        for metadata in ((), h.bearer("hc_00000000_wrong")):
+            outcome = await h.called(guarded.channel, path, metadata)
             assert (outcome.reason == "UNAUTHENTICATED") is (allowed is not None), path
         for role in Role:
-            outcome = await called(guarded.channel, path, bearer(guarded.clear[role]))
+            outcome = await h.called(guarded.channel, path, h.bearer(guarded.clear[role]))
             if allowed is None or role in allowed:
                 assert outcome.reason not in ("UNAUTHENTICATED", "WRONG_ROLE"), (path, role)
             else:
@@ -180,16 +128,16 @@ async def test_only_bearer_tokens_are_accepted(guarded: Guarded) -> None:
 async def test_bot_plays_under_the_name_of_its_token(guarded: Guarded) -> None:
     """A hello may leave the name out, as the token has one; another name, or an empty one, is refused."""
     own = guarded.as_role[Role.BOT]
-    (await connected(guarded.channel, "bot", own)).cancel()
-    wrong = await outcome_of(connected(guarded.channel, "mallory", own))
+    (await h.connected(guarded.channel, "bot", own)).cancel()
+    wrong = await h.outcome_of(h.connected(guarded.channel, "mallory", own))
     assert (wrong.status, wrong.reason) == (grpc.StatusCode.PERMISSION_DENIED, "WRONG_NAME")
     assert wrong.metadata == {"name": "bot"}
-    empty = await outcome_of(connected(guarded.channel, "", own))
+    empty = await h.outcome_of(h.connected(guarded.channel, "", own))
     assert (empty.reason, empty.fields) == ("INVALID_FIELD", ("hello.name",))
     call = PlayServiceStub(guarded.channel).Play(metadata=own)
     await call.write(play.PlayRequest(hello=play.Hello(max_games=3)))
-    assert (await next_response(call)).HasField("welcome")
-    bots = Service(guarded.channel, "happycity.v1.BotService")
+    assert (await h.next_response(call)).HasField("welcome")
+    bots = h.Service(guarded.channel, "happycity.v1.BotService")
     listed = await bots.ListBots(guarded.as_role[Role.OBSERVER])
     assert [(bot.name, bot.max_games) for bot in listed.bots] == [("bot", 3)]
     call.cancel()
@@ -197,11 +145,11 @@ async def test_bot_plays_under_the_name_of_its_token(guarded: Guarded) -> None:
 
 async def test_open_server_lets_everybody_do_everything(tmp_path: Path) -> None:
     """Without tokens no call is refused for who makes it, also if it shows some token."""
-    async with serving(tmp_path) as (_, channel):
-        for path, metadata in product(EXPECTED, ((), bearer("hc_00000000_any"))):
-            outcome = await called(channel, path, metadata)
+    async with h.serving(tmp_path) as (_, channel):
+        for path, metadata in product(EXPECTED, ((), h.bearer("hc_00000000_any"))):
+            outcome = await h.called(channel, path, metadata)
             assert outcome.reason not in ("UNAUTHENTICATED", "WRONG_ROLE"), path
-        call = await connected(channel, "anybody", bearer("hc_00000000_any"))
+        call = await h.connected(channel, "anybody", h.bearer("hc_00000000_any"))
         call.cancel()
 
 
@@ -232,33 +180,33 @@ async def test_streams_of_a_revoked_token_end(guarded: Guarded) -> None:
     """Bots' and watchers' streams end with the reason; those of other tokens continue."""
     tokens = {role: guarded.issued(role, role.value) for role in (Role.BOT, Role.OBSERVER)}
     match_id = await guarded.match("absent1", "absent2")
-    call = await connected(guarded.channel, "bot", tokens[Role.BOT][1])
-    watching = matches_at(guarded.channel).WatchMatch(tokens[Role.OBSERVER][1], match_id=match_id)
+    call = await h.connected(guarded.channel, "bot", tokens[Role.BOT][1])
+    watching = h.matches_at(guarded.channel).WatchMatch(tokens[Role.OBSERVER][1], match_id=match_id)
     assert await watching.read() is not grpc.aio.EOF
-    untouched = await connected(guarded.channel, "other", guarded.issued(Role.BOT, "other")[1])
+    untouched = await h.connected(guarded.channel, "other", guarded.issued(Role.BOT, "other")[1])
     for number, _ in tokens.values():
         revoke_token(guarded.tokens, number)
     for stream in (call, watching):
-        outcome = await end_of(stream)
+        outcome = await h.end_of(stream)
         assert (outcome.status, outcome.reason) == (grpc.StatusCode.PERMISSION_DENIED, "REVOKED")
     await untouched.write(play.PlayRequest(goodbye=play.Goodbye()))
-    assert (await end_of(untouched)).status is grpc.StatusCode.OK
+    assert (await h.end_of(untouched)).status is grpc.StatusCode.OK
 
 
 async def test_bot_resumes_its_games_with_a_new_token(guarded: Guarded) -> None:
     """Tokens can be replaced while their bots play: a revocation by itself forfeits nothing at once."""
     number, metadata = guarded.issued(Role.BOT, "bot")
-    other = await connected(guarded.channel, "other", guarded.issued(Role.BOT, "other")[1])
+    other = await h.connected(guarded.channel, "other", guarded.issued(Role.BOT, "other")[1])
     first = PlayServiceStub(guarded.channel).Play(metadata=metadata)
-    await first.write(hello("bot"))
-    welcome = (await next_response(first)).welcome
+    await first.write(h.hello("bot"))
+    welcome = (await h.next_response(first)).welcome
     match_id = await guarded.match("bot", "other")
-    await next_response(first)
+    await h.next_response(first)
     revoke_token(guarded.tokens, number)
-    assert (await end_of(first)).reason == "REVOKED"
+    assert (await h.end_of(first)).reason == "REVOKED"
     second = PlayServiceStub(guarded.channel).Play(metadata=guarded.issued(Role.BOT, "bot")[1])
-    await second.write(hello("bot", resume_token=welcome.resume_token))
-    response = await next_response(second)
+    await second.write(h.hello("bot", resume_token=welcome.resume_token))
+    response = await h.next_response(second)
     assert response.welcome.match_ids == [match_id]
     assert not response.games_over
     for call in (other, second):
@@ -266,9 +214,9 @@ async def test_bot_resumes_its_games_with_a_new_token(guarded: Guarded) -> None:
 
 
 async def test_streams_end_when_their_token_expires(guarded: Guarded, wall: list[float]) -> None:
-    call = await connected(guarded.channel, "brief", guarded.issued(Role.BOT, "brief", hours=1)[1])
+    call = await h.connected(guarded.channel, "brief", guarded.issued(Role.BOT, "brief", hours=1)[1])
     wall[0] += 7200
-    outcome = await end_of(call)
+    outcome = await h.end_of(call)
     assert outcome.reason == "REVOKED"
     assert "has expired" in outcome.text
 
@@ -280,19 +228,19 @@ async def test_running_matches_are_not_shown_to_bots(guarded: Guarded) -> None:
     """
     names = ("one", "two")
     own = [guarded.issued(Role.BOT, name)[1] for name in names]
-    matches, match_id = matches_at(guarded.channel), await guarded.match(*names)
+    matches, match_id = h.matches_at(guarded.channel), await guarded.match(*names)
     for metadata in (guarded.as_role[Role.BOT], own[0]):
         watching = matches.WatchMatch(metadata, match_id=match_id)
         for call in (watching.read(), matches.WaitMatch(metadata, match_id=match_id)):
-            outcome = await outcome_of(call)
+            outcome = await h.outcome_of(call)
             assert (outcome.reason, outcome.metadata["needed"]) == ("WRONG_ROLE", "observer,organiser")
     readers = [guarded.as_role[role] for role in (Role.OBSERVER, Role.ORGANISER)]
     for metadata in readers:
         watching = matches.WatchMatch(metadata, match_id=match_id)
-        assert (await outcome_of(watching.read())).status is grpc.StatusCode.OK
+        assert (await h.outcome_of(watching.read())).status is grpc.StatusCode.OK
         watching.cancel()
     waiting = [matches.WaitMatch(metadata, match_id=match_id) for metadata in readers]
-    calls = [await connected(guarded.channel, name, bot) for name, bot in zip(names, own, strict=True)]
+    calls = [await h.connected(guarded.channel, name, bot) for name, bot in zip(names, own, strict=True)]
     for call in calls:
         await call.write(play.PlayRequest(goodbye=play.Goodbye()))
     first, second = await asyncio.gather(*waiting)
@@ -302,15 +250,15 @@ async def test_running_matches_are_not_shown_to_bots(guarded: Guarded) -> None:
 
 async def test_waiting_for_a_match_ends_with_the_token(guarded: Guarded) -> None:
     """A call that waits is held open no longer than a stream would be, and counts like one for its token."""
-    match_id, matches = await guarded.match("absent1", "absent2"), matches_at(guarded.channel)
+    match_id, matches = await guarded.match("absent1", "absent2"), h.matches_at(guarded.channel)
     number, metadata = guarded.issued(Role.OBSERVER, "olaf")
     waiting = [matches.WaitMatch(metadata, match_id=match_id) for _ in range(STREAMS_PER_TOKEN + 1)]
     done, open_calls = await asyncio.wait(
-        [asyncio.create_task(outcome_of(call)) for call in waiting], return_when=asyncio.FIRST_COMPLETED
+        [asyncio.create_task(h.outcome_of(call)) for call in waiting], return_when=asyncio.FIRST_COMPLETED
     )
     assert [task.result().reason for task in done] == ["TOO_MANY_STREAMS"]  # so all others are served
     others = matches.WatchMatch(guarded.as_role[Role.OBSERVER], match_id=match_id)
-    assert (await outcome_of(others.read())).status is grpc.StatusCode.OK
+    assert (await h.outcome_of(others.read())).status is grpc.StatusCode.OK
     others.cancel()
     revoke_token(guarded.tokens, number)
     assert {outcome.reason for outcome in await asyncio.gather(*open_calls)} == {"REVOKED"}
@@ -318,12 +266,12 @@ async def test_waiting_for_a_match_ends_with_the_token(guarded: Guarded) -> None
 
 async def test_bots_get_no_final_ratings_of_running_tournaments(guarded: Guarded) -> None:
     """They change with each game, and the server computes each time for a while."""
-    tournaments = tournaments_at(guarded.channel)
+    tournaments = h.tournaments_at(guarded.channel)
     config = tournament_config("absent1", "absent2", rounds=1)
     await tournaments.CreateTournament(guarded.as_role[Role.ORGANISER], config=config)
     for role in ALL:
         asking = {"tournament_id": 1, "with_final_ratings": True}
-        outcome = await outcome_of(tournaments.GetStandings(guarded.as_role[role], **asking))
+        outcome = await h.outcome_of(tournaments.GetStandings(guarded.as_role[role], **asking))
         assert outcome.reason == ("WRONG_ROLE" if role is Role.BOT else ""), role
 
 

@@ -10,21 +10,8 @@ from typing import Any
 
 import grpc
 import pytest
+from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
-from tests.server.harness import (
-    Clock,
-    bearer,
-    called,
-    connected,
-    end_of,
-    issued_token,
-    matches_at,
-    met,
-    outcome_of,
-    serving,
-    terms,
-    tournaments_at,
-)
 
 from happycity.runtime.tokens import Role
 from happycity.v1 import play_service_pb2 as play
@@ -48,7 +35,7 @@ HEALTH = "/grpc.health.v1.Health/Check"
 )
 def test_burst_and_rate(rate: float, burst: int, times: Sequence[float], waits: Sequence[float]) -> None:
     """A caller may have a burst at once, and then the rate; a refusal says how long to wait."""
-    clock = Clock()
+    clock = h.Clock()
     clock.now = 0.0
     rates = RateLimits(rate=rate, burst=burst, clock=clock)
     for now, wait in zip(times, waits, strict=True):
@@ -61,7 +48,7 @@ def test_burst_and_rate(rate: float, burst: int, times: Sequence[float], waits: 
 
 def test_what_costs_more_than_a_burst_is_owed() -> None:
     """It is allowed after a pause, and then it takes longer until the next call."""
-    clock = Clock()
+    clock = h.Clock()
     began = clock.now
     rates = RateLimits(rate=1.0, burst=3, clock=clock)
     rates.take("alice", 10)
@@ -76,7 +63,7 @@ def test_what_costs_more_than_a_burst_is_owed() -> None:
 
 def test_quiet_callers_are_forgotten() -> None:
     """Memory holds those that called lately, not all that ever did."""
-    clock = Clock()
+    clock = h.Clock()
     rates = RateLimits(rate=1.0, burst=2, clock=clock)
     for caller in ("alice", "bob"):
         rates.take(caller)
@@ -91,10 +78,10 @@ def test_quiet_callers_are_forgotten() -> None:
 async def test_rates_are_counted_by_token(tmp_path: Path) -> None:
     """Two tokens on one machine do not share a rate, and trying wrong ones has the machine's."""
     path = tmp_path / "tokens.json"
-    one, other = (bearer(issued_token(path, Role.OBSERVER, name)) for name in ("one", "other"))
-    wrong = bearer("hc_00000000_wrong")
-    async with serving(tmp_path, tokens=path, calls_per_second=0.001, calls_burst=1) as (_, channel):
-        outcomes = [await called(channel, GET_MATCH, who) for who in (one, one, other, wrong, wrong)]
+    one, other = (h.bearer(h.issued_token(path, Role.OBSERVER, name)) for name in ("one", "other"))
+    wrong = h.bearer("hc_00000000_wrong")
+    async with h.serving(tmp_path, tokens=path, calls_per_second=0.001, calls_burst=1) as (_, channel):
+        outcomes = [await h.called(channel, GET_MATCH, who) for who in (one, one, other, wrong, wrong)]
     reasons = [outcome.reason for outcome in outcomes]
     assert reasons == ["UNKNOWN_MATCH", "RATE_LIMITED", "UNKNOWN_MATCH", "UNAUTHENTICATED", "RATE_LIMITED"]
     assert outcomes[1].status is grpc.StatusCode.RESOURCE_EXHAUSTED
@@ -104,51 +91,51 @@ async def test_rates_are_counted_by_token(tmp_path: Path) -> None:
 async def test_streams_count_as_calls(tmp_path: Path) -> None:
     """A bot that connects again and again is slowed down; on an open server more streams may come at once."""
     path = tmp_path / "tokens.json"
-    one = bearer(issued_token(path, Role.BOT, "one"))
+    one = h.bearer(h.issued_token(path, Role.BOT, "one"))
     values: dict[str, Any] = {"calls_per_second": 0.001, "calls_burst": 2}
-    async with serving(tmp_path, tokens=path, **values) as (_, channel):
-        reasons = [(await called(channel, PLAY, one)).reason for _ in range(3)]
+    async with h.serving(tmp_path, tokens=path, **values) as (_, channel):
+        reasons = [(await h.called(channel, PLAY, one)).reason for _ in range(3)]
     assert reasons == ["HELLO_EXPECTED", "HELLO_EXPECTED", "RATE_LIMITED"]
-    async with serving(tmp_path, **values) as (_, channel):
-        reasons = [(await called(channel, PLAY)).reason for _ in range(round(2 / OPEN_STREAM_CALLS) + 1)]
+    async with h.serving(tmp_path, **values) as (_, channel):
+        reasons = [(await h.called(channel, PLAY)).reason for _ in range(round(2 / OPEN_STREAM_CALLS) + 1)]
     assert reasons == [*["HELLO_EXPECTED"] * (len(reasons) - 1), "RATE_LIMITED"]
 
 
 async def test_games_that_are_played_again_cost_more(tmp_path: Path) -> None:
     """To show a finished game that is not kept counts as several calls; while it is kept, as one."""
-    async with serving(tmp_path, house="one=random,two=random") as (_, channel):
-        await met(channel, "one", "two", "one")
+    async with h.serving(tmp_path, house="one=random,two=random") as (_, channel):
+        await h.met(channel, "one", "two", "one")
     values: dict[str, Any] = {"calls_per_second": 0.001, "calls_burst": REPLAY_CALLS + 5}
-    async with serving(tmp_path, **values) as (_, channel):
-        watches = [matches_at(channel).WatchMatch(match_id=number).read() for number in (1, 1, 2, 1)]
-        reasons = [(await outcome_of(watch)).reason for watch in watches]
+    async with h.serving(tmp_path, **values) as (_, channel):
+        watches = [h.matches_at(channel).WatchMatch(match_id=number).read() for number in (1, 1, 2, 1)]
+        reasons = [(await h.outcome_of(watch)).reason for watch in watches]
     assert reasons == ["", "", "RATE_LIMITED", ""]
 
 
 async def test_streams_of_an_address_are_limited(tmp_path: Path) -> None:
     """One stream too many is refused; when one has ended there is room again."""
-    async with serving(tmp_path, streams_per_peer=2) as (_, channel):
-        first = await connected(channel, "one")
-        second = await connected(channel, "two")
-        outcome = await called(channel, PLAY)
+    async with h.serving(tmp_path, streams_per_peer=2) as (_, channel):
+        first = await h.connected(channel, "one")
+        second = await h.connected(channel, "two")
+        outcome = await h.called(channel, PLAY)
         assert (outcome.reason, outcome.metadata) == ("TOO_MANY_STREAMS", {"limit": "2"})
         assert outcome.retry_seconds == 1.0
         await first.write(play.PlayRequest(goodbye=play.Goodbye()))
-        assert (await end_of(first)).status is grpc.StatusCode.OK
-        third = await connected(channel, "three")
+        assert (await h.end_of(first)).status is grpc.StatusCode.OK
+        third = await h.connected(channel, "three")
         for call in (second, third):
             call.cancel()
 
 
 async def test_open_matches_and_tournaments_are_limited(tmp_path: Path) -> None:
     """More than may be open at once are refused, however fast they are asked for."""
-    async with serving(tmp_path, open_matches=2, open_tournaments=1) as (_, channel):
-        matches, tournaments = matches_at(channel), tournaments_at(channel)
+    async with h.serving(tmp_path, open_matches=2, open_tournaments=1) as (_, channel):
+        matches, tournaments = h.matches_at(channel), h.tournaments_at(channel)
         config = tournament_config("absent1", "absent2")
         for calls, allowed in (
-            ([matches.CreateMatch(**terms("absent1", "absent2")) for _ in range(5)], 2),
+            ([matches.CreateMatch(**h.terms("absent1", "absent2")) for _ in range(5)], 2),
             ([tournaments.CreateTournament(config=config) for _ in range(5)], 1),
         ):
-            outcomes = await asyncio.gather(*map(outcome_of, calls))
+            outcomes = await asyncio.gather(*map(h.outcome_of, calls))
             reasons = sorted(outcome.reason for outcome in outcomes)
             assert reasons == [*[""] * allowed, *["TOO_MANY_OPEN"] * (5 - allowed)]

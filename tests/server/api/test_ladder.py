@@ -131,56 +131,6 @@ def test_deals_are_filtered(ladder: LadderServer) -> None:
     assert not deals(challenge_id=12345)
 
 
-LARGEST = 2**63 - 1
-UNKNOWN: list[tuple[str, dict[str, Any], str]] = [
-    ("GetLeaderboard", {"board": "5-expert"}, "board"),
-    ("GetLeaderboard", {"season_id": 99}, "season"),
-    ("GetLeaderboard", {"season_id": LARGEST}, "season"),
-    ("GetLadderBot", {"bot": "zoe"}, "bot"),
-    ("GetLadderBot", {"bot": "anna", "board": "5-expert"}, "board"),
-    ("ListLadderDeals", {"board": "5-expert"}, "board"),
-    ("CompareVersions", {"old_version_id": 1, "new_version_id": 99}, "version"),
-    ("CompareVersions", {}, "version"),
-    ("CloseSeason", {"season_id": 99}, "season"),
-    ("CloseSeason", {}, "season"),
-    ("ListFlags", {"season_id": -1}, "season"),
-    ("CreateChallenge", {"bot": "zoe", "kind": RATED, "deals": 1}, "bot"),
-    ("AcceptChallenge", {"challenge_id": 99, "bot": "anna"}, "challenge"),
-    ("DeclineChallenge", {"challenge_id": 99, "bot": "anna"}, "challenge"),
-    ("WithdrawChallenge", {"challenge_id": 99, "bot": "anna"}, "challenge"),
-]
-
-
-def test_what_is_not_there_is_not_in_the_ladder(ladder: LadderServer) -> None:
-    """The refusal says what it is that isn't there."""
-    for method, fields, what in UNKNOWN:
-        outcome = refusal(lambda: getattr(ladder.call, method)(**fields))  # noqa: B023 - called at once
-        assert (outcome.status, outcome.reason) == (grpc.StatusCode.NOT_FOUND, "NOT_IN_LADDER")
-        assert outcome.metadata == {"what": what}, method
-
-
-WRONG: list[tuple[str, dict[str, Any], str]] = [
-    ("ListSeasons", {"page_size": -1}, "page_size"),
-    ("ListChallenges", {"page_token": "x"}, "page_token"),
-    ("ListChallenges", {"bot": '"%'}, "bot"),
-    ("ListChallenges", {"state": pb.CHALLENGE_STATE_UNSPECIFIED}, "state"),
-    ("GetLadderBot", {"bot": "no name"}, "bot"),
-    ("ListLadderDeals", {"bot": "no name"}, "bot"),
-    ("ListLadderDeals", {"kind": pb.DEAL_KIND_UNSPECIFIED}, "kind"),
-    ("CreateChallenge", {"bot": "anna", "deals": 1}, "kind"),
-    ("CreateChallenge", {"bot": "anna", "kind": RATED, "deals": 21}, "deals"),
-    ("CreateChallenge", {"bot": "anna", "kind": CHALLENGE, "deals": 1, "opponents": ["?"]}, "opponents"),
-    ("CreateChallenge", {"bot": "anna", "kind": RATED, "deals": 1, "request_id": "x" * 65}, "request_id"),
-]
-
-
-def test_wrong_fields_are_named(ladder: LadderServer) -> None:
-    """An impossible value is refused as such."""
-    for method, fields, field in WRONG:
-        outcome = refusal(lambda: getattr(ladder.call, method)(**fields))  # noqa: B023 - called at once
-        assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", (field,)), method
-
-
 def test_rated_challenge_is_played(ladder: LadderServer) -> None:
     """Its deals are rated ones of the bot on its board, against opponents that the ladder chose."""
     wanted = {"deals": 2, "board": "2-family", "request_id": "once"}

@@ -11,112 +11,13 @@ from typing import Any
 import pytest
 from tests.server.play.arena import Arena, broken_deal
 
-from happycity import Ending, FailurePolicy, VoidReason
+from happycity import Ending, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.match import MatchState
 
 FINISHED, ABSENT, DISQUALIFIED = Ending.FINISHED, Ending.ABSENT, Ending.DISQUALIFIED
 WAITING, RUNNING = MatchState.WAITING, MatchState.RUNNING
-
-
-async def test_match_waits_for_a_bot_that_is_away(arena: Arena) -> None:
-    """It begins when the bot is back."""
-    anna = arena.connect("anna")
-    arena.connect("ben")
-    anna.lose()
-    match = await arena.match("anna", "ben")
-    arena.wait(5.0)
-    assert match.state is WAITING
-    anna.again()
-    assert list(match.referee.endings) == [FINISHED, FINISHED]
-
-
-async def test_match_begins_without_a_bot_whose_grace_time_is_over(arena: Arena) -> None:
-    """The seat is forfeited as absent, and later matches don't wait once more."""
-    anna = arena.connect("anna")
-    arena.connect("ben")
-    anna.lose()
-    match = await arena.match("anna", "ben", policy=FailurePolicy(grace_seconds=30.0))
-    arena.wait(29.0)
-    assert match.state is WAITING
-    arena.wait(1.5)
-    assert list(match.referee.endings) == [ABSENT, FINISHED]
-    assert list((await arena.match("anna", "ben")).referee.endings) == [ABSENT, FINISHED]
-
-
-async def test_bot_plays_no_more_games_than_bot_and_server_allow() -> None:
-    """The next match begins when the end of the last one is sent: in one batch it would come before."""
-    arena = Arena(games=1)
-    anna, ben = arena.connect("anna"), arena.connect("ben", max_games=5)
-    first, second = await arena.match("anna", "ben"), await arena.match("anna", "ben")
-    assert second.state is WAITING
-    first.void(VoidReason.STOPPED)
-    for bot in (anna, ben):
-        while not (batch := await bot.read()).games_over:
-            pass
-        assert [started.match_id for started in batch.games_started] in ([], [1])
-    assert second.state is RUNNING
-    assert (anna.session.games, ben.session.games) == (1, 1)
-
-
-async def test_matches_of_a_tournament_that_wait_are_dropped(arena: Arena) -> None:
-    """What its bots play, and what waits in other tournaments, stays."""
-    arena.connect("anna", max_games=1)
-    arena.connect("ben")
-    running = await arena.match("anna", "ben", tournament_id=1)
-    waiting, other = [await arena.match("anna", "ben", tournament_id=number) for number in (1, 2)]
-    arena.lobby.drop_waiting(1)
-    assert (running.state, waiting.state, other.state) == (RUNNING, MatchState.VOIDED, WAITING)
-    assert waiting.void_reason is VoidReason.STOPPED
-
-
-async def test_each_seat_is_a_game(arena: Arena) -> None:
-    """A match in which a bot fills several seats needs room for all of them, also while its end is unsent."""
-    anna = arena.connect("anna", max_games=2)
-    arena.connect("ben")
-    double = await arena.match("anna", "anna")
-    single = await arena.match("anna", "ben")
-    assert (double.state, single.state) == (RUNNING, WAITING)
-    double.void(VoidReason.STOPPED)
-    late = await arena.match("anna", "ben")
-    assert (single.state, late.state) == (WAITING, WAITING)
-    await anna.until(lambda received: received.games_over)
-    assert (single.state, late.state) == (RUNNING, RUNNING)
-
-
-async def test_end_that_a_resumed_bot_missed_comes_before_its_next_game(arena: Arena) -> None:
-    """A match that ended while the bot was away counts until the bot is sent its end."""
-    anna = arena.connect("anna", max_games=1)
-    first, second = await arena.match("anna", "ghost"), await arena.match("anna", "ghost")
-    anna.lose()
-    first.void(VoidReason.STOPPED)
-    again = anna.again(max_games=1)
-    assert second.state is WAITING
-    assert not (await again.read()).games_started
-    assert [over.match_id for over in again.received.games_over] == [1]
-    assert second.state is RUNNING
-
-
-async def test_match_with_more_seats_than_games_is_played_alone(arena: Arena) -> None:
-    """A bot whose max_games is smaller than its seats of a match plays that match when it plays no other."""
-    anna = arena.connect("anna", max_games=1)
-    single, double = await arena.match("anna", "ghost"), await arena.match("anna", "anna")
-    assert (single.state, double.state) == (RUNNING, WAITING)
-    single.void(VoidReason.STOPPED)
-    await anna.until(lambda received: received.games_over)
-    assert double.state is RUNNING
-
-
-async def test_leaving_bot_makes_way_for_matches_that_wait_for_it(arena: Arena) -> None:
-    """A bot that said goodbye has no room any more, and is not waited for."""
-    anna = arena.connect("anna", max_games=1)
-    arena.connect("ben")
-    await arena.match("anna", "ben")
-    waiting = await arena.match("ben", "anna")
-    await anna.say(goodbye=play.Goodbye())
-    anna.lose()
-    assert list(waiting.referee.endings) == [FINISHED, ABSENT]
 
 
 async def calls_of(action: Callable[[], Awaitable[object]]) -> int:
@@ -160,34 +61,6 @@ async def test_waiting_matches_cost_nothing_until_their_bot_has_room(arena: Aren
     assert await calls_of(dora_plays) < alone + 200
     for task in awaited:
         task.cancel()
-
-
-async def test_disqualified_bot_is_neither_waited_for_nor_asked(arena: Arena) -> None:
-    """Its seat is forfeited from the start, whether the bot is there or not."""
-    anna = arena.connect("anna", max_games=1)
-    await arena.match("anna", "ben")
-    match = await arena.match("anna", "ghost", disqualified=("anna", "ghost"))
-    assert [seat.ending for seat in match.results] == [DISQUALIFIED, DISQUALIFIED]
-    await anna.read()
-    assert [started.match_id for started in anna.received.games_started] == [1]
-    assert arena.lobby.counters.forfeits == {"disqualified": 2}
-
-
-async def test_disqualification_concerns_one_tournament(arena: Arena) -> None:
-    """The bot's seats there are forfeited at once, in matches that wait too; its other matches go on."""
-    anna = arena.connect("anna", max_games=1)
-    arena.connect("ben")
-    running = await arena.match("anna", "ben", tournament_id=1)
-    other = await arena.match("anna", "ben", tournament_id=2)
-    waiting = await arena.match("anna", "ben", tournament_id=1)
-    arena.lobby.disqualify("anna", 1, "anna failed too often")
-    assert list(running.referee.endings) == [DISQUALIFIED, FINISHED]
-    assert (other.state, waiting.state) == (WAITING, RUNNING)
-    assert list(waiting.referee.endings) == [DISQUALIFIED, FINISHED]
-    assert running.spec.disqualified == frozenset()
-    assert list(other.referee.endings) == [FINISHED, FINISHED]
-    await anna.until(lambda received: len(received.notices) == 2)
-    assert play.NOTICE_KIND_DISQUALIFIED in anna.notices
 
 
 async def test_waiting_for_bots_ends_when_all_are_there(arena: Arena) -> None:

@@ -1,53 +1,132 @@
-"""The referee with a fake clock: whose time runs, what counts, what happens to a bot that fails."""
+"""The referee: what it does step by step, in the games of `referee.txt`, and what holds for whole games.
+
+`python -m tests.server.play.test_referee` makes the results again.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.tables import Table
 
-from happycity import (
-    Config,
-    Deal,
-    Ending,
-    FailurePolicy,
-    Fallback,
-    Game,
-    Incident,
-    IncidentKind,
-    SeatResult,
-    TimeControl,
-)
+from happycity import Config, Deal, Ending, FailurePolicy, Fallback, Game, TimeControl
 from happycity.records.record import dumps, loads
 from happycity.records.replay import incidents_of, replay
 from happycity_server.play.clock import Sending
-from happycity_server.play.referee import (
-    Action,
-    AskSeat,
-    GameFinished,
-    MovePlayed,
-    NoteKind,
-    Notify,
-    Referee,
-)
+from happycity_server.play.referee import Action, AskSeat, GameFinished, MovePlayed, NoteKind, Notify, Referee
 
 DEAL = Deal.shuffle(Config(players=3), seed=5)
 
 
-def new_referee(
-    *,
-    max_strikes: int = 3,
-    fallback: Fallback = Fallback.NEUTRAL,
-    margin_seconds: float = 0.0,
-    **time: Any,
-) -> Referee:
-    """Return a referee without a margin by default, so that deadlines are easy to read."""
-    return Referee(
-        DEAL,
-        TimeControl(margin_seconds=margin_seconds, **time),
-        FailurePolicy(max_strikes=max_strikes, fallback=fallback),
-    )
+class Script:
+    """A game that follows the lines of a script: what happens, and at its end the seconds of the clock."""
+
+    def __init__(self) -> None:
+        self._referee: Referee
+        self._sending = Sending()
+
+    def results(self, line: str) -> Iterator[str]:
+        """Yield what the referee does at a step, and the deadline after it."""
+        step, *words = line.split()
+        yield from getattr(self, f"_{step}")(*words)
+        yield f"deadline {self._referee.deadline}"
+
+    def _game(self, *settings: str) -> Iterator[str]:
+        """Begin another game; without settings, there is no margin, so that deadlines are easy to read."""
+        values = {"margin_seconds": 0.0, "max_strikes": 3.0, "no_clock": 0.0, **numbers(settings)}
+        policy = FailurePolicy(max_strikes=int(values.pop("max_strikes")))
+        no_clock = bool(values.pop("no_clock"))
+        self._referee = Referee(DEAL, TimeControl(no_clock=no_clock, **values), policy)
+        yield from ()
+
+    def _start(self, now: str) -> Iterator[str]:
+        *actions, last = map(shown, self._referee.start(float(now)))
+        yield from (*actions[:5], last)  # where nobody is there, a whole game comes between
+
+    def _answer(self, seat: str, decision: str, move: str, *rest: str) -> Iterator[str]:
+        """Answer a decision with the index of a move, perhaps with metrics."""
+        *metrics, now = rest
+        actions = self._referee.answer(int(seat), int(decision), int(move), float(now), numbers(metrics))
+        yield from map(shown, actions)
+
+    def _tick(self, now: str) -> Iterator[str]:
+        yield from map(shown, self._referee.tick(float(now)))
+
+    def _forfeit(self, seat: str, ending: str, *rest: str) -> Iterator[str]:
+        """Forfeit a seat, perhaps with a reason; a tab and an end of line in it are written as in Python."""
+        *reason, now = rest
+        text = " ".join(reason).replace("\\t", "\t").replace("\\n", "\n")
+        yield from map(
+            shown, self._referee.forfeit(int(seat), Ending[ending.upper()], float(now), reason=text)
+        )
+
+    def _queue(self) -> Iterator[str]:
+        """Hand the open decision to its bot's outbox."""
+        self._sending = Sending()
+        self._referee.queued(self._sending)
+        yield from ()
+
+    def _sent(self, now: str) -> Iterator[str]:
+        """Send the decision that was handed to the outbox last."""
+        self._sending.time = float(now)
+        yield from ()
+
+    def _again(self, now: str) -> Iterator[str]:
+        """Ask the open decision again, and tell how much of its time is left."""
+        yield shown(self._referee.ask_again(float(now)))
+        yield f"time left {self._referee.time_left(float(now))}"
+
+    def _finish(self, now: str) -> Iterator[str]:
+        """Play the last legal moves to the end, if it has not come; show the results, and the record."""
+        referee, actions = self._referee, list[Action]()
+        while referee.game.outcome is None:
+            last = len(referee.game.legal_moves) - 1
+            actions = referee.answer(referee.game.seat, referee.decision_id, last, float(now))
+        yield from map(shown, actions[-1:])
+        record = loads(dumps(referee.record()))
+        replay(record)
+        yield from (f"incident {incident}" for incident in incidents_of(record))
+        yield from (f"{name} {record[name]}" for name in ("reasons", "metrics") if name in record)
+
+
+def shown(action: Action) -> str:
+    """Return an action in words."""
+    match action:
+        case MovePlayed():
+            how = "answered" if action.answered else "not answered"
+            return f"seat {action.seat} plays {action.move}, {how}, {len(action.events)} events"
+        case AskSeat():
+            times = (action.time_left_us, action.bank_left_us, action.last_think_us)
+            return (
+                f"seat {action.seat} is asked {action.decision_id}, time, bank and last think {micro(times)}"
+            )
+        case Notify():
+            incident = "an incident" if action.incident else "no incident"
+            told = f"seat {action.seat} is told {action.kind.name} {action.decision_id}, {incident}"
+            return f"{told}: {action.text}"
+        case GameFinished():
+            return "; ".join(f"place {seat.place} {seat.ending.value} {seat.reason}" for seat in action.seats)
+
+
+def numbers(words: Iterable[str]) -> dict[str, float]:
+    """Return the numbers of words such as depth=3."""
+    return {name: float(value) for name, value in (word.split("=") for word in words)}
+
+
+def micro(times: Sequence[int | None]) -> str:
+    """Return microseconds with their digits in groups, or - where there is no such time."""
+    return " ".join("-" if time is None else f"{time:_}" for time in times)
+
+
+TABLE = Table(Path(__file__).with_name("referee.txt"), Script().results)
+
+
+def test_referee_does_what_is_kept() -> None:
+    """Its moves, questions, notices, deadlines and records are those of the script."""
+    TABLE.check(least=100)
 
 
 def asked(actions: list[Action]) -> AskSeat:
@@ -67,21 +146,6 @@ def fields_of(action: Action) -> tuple[object, ...]:
     return action.seat, action.decision_id, *times
 
 
-def send(referee: Referee, now: float) -> None:
-    """Send the open decision to its bot."""
-    sending = Sending()
-    referee.queued(sending)
-    sending.time = now
-
-
-def moves_played(actions: list[Action]) -> list[MovePlayed]:
-    return [action for action in actions if isinstance(action, MovePlayed)]
-
-
-def notes(actions: list[Action]) -> list[NoteKind]:
-    return [action.kind for action in actions if isinstance(action, Notify)]
-
-
 def play_to_end(referee: Referee, actions: list[Action], now: float = 0.0) -> list[Action]:
     """Answer every question with the last legal move; return all actions."""
     everything = list(actions)
@@ -92,16 +156,9 @@ def play_to_end(referee: Referee, actions: list[Action], now: float = 0.0) -> li
     return everything
 
 
-def seats(actions: list[Action]) -> tuple[SeatResult, ...]:
-    """Return the results with which a game has finished."""
-    finished = actions[-1]
-    assert isinstance(finished, GameFinished)
-    return finished.seats
-
-
 def test_game_is_started_and_goes_on_with_the_answer() -> None:
     """Actions have the set-up or the move, what it brought about, and the next question; the clock runs."""
-    referee, game = new_referee(), Game(DEAL)
+    referee, game = Referee(DEAL, TimeControl(margin_seconds=0.0), FailurePolicy()), Game(DEAL)
     set_up, ask = referee.start(100.0)
     assert fields_of(set_up) == (-1, None, game.events, False)
     assert fields_of(ask) == (0, 1, 10_000_000, None, None)
@@ -114,69 +171,9 @@ def test_game_is_started_and_goes_on_with_the_answer() -> None:
     assert list(referee.moves) == [(0, move)]
 
 
-def test_a_game_without_errors_finishes_and_its_record_replays() -> None:
-    """All seats finish, places are the ranks of the rules, and the record holds, without incidents."""
-    referee = new_referee()
-    results = seats(play_to_end(referee, referee.start(0.0)))
-    outcome = replay(loads(dumps(referee.record()))).outcome
-    assert outcome is not None
-    assert {(seat.ending, seat.reason) for seat in results} == {(Ending.FINISHED, "")}
-    assert tuple(seat.place for seat in results) == tuple(seat.rank for seat in results) == outcome.ranks
-    assert referee.deadline is None
-    assert "incidents" not in referee.record()
-
-
-@pytest.mark.parametrize("index", [-1, 3, 99])
-def test_illegal_answer_costs_a_strike_and_the_neutral_move_is_played(index: int) -> None:
-    """An index outside the legal moves is replaced by the first of them; a notice names what was played."""
-    referee = new_referee()
-    referee.start(0.0)
-    assert len(referee.game.legal_moves) == 3
-    neutral = referee.game.legal_moves[0]
-    played, note, _ = referee.answer(0, 1, index, 1.0)
-    assert isinstance(played, MovePlayed)
-    assert fields_of(played) == (0, neutral, played.events, False)
-    assert isinstance(note, Notify)
-    assert (note.seat, note.kind, note.decision_id) == (0, NoteKind.ILLEGAL_ANSWER, 1)
-    assert "strike 1, 3 are allowed" in note.text
-    assert note.text.endswith(f"played {neutral}")
-    assert referee.endings[0] is Ending.FINISHED
-
-
-@pytest.mark.parametrize(
-    ("late", "text"),
-    [(0.25, "your answer came 0.25 s too late and was ignored"), (0.001, "your answer came 0.01 s too late")],
-)
-def test_late_answer_is_said_to_be_late_by_the_limit(late: float, text: str) -> None:
-    """The notice counts from the limit that the bot knows, not from the end of the margin."""
-    referee = new_referee(margin_seconds=0.02)
-    referee.start(0.0)
-    referee.tick(10.02)
-    (note,) = referee.answer(0, 1, 1, 10.0 + late)
-    assert isinstance(note, Notify)
-    assert note.kind is NoteKind.LATE_ANSWER
-    assert note.text.startswith(text)
-    assert len(referee.moves) == 1
-
-
-def test_second_answers_change_nothing() -> None:
-    """The same answer sent again is ignored silently; one after an illegal one isn't late, and not kept."""
-    referee = new_referee()
-    referee.start(0.0)
-    referee.answer(0, 1, 0, 1.0)
-    assert referee.answer(0, 1, 0, 1.1) == []
-    actions = referee.answer(0, 2, 999, 1.2, {"depth": 1.0})
-    (note,) = referee.answer(0, 2, 0, 1.3, {"depth": 2.0})
-    assert isinstance(note, Notify)
-    assert note.text == "your answer was ignored: the decision was settled before it came"
-    assert len(referee.moves) == 2
-    play_to_end(referee, actions)
-    assert "metrics" not in referee.record()
-
-
 def test_round_of_each_decision() -> None:
     """A decision's round is the game's when it was asked; there is none without a decision."""
-    referee = new_referee(decision_seconds=1.0)
+    referee = Referee(DEAL, TimeControl(decision_seconds=1.0), FailurePolicy())
     now, rounds = 0.0, [0]
     actions = referee.start(now)
     while not isinstance(actions[-1], GameFinished):
@@ -188,217 +185,9 @@ def test_round_of_each_decision() -> None:
     assert referee.round_of(len(rounds)) == 0
 
 
-def test_only_the_seat_that_is_asked_may_answer() -> None:
-    """Answers of another seat, and to a decision that has not been asked, change nothing."""
-    referee = new_referee()
-    referee.start(0.0)
-    assert notes(referee.answer(1, 1, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
-    assert notes(referee.answer(0, 2, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
-    assert not referee.moves
-    referee.answer(0, 1, 0, 1.0)
-    assert notes(referee.answer(1, 1, 0, 1.0)) == [NoteKind.UNKNOWN_DECISION]
-
-
-@pytest.mark.parametrize(
-    ("index", "ending", "reason"),
-    [
-        (None, Ending.TIMEOUT, "no answer within 10 s"),
-        (99, Ending.ILLEGAL, "answers that are no legal moves, such as 99"),
-    ],
-)
-def test_one_strike_too_many_forfeits_the_seat(index: int | None, ending: Ending, reason: str) -> None:
-    """The seat plays neutral moves to the end without being asked, ranks last, and the result says why."""
-    referee = new_referee(max_strikes=1)
-    now, strikes = 0.0, 0
-    actions = referee.start(now)
-    while not isinstance(actions[-1], GameFinished):
-        ask = asked(actions)
-        if ask.seat != 0:
-            actions = referee.answer(ask.seat, ask.decision_id, 0, now)
-            continue
-        strikes += 1
-        if index is None:
-            assert referee.deadline is not None
-            now = referee.deadline
-            actions = referee.tick(now)
-        else:
-            actions = referee.answer(0, ask.decision_id, index, now)
-    results = seats(actions)
-    assert strikes == 2
-    assert [seat.ending for seat in results] == [ending, Ending.FINISHED, Ending.FINISHED]
-    assert (results[0].place, results[0].reason) == (3, reason)
-    replay(referee.record())
-
-
-def test_forfeit_at_its_own_decision_continues_at_once() -> None:
-    """When the seat that is asked leaves, the fallback settles its decision and the next seat is asked."""
-    referee = new_referee()
-    referee.start(0.0)
-    actions = referee.forfeit(0, Ending.DISCONNECTED, 1.0, reason="away\tfor 5 s\n" + "x" * 300)
-    assert notes(actions) == [NoteKind.FORFEIT]
-    assert {played.seat for played in moves_played(actions)} == {0}
-    assert asked(actions).seat == 1
-    first = seats(play_to_end(referee, actions))[0]
-    assert first.ending is Ending.DISCONNECTED
-    assert first.reason.startswith("away for 5 s xxx")
-    assert len(first.reason) == 200
-
-
-def test_forfeit_of_another_seat_leaves_the_open_decision_alone() -> None:
-    """The seat that thinks keeps its decision and its clock."""
-    referee = new_referee()
-    referee.start(0.0)
-    (note,) = referee.forfeit(2, Ending.RESIGNED, 1.0)
-    text = "the seat is forfeited: resigned"
-    incident = Incident(1, 2, IncidentKind.FORFEIT, text)
-    assert note == Notify(2, NoteKind.FORFEIT, 1, text, incident)
-    assert (referee.decision_id, referee.deadline) == (1, 10.0)
-
-
-def test_forfeit_counts_once() -> None:
-    """A second forfeit of a seat changes nothing, its reason included."""
-    referee = new_referee()
-    actions = referee.start(0.0)
-    actions = referee.forfeit(0, Ending.CRASHED, 1.0, reason="ValueError: 7")
-    assert referee.forfeit(0, Ending.DISCONNECTED, 2.0, reason="gone") == []
-    first = seats(play_to_end(referee, actions))[0]
-    assert (first.ending, first.reason) == (Ending.CRASHED, "ValueError: 7")
-    assert referee.record()["reasons"] == ["ValueError: 7", "", ""]
-
-
-def test_game_of_absent_bots_ends_by_itself() -> None:
-    """Without bots the game plays neutral moves to its end, and all seats share the last place."""
-    referee = new_referee()
-    for seat in range(3):
-        referee.forfeit(seat, Ending.ABSENT, 0.0)
-    results = seats(referee.start(0.0))
-    assert [(seat.place, seat.ending) for seat in results] == [(1, Ending.ABSENT)] * 3
-
-
-def test_record_has_what_went_wrong() -> None:
-    """Late and illegal answers and forfeits are kept with decision, seat and the text of the notice."""
-    referee = new_referee(max_strikes=1)
-    first = referee.game.neutral_move
-    referee.start(0.0)
-    referee.tick(10.0)
-    second, last = referee.game.neutral_move, len(referee.game.legal_moves) - 1
-    actions = referee.answer(0, 2, 77, 11.0)
-    referee.forfeit(2, Ending.CRASHED, 12.0, reason="ValueError: 7 (mine.py:3)")
-    play_to_end(referee, actions, 12.0)
-    late = f"no answer within 10 s: strike 1, 1 are allowed; played {first}"
-    illegal = f"answered 77, but the legal moves are 0 to {last}: strike 2, 1 are allowed; played {second}"
-    out = "the seat is forfeited: illegal: answers that are no legal moves, such as 77"
-    crashed = "the seat is forfeited: crashed: ValueError: 7 (mine.py:3)"
-    assert incidents_of(loads(dumps(referee.record()))) == [
-        Incident(1, 0, IncidentKind.TIMEOUT, late),
-        Incident(2, 0, IncidentKind.ILLEGAL_ANSWER, illegal),
-        Incident(2, 0, IncidentKind.FORFEIT, out),
-        Incident(asked(actions).decision_id, 2, IncidentKind.FORFEIT, crashed),
-    ]
-    replay(referee.record())
-
-
-def test_deadline_passes_only_when_its_time_has_come() -> None:
-    """A tick before the deadline does nothing; one at the deadline plays the neutral move with a strike.
-
-    Also if the decision was never sent: a bot gains no time by not reading its stream.
-    """
-    referee = new_referee()
-    referee.start(0.0)
-    assert referee.tick(9.99) == []
-    actions = referee.tick(10.0)
-    assert notes(actions) == [NoteKind.TIMEOUT]
-    assert [played.answered for played in moves_played(actions)] == [False]
-    assert asked(actions).decision_id == 2
-    assert referee.deadline == 20.0
-
-
-def test_no_clock_means_no_deadline() -> None:
-    """Without a clock a decision is never late and has neither limit nor bank, even if there is a bank."""
-    referee = new_referee(no_clock=True, bank_seconds=1.0)
-    ask = asked(referee.start(0.0))
-    assert (ask.time_left_us, ask.bank_left_us) == (None, None)
-    send(referee, 5.0)
-    assert referee.deadline is None
-    assert referee.time_left(9.0) is None
-    assert referee.tick(1e9) == []
-
-
-def test_margin_is_part_of_the_deadline_only() -> None:
-    """An answer may be late by the margin; the limit that the bot sees is without it."""
-    referee = new_referee(margin_seconds=0.5)
-    assert asked(referee.start(0.0)).time_left_us == 10_000_000
-    assert referee.time_left(4.0) == 6.0
-    assert referee.tick(10.4) == []
-    assert notes(referee.tick(10.5)) == [NoteKind.TIMEOUT]
-
-
-def test_clock_starts_when_the_decision_is_sent() -> None:
-    """Time in the server's outbox is charged to nobody; from then on it is the bot's."""
-    referee = new_referee()
-    referee.start(0.0)
-    send(referee, 7.0)
-    assert referee.deadline == 17.0
-    assert asked(referee.answer(0, 1, 0, 9.0)).last_think_us == 2_000_000
-
-
-def test_sending_a_decision_that_is_settled_starts_no_clock() -> None:
-    """A decision whose bot answered, or was late, before it was sent has no part in the next one's clock."""
-    referee = new_referee()
-    referee.start(0.0)
-    sending = Sending()
-    referee.queued(sending)
-    referee.answer(0, 1, 0, 6.0)
-    sending.time = 9.0
-    assert referee.deadline == 16.0
-
-
-def test_decision_that_is_asked_again_has_the_time_that_is_left() -> None:
-    """A bot with a new connection sees what remains of its time, and its clock runs on."""
-    referee = new_referee()
-    referee.start(0.0)
-    assert fields_of(referee.ask_again(4.0)) == (0, 1, 6_000_000, None, None)
-    assert referee.deadline == 10.0
-
-
-def test_bank_shrinks_by_what_was_thought_beyond_the_margin() -> None:
-    """Quick answers are free, slow ones are charged, and the increment is added before each decision."""
-    referee = new_referee(bank_seconds=5.0, increment_seconds=1.0, margin_seconds=0.5)
-    ask = asked(referee.start(0.0))
-    assert (ask.time_left_us, ask.bank_left_us) == (6_000_000, 6_000_000)
-    assert referee.deadline == 6.5
-    ask = asked(referee.answer(0, 1, 0, 0.4))
-    assert fields_of(ask) == (0, 2, 7_000_000, 7_000_000, 400_000)
-    ask = asked(referee.answer(0, 2, 0, 3.4))
-    assert (ask.seat, ask.bank_left_us, ask.last_think_us) == (0, 4_500_000 + 1_000_000, 3_000_000)
-
-
-def test_empty_bank_makes_a_decision_late() -> None:
-    """A bank that holds less than the limit of a decision is the limit; each seat has a bank of its own.
-
-    An empty bank is 0, which is not the same as no bank; it is never overdrawn, so an increment is whole.
-    """
-    referee = new_referee(decision_seconds=4.0, bank_seconds=5.0, max_strikes=99)
-    assert asked(referee.start(0.0)).time_left_us == 4_000_000
-    ask = asked(referee.answer(0, 1, 0, 3.0))
-    assert (ask.seat, ask.time_left_us, ask.bank_left_us) == (0, 2_000_000, 2_000_000)
-    actions = referee.tick(5.0)
-    assert notes(actions) == [NoteKind.TIMEOUT]
-    banks: dict[int, float | None] = {}
-    while len(banks) < 3 or asked(actions).seat:
-        ask = asked(actions)
-        banks[ask.seat] = ask.bank_left_us
-        actions = referee.answer(ask.seat, ask.decision_id, 0, 5.0)
-    assert (banks[1], banks[2]) == (5_000_000, 5_000_000)
-    assert (asked(actions).time_left_us, asked(actions).bank_left_us) == (0, 0)
-    referee = new_referee(bank_seconds=1.0, increment_seconds=2.0, max_strikes=9)
-    assert asked(referee.start(0.0)).bank_left_us == 3_000_000
-    assert asked(referee.tick(8.0)).bank_left_us == 2_000_000
-
-
 def test_think_times_are_recorded_by_decision() -> None:
     """The record has each decision's microseconds, and 0 where no bot was asked."""
-    referee = new_referee()
+    referee = Referee(DEAL, TimeControl(margin_seconds=0.0), FailurePolicy())
     referee.start(0.0)
     referee.answer(0, 1, 0, 0.25)
     play_to_end(referee, referee.forfeit(referee.game.seat, Ending.RESIGNED, 1.25), 1.25)
@@ -416,7 +205,7 @@ def test_random_fallback_is_the_same_for_the_same_decision() -> None:
     """Random fallback moves are legal moves at random, but two games of one deal have the same."""
 
     def record_of_absent_bots(fallback: Fallback) -> dict[str, Any]:
-        referee = new_referee(fallback=fallback)
+        referee = Referee(DEAL, TimeControl(), FailurePolicy(fallback=fallback))
         for seat in range(3):
             referee.forfeit(seat, Ending.ABSENT, 0.0)
         referee.start(0.0)
@@ -429,21 +218,9 @@ def test_random_fallback_is_the_same_for_the_same_decision() -> None:
     assert {"draw 1", "draw 2", "draw 3"} <= drawn
 
 
-def test_metrics_of_an_answer_are_recorded() -> None:
-    """The numbers that a bot attaches to a choice are in the record and do not affect the game."""
-    referee = new_referee()
-    referee.start(0.0)
-    actions = referee.answer(0, 1, 1, 0.0, {"nodes": 1200.0, "depth": 3.0, "value": -0.5})
-    assert notes(actions) == []
-    play_to_end(referee, actions)
-    record = loads(dumps(referee.record()))
-    assert record["metrics"] == [{"decision": 1, "values": {"depth": 3, "nodes": 1200, "value": -0.5}}]
-    replay(record)
-
-
 def test_metrics_beyond_the_limits_cost_a_notice_and_nothing_else() -> None:
     """Names and numbers that can't be kept are dropped, with one notice per seat and game and no strike."""
-    referee = new_referee()
+    referee = Referee(DEAL, TimeControl(margin_seconds=0.0), FailurePolicy())
     metrics = {**{f"m{number:02}": 1.0 for number in range(20)}, "no name": 1.0, "n" * 33: 1.0, "x": math.nan}
     actions, noticed = referee.start(0.0), []
     while not isinstance(actions[-1], GameFinished):
@@ -453,6 +230,10 @@ def test_metrics_beyond_the_limits_cost_a_notice_and_nothing_else() -> None:
     assert {note.kind for note in noticed} == {NoteKind.METRICS_DROPPED}
     assert sorted(note.seat for note in noticed) == [0, 1, 2]
     assert "7 of 23 metrics are dropped" in noticed[0].text
-    assert {seat.ending for seat in seats(actions)} == {Ending.FINISHED}
+    assert {seat.ending for seat in actions[-1].seats} == {Ending.FINISHED}
     for entry in referee.record()["metrics"]:
         assert list(entry["values"]) == [f"m{number:02}" for number in range(16)]
+
+
+if __name__ == "__main__":
+    Table(TABLE.path, Script().results).write()

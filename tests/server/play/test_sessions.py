@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.server.play.arena import DEAL, Arena, LocalProgram
 
-from happycity import Ending, FailurePolicy, Game, TimeControl, VoidReason
+from happycity import Ending, FailurePolicy, Game, VoidReason
 from happycity.compiled import is_compiled
 from happycity.records.replay import replay
 from happycity.text.catalogue import catalogue_digest
@@ -150,92 +150,6 @@ async def test_clock_runs_while_a_bot_is_away(arena: Arena) -> None:
     assert match.referee.think_us[0] == pytest.approx(10.02e6, abs=0.1e6)
 
 
-async def test_clock_has_only_what_there_is(arena: Arena) -> None:
-    """Of a clock without limit and bank, before the first answer and ping, every field is absent.
-
-    An empty bank is present and 0.
-    """
-    _, anna, _ = await playing(arena, time=TimeControl(no_clock=True, bank_seconds=1.0))
-    assert (await anna.decision()).clock == play.Clock()
-    arena = Arena()
-    terms = {
-        "time": TimeControl(bank_seconds=1.0, margin_seconds=0.0),
-        "policy": FailurePolicy(max_strikes=99),
-    }
-    match, anna, _ = await playing(arena, **terms)
-    clock = (await anna.decision()).clock
-    assert clock == play.Clock(time_left_us=1_000_000, bank_left_us=1_000_000)
-    arena.wait(1.1)  # the time is over
-    clock = (await anna.decision()).clock
-    assert match.referee.think_us[0] >= 1_000_000
-    assert clock.HasField("bank_left_us")
-    assert clock.HasField("time_left_us")
-    assert (clock.bank_left_us, clock.time_left_us) == (0, 0)
-    assert clock.last_think_us == match.referee.think_us[0]
-
-
-async def test_bot_that_stays_away_forfeits_after_the_grace_time(arena: Arena) -> None:
-    """Each match has its own grace time; a bot that comes too late gets a notice, and later the result."""
-    match, anna, ben = await playing(arena, policy=FailurePolicy(grace_seconds=2.0))
-    patient = await arena.match("anna", "ben", policy=FailurePolicy(grace_seconds=60.0))
-    anna.lose()
-    arena.wait(1.9)
-    assert endings(match) == [FINISHED, FINISHED]
-    arena.wait(0.3)
-    assert (endings(match)[0], endings(patient)[0]) == (DISCONNECTED, FINISHED)
-    again = anna.again()
-    await again.read()
-    assert again.received.welcome.match_ids == [match.match_id, patient.match_id]
-    assert [started.match_id for started in again.received.games_started] == [patient.match_id]
-    assert again.notices == [play.NOTICE_KIND_FORFEIT]
-    assert [decision.match_id for decision in again.received.decisions] == [patient.match_id]
-    patient.void(VoidReason.STOPPED)
-    while match.state is MatchState.RUNNING:
-        decision = await ben.decision()
-        await ben.answer(decision)
-    await again.until(lambda received: len(received.games_over) == 2)
-    result = again.received.games_over[-1].result
-    assert (result.seats[0].reason, result.seats[0].place) == ("away for 2 s", 2)
-
-
-async def test_games_that_ended_meanwhile_end_for_the_bot(arena: Arena) -> None:
-    """The welcome names them too, so that the bot keeps them until their GameOver comes.
-
-    It comes at each resumption, as the server doesn't know whether the bot has read the last one.
-    """
-    match, anna, _ = await playing(arena)
-    voided, running = await arena.match("anna", "ben"), await arena.match("anna", "ben")
-    anna.lose()
-    end(match, arena)
-    voided.void(VoidReason.STOPPED)
-    for _ in range(2):
-        anna = anna.again()
-        batch = await anna.read()
-        assert batch.welcome.match_ids == [running.match_id, match.match_id, voided.match_id]
-        assert [started.match_id for started in batch.games_started] == [running.match_id]
-        first, second = batch.games_over
-        assert (first.match_id, len(first.result.seats)) == (match.match_id, 2)
-        assert (second.match_id, second.void_reason) == (voided.match_id, match_pb2.VOID_REASON_STOPPED)
-        anna.lose()
-    assert not (await arena.connect("anna").read()).games_over  # a new program never played them
-
-
-async def test_results_of_the_last_ended_games_are_kept() -> None:
-    """The oldest results are forgotten first."""
-    arena = Arena(ended_games=2)
-    anna = arena.connect("anna")
-    ids = []
-    for _ in range(3):
-        match = await arena.match("anna", "ghost")
-        match.forfeit(0, RESIGNED, arena.now)
-        ids.append(match.match_id)
-    anna.lose()
-    batch = await anna.again().read()
-    assert batch.welcome.match_ids == ids[1:]
-    assert [over.match_id for over in batch.games_over] == ids[1:]
-    assert all(over.HasField("result") for over in batch.games_over)
-
-
 @pytest.mark.skipif(is_compiled(), reason="a fault can't be put into compiled code")
 async def test_match_that_fails_while_it_is_shown_again_is_voided(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
@@ -255,17 +169,6 @@ async def test_match_that_fails_while_it_is_shown_again_is_voided(
     assert (over.match_id, over.void_reason) == (match.match_id, match_pb2.VOID_REASON_SERVER_ERROR)
     assert [decision.match_id for decision in again.received.decisions] == [other.match_id]
     assert again.session.games == 1
-
-
-async def test_bot_without_games_is_forgotten(arena: Arena) -> None:
-    """A session without games ends some time after its connection, and its token with it."""
-    anna = arena.connect("anna")
-    anna.lose()
-    arena.wait(9.0)
-    assert "anna" in arena.lobby.sessions
-    arena.wait(2.0)
-    assert "anna" not in arena.lobby.sessions
-    assert anna.again().resume_token != anna.resume_token
 
 
 async def test_new_program_takes_the_games_over(arena: Arena) -> None:
@@ -357,49 +260,6 @@ async def test_bot_plays_several_seats_of_a_match(arena: Arena) -> None:
     assert endings(match) == [FINISHED] * 3
     assert not anna.notices
     assert anna.session.games == 0
-
-
-async def test_bot_resigns_one_of_its_seats(arena: Arena) -> None:
-    """A resignation that names a seat leaves the other; without a seat it is for all of them."""
-    anna = arena.connect("anna")
-    match = await arena.match("anna", "anna", "ghost")
-    for absent in (2, 7):
-        await anna.say(resigns=[play.Resign(match_id=1, seat=absent)])
-    assert endings(match)[:2] == [FINISHED, FINISHED]
-    await anna.say(resigns=[play.Resign(match_id=1, seat=0, reason="lost")])
-    assert endings(match)[:2] == [RESIGNED, FINISHED]
-    decision = await anna.decision()
-    while decision.view.seat == 0:  # that of before
-        decision = await anna.decision()
-    await anna.answer(decision)
-    await anna.say(resigns=[play.Resign(match_id=1, crashed=True)])
-    assert [seat.ending for seat in match.results] == [RESIGNED, CRASHED, Ending.ABSENT]
-    assert match.results[0].reason == "lost"
-    await anna.until(lambda received: received.games_over)
-    assert len(anna.received.games_over) == 1
-    forfeit, unknown = play.NOTICE_KIND_FORFEIT, play.NOTICE_KIND_UNKNOWN_MATCH
-    assert anna.notices == [unknown, unknown, forfeit, forfeit]
-
-
-async def test_bot_resumes_all_its_seats(arena: Arena) -> None:
-    """After a lost connection each seat continues; a new program gets each seat that isn't forfeited."""
-    anna = arena.connect("anna")
-    match = await arena.match("anna", "anna", "anna")
-    decision = await anna.decision()
-    anna.lose()
-    again = anna.again()
-    resent = await again.decision()
-    assert (resent.view.seat, resent.moves) == (decision.view.seat, decision.moves)
-    assert again.received.welcome.match_ids == [match.match_id]
-    assert again.seats == [0, 1, 2]
-    await again.say(resigns=[play.Resign(match_id=1, seat=1)])
-    successor = arena.connect("anna")
-    while match.state is MatchState.RUNNING:
-        await successor.answer(await successor.decision())
-    assert successor.seats == [0, 2]
-    assert endings(match) == [FINISHED, RESIGNED, FINISHED]
-    await successor.until(lambda received: received.games_over)
-    assert len(successor.received.games_over) == 1
 
 
 async def test_closing_lobby_voids_matches_and_refuses_bots(arena: Arena) -> None:

@@ -138,7 +138,7 @@ class Watched:
 
     def snapshot(self, status: TournamentStatus) -> Snapshot:
         self.computed += 1  # once for each computation
-        return played(status, ())
+        return played(status, [])
 
 
 async def settle() -> None:
