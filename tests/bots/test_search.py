@@ -1,7 +1,5 @@
 """Bots that try moves in sampled worlds: sequential halving, budgets, and the champion's network."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction

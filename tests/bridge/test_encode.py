@@ -1,7 +1,5 @@
 """What a program reads is what protobuf's JSON mapping makes of the protocol's messages."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

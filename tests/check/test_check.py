@@ -1,7 +1,5 @@
 """The command `happycity check`, and the bots that must pass it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

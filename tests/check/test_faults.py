@@ -1,7 +1,5 @@
 """Each step finds the bot that it is for, and nobody else."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from dataclasses import replace

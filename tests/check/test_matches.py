@@ -1,7 +1,5 @@
 """Matches that bots are checked with, by a script or from a record, and the server that sends them."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 

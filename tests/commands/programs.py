@@ -1,7 +1,5 @@
 """Whole programs as tests start them, and the tournaments that they play."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

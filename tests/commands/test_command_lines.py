@@ -1,7 +1,5 @@
 """Both programs as they are installed: what is common to all commands, and Ctrl-C while they begin."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`tournament run`, `sprt` and `init`: the processes that they start, and what they play."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

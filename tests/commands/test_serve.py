@@ -1,7 +1,5 @@
 """The commands `happycity serve`, `health`, `bot` and `token`."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,5 @@
 """Runs that end early: by signals, by kills, and because their store is gone."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -44,7 +42,7 @@ def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
     """Running games are finished and stored, and no process is left."""
     run, folder = begin(start, gate)
     run.send_signal(signal.SIGINT)
-    programs.wait_for_line(run, "stopping: running games are finished")
+    programs.wait_for_line(run, " to be finished in at most ")
     gate.let_through(ALL_GAMES)
     output, errors = run.communicate()
     assert run.returncode == 130
@@ -63,7 +61,7 @@ def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
     """Running games are not waited for; one line says where the others are, and no process is left."""
     run, folder = begin(start, gate)
     run.send_signal(signal.SIGTERM)
-    programs.wait_for_line(run, "stopping: running games are finished")
+    programs.wait_for_line(run, " to be finished in at most ")
     run.send_signal(signal.SIGTERM)
     output, errors = run.communicate()
     assert (run.returncode, output) == (130, "")

@@ -1,7 +1,5 @@
 """The environment of PettingZoo passes PettingZoo's own tests, and is the game."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

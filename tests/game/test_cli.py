@@ -1,7 +1,5 @@
 """The command `happycity`: what it prints, writes and exits with."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

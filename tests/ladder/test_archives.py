@@ -1,7 +1,5 @@
 """Archives of closed seasons: no record is lost, whatever ends the program."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """The leaderboard of a board: who has a rank, in which order, and what counts for it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given
@@ -55,7 +53,7 @@ def test_order_is_ranked_provisional_inactive() -> None:
 
 def test_a_wide_gap_asks_for_a_smaller_error() -> None:
     """Few results say how wide it is; without wins and losses that tie it to the anchor none is enough."""
-    for gap, error, provisional in [(400, 50, False), (800, 7, True), (800, 6, False), (NO_TIE, 1, True)]:
+    for gap, error, provisional in [(300, 50, False), (600, 7, True), (600, 6, False), (NO_TIE, 1, True)]:
         assert is_provisional(replace(rating(1500, error), gap=gap), CONFIG) is provisional
 
 

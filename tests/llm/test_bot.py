@@ -1,7 +1,5 @@
 """The bot that asks a model: by an endpoint on a real socket, with all that can go wrong there."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import threading

@@ -1,7 +1,5 @@
 """What a model reads, and which move its answer means."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tools of the MCP server, called by a client in the same process, on a real arena."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Programs that abuse the connection: it ends with a reason, and the server's memory stays small."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import socket

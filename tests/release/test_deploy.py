@@ -1,7 +1,5 @@
 """Files for Compose, Prometheus, Grafana and Kubernetes: they fit the program, and services work together."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """How a bot reads a decision, and what it may answer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """`happycity play --web`: one command that leads to a table in the browser."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`happycity ladder` as people use it, on a server whose ladder two guests play."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

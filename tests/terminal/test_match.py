@@ -1,7 +1,5 @@
 """`happycity play --watch`: one game between bots on one deal, as a run that other commands take."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """`happycity play`: a person at the table, by lines of a script and at a terminal."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`happycity show` in a pipe and as a page: which game it finds, and what it prints of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The full screen of `happycity show`, as a person sees it: keys are sent to a pseudo-terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Stores with made-up games, for what no small tournament shows."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A server in a thread of this process, with bots, for tests of commands that call one."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator, Mapping

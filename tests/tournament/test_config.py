@@ -1,7 +1,5 @@
 """What a tournament consists of: written and read without loss, and refused where it is impossible."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable
@@ -12,6 +10,7 @@ import pytest
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity_tournament import wire
 from happycity_tournament.config import (
     MAX_BOTS,
     MAX_GAMES,
@@ -25,10 +24,6 @@ from happycity_tournament.config import (
     TournamentConfig,
 )
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.wire import (
-    tournament_config_message,
-    tournament_config_of,
-)
 
 CONFIG = TournamentConfig(
     bots=("ann", "bob", "cem"),
@@ -84,34 +79,34 @@ def of_format(chosen: Format) -> TournamentConfig:
 def test_a_configuration_comes_back(config: TournamentConfig) -> None:
     """All of it is written and read, as JSON and as a message."""
     assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config
-    message = pb.TournamentConfig.FromString(tournament_config_message(config).SerializeToString())
-    assert tournament_config_of(message, default_seed=0) == config
+    message = pb.TournamentConfig.FromString(wire.tournament_config_message(config).SerializeToString())
+    assert wire.tournament_config_of(message, default_seed=0) == config
 
 
 def test_absent_fields_have_their_defaults() -> None:
     """A message with the bots, the game and an empty format is a tournament; 0 is not taken for absent."""
     message = pb.TournamentConfig(bots=["ann", "bob"], round_robin=pb.RoundRobin())
-    message.game.CopyFrom(tournament_config_message(CONFIG).game)
-    assert tournament_config_of(message, default_seed=9) == TournamentConfig(
+    message.game.CopyFrom(wire.tournament_config_message(CONFIG).game)
+    assert wire.tournament_config_of(message, default_seed=9) == TournamentConfig(
         bots=("ann", "bob"), game=CONFIG.game, format=RoundRobin(), seed=9
     )
     message.seed, message.anchor_elo = 0, 0.0
-    config = tournament_config_of(message, default_seed=9)
+    config = wire.tournament_config_of(message, default_seed=9)
     assert (config.seed, config.anchor_elo) == (0, 0.0)
     message.sprt.CopyFrom(pb.Sprt(candidate="ann", base="bob", elo1=10))
-    assert tournament_config_of(message, default_seed=0).format == SprtTest(candidate="ann", base="bob")
+    assert wire.tournament_config_of(message, default_seed=0).format == SprtTest(candidate="ann", base="bob")
 
 
 def test_the_bots_of_a_test_may_be_left_out() -> None:
     """They are its candidate and its base."""
-    message = tournament_config_message(of_format(FORMATS[-1]))
+    message = wire.tournament_config_message(of_format(FORMATS[-1]))
     del message.bots[:]
-    assert tournament_config_of(message, default_seed=0).bots == ("ann", "bob")
+    assert wire.tournament_config_of(message, default_seed=0).bots == ("ann", "bob")
 
 
 def sprt(**fields: Any) -> pb.TournamentConfig:
     test = {"candidate": "ann", "base": "bob", "elo1": 10.0, **fields}
-    message = tournament_config_message(CONFIG)
+    message = wire.tournament_config_message(CONFIG)
     del message.bots[:]
     message.anchor = ""
     message.sprt.CopyFrom(pb.Sprt(**test))
@@ -138,8 +133,8 @@ REFUSED: dict[str, Callable[[pb.TournamentConfig], object]] = {
     "concurrency: 10001 is more than 10000": lambda m: setattr(m, "concurrency", 10_001),
     "anchor: 'zoe' is not one of the bots": lambda m: setattr(m, "anchor", "zoe"),
     "bots: 'ann' is named more than once": lambda m: m.bots.append("ann"),
-    "bots: bot name '': use 1-64 letters": lambda m: m.bots.append(""),
-    "bots: bot name 'a b': use 1-64 letters": lambda m: m.bots.append("a b"),
+    "bots: bot name '': use 1-64 of a-z": lambda m: m.bots.append(""),
+    "bots: bot name 'a b': use 1-64 of a-z": lambda m: m.bots.append("a b"),
     f"bots: 5003 are more than {MAX_BOTS}": lambda m: m.bots.extend(map(str, range(5000))),
     "bots: those of a sequential test are its candidate and its base": lambda m: m.sprt.MergeFrom(
         pb.Sprt(candidate="ann", base="bob", elo1=10)
@@ -152,14 +147,14 @@ REFUSED_TESTS: dict[str, dict[str, Any]] = {
     "beta: 0.5 is not between 0 and 1/2": {"beta": 0.5},
     "max_blocks: 0 is less than 1": {"max_blocks": 0},
     "bots: 'ann' is named more than once": {"base": "ann"},
-    "bots: bot name '': use 1-64 letters": {"base": ""},
+    "bots: bot name '': use 1-64 of a-z": {"base": ""},
 }
 """What is said of messages, and what is wrong with them."""
 
 
 def refuse(message: pb.TournamentConfig, text: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        tournament_config_of(message, default_seed=0)
+        wire.tournament_config_of(message, default_seed=0)
     assert str(caught.value).startswith(text)
     assert "\n" not in str(caught.value)
 
@@ -167,7 +162,7 @@ def refuse(message: pb.TournamentConfig, text: str) -> None:
 def test_messages_that_make_no_tournament_are_refused() -> None:
     """One line begins with the field, for numbers out of range, not finite or unspecified, and bad names."""
     for text, change in REFUSED.items():
-        message = tournament_config_message(CONFIG)
+        message = wire.tournament_config_message(CONFIG)
         change(message)
         refuse(message, text)
     for text, fields in REFUSED_TESTS.items():
@@ -175,10 +170,10 @@ def test_messages_that_make_no_tournament_are_refused() -> None:
     for number in (math.nan, math.inf, -math.inf):
         for field in ("elo0", "elo1", "alpha", "beta"):
             refuse(sprt(**{field: number}), f"{field}: ")
-        message = tournament_config_message(CONFIG)
+        message = wire.tournament_config_message(CONFIG)
         message.anchor_elo = number
         refuse(message, "anchor_elo: ")
-        message = tournament_config_message(CONFIG)
+        message = wire.tournament_config_message(CONFIG)
         message.failure_policy.disqualify_share = number
         refuse(message, "disqualify_share: ")
 
@@ -186,7 +181,7 @@ def test_messages_that_make_no_tournament_are_refused() -> None:
 @pytest.mark.parametrize("field", ["connect_time", "decision_time", "bank_time", "increment", "margin"])
 def test_absurd_times_are_refused(field: str) -> None:
     for seconds, nanos in [(-1, 0), (0, -1), (2**62, 0), (400_000_000, 0)]:
-        message = tournament_config_message(CONFIG)
+        message = wire.tournament_config_message(CONFIG)
         duration = getattr(message.time_control, field)
         duration.seconds, duration.nanos = seconds, nanos
         refuse(message, field.removesuffix("_time"))
@@ -247,7 +242,7 @@ def test_what_can_be_read_can_be_sent() -> None:
         concurrency=10_000,
         policy=FailurePolicy(max_strikes=10**9, disqualify_games=10**9),
     )
-    message = tournament_config_message(largest)
-    assert tournament_config_of(message, default_seed=0) == largest
+    message = wire.tournament_config_message(largest)
+    assert wire.tournament_config_of(message, default_seed=0) == largest
     with pytest.raises(ConfigError, match="games, more than"):
         schedule_of(largest)

@@ -1,7 +1,5 @@
 """The languages: files of texts that are complete, and texts of which none escapes translation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """The numbers that the viewer draws are those that `happycity show` prints."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path

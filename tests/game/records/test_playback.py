@@ -1,7 +1,5 @@
 """A game to look at, from its record or from the messages of a watch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Actions are numbered for ever: policies are trained on the numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

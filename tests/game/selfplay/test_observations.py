@@ -1,7 +1,5 @@
 """Observations say what a view shows, seen from one seat."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

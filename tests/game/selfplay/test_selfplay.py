@@ -1,7 +1,5 @@
 """Games in step: the arrays are the games, whatever plays them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

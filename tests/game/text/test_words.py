@@ -1,7 +1,5 @@
 """Moves, events and counts in words, and the digest of the catalogue."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

@@ -1,7 +1,5 @@
 """Decisions on the wire: the fast way writes what the plain way does, and coins are those of the rules."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """`tournament compare`: what a change of a bot gained, in words, in numbers and as JSON."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What people see of a tournament that is over."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What people see of a tournament while it runs: a live table on a terminal, lines elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 

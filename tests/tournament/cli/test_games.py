@@ -1,7 +1,5 @@
 """`tournament games`: the games of a run, a store, a record file or a server, chosen and listed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

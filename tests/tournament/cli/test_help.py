@@ -1,7 +1,5 @@
 """The help of all commands: complete, readable, and printed at once."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`tournament list`, `show`, `stop`, `disqualify` and `delete`: what they do and print."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Addresses of tournaments and games: the same for all commands."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

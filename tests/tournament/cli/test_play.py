@@ -1,7 +1,5 @@
 """What `tournament run` and `sprt` print of a session, and how they end; the session is made up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

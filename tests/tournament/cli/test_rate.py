@@ -1,7 +1,5 @@
 """`tournament rate`: final ratings from stored games."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Settings of `tournament run` and `tournament sprt`: flags and keys of a file come from one model."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
@@ -51,8 +49,10 @@ def file(tmp_path: Path) -> Path:
 
 def test_every_flag_has_a_key() -> None:
     """The file can say what the flags can, and some things more; what a command prints is none of it."""
-    assert flags("run") - BOT_FLAGS - {"json", "example"} | {"bots", *FILE_ONLY} == keys(RunSettings)
-    of_test = flags("sprt") - {"json"}
+    assert flags("run") - BOT_FLAGS - {"json", "example", "quiet", "config"} | {"bots", *FILE_ONLY} == keys(
+        RunSettings
+    )
+    of_test = flags("sprt") - {"json", "quiet", "config"}
     assert of_test | FILE_ONLY & keys(SprtSettings) == keys(SprtSettings)
     assert set(REFERENCE_BOTS) == set(BOTS)  # any other name is taken for a command
 
@@ -116,7 +116,7 @@ def test_files_that_cannot_be_read_are_named(file: Path) -> None:
 
 
 def test_an_increment_needs_a_bank() -> None:
-    assert problems(RunSettings, {"increment": 1.0}) == ["increment has no effect without --bank"]
+    assert problems(RunSettings, {"increment": 1.0}) == ["increment: it has no effect without bank"]
 
 
 def test_what_is_not_chosen_has_a_default() -> None:

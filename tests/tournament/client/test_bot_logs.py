@@ -1,7 +1,5 @@
 """What the server noted of bots is at the end of their logs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Calls to a server, and how a tournament is followed over lost connections; the server follows a script."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator, Callable
@@ -162,7 +160,8 @@ async def test_patience_ends() -> None:
 
 
 async def test_a_stop_reaches_a_server_that_is_away() -> None:
-    async with scripted([LOST], [LOST], [pb.Tournament()]) as (server, connection):
+    stopped = pb.Tournament(tournament_id=7, config=CONFIG, progress=progress(STOPPED))
+    async with scripted([LOST], [LOST], [stopped]) as (server, connection):
         await Watch(connection, 7, patience=60.0, remark=print).stop()
     assert len(server.requests) == 3
 
@@ -266,21 +265,17 @@ async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_errors_are_lines_for_people() -> None:
-    """A server's text can't break the line, nor colour a terminal; its details stay readable for programs.
-
-    Without a token, the line names the flag and the variable rather than the header.
-    """
-    for code, reason, token, text in [
-        (grpc.StatusCode.NOT_FOUND, "", "", "refused: a b"),
-        (UNKNOWN, "UNAUTHENTICATED", "hc_1_x", "refused: a b"),
-        (UNKNOWN, "UNAUTHENTICATED", "", "refused: this server needs a token: set HAPPYCITY_TOKEN"),
-        (LOST, "", "", "can't be reached: a b"),
-        (LOST, "STORE_UNAVAILABLE", "", "can't serve: a b"),
+    """A server's text can't break the line, nor colour a terminal; its details stay readable for programs."""
+    for code, reason, text in [
+        (grpc.StatusCode.NOT_FOUND, "", "refused: a b"),
+        (UNKNOWN, "UNAUTHENTICATED", "refused: a b"),
+        (LOST, "", "can't be reached: a b"),
+        (LOST, "STORE_UNAVAILABLE", "can't serve: a b"),
     ]:
         encoded = encode_status(code.value[0], "", StatusDetails(reason=reason))
         trailing = grpc.aio.Metadata(*([(STATUS_METADATA, encoded)] if reason else []))
         error = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details="a\n\x1bb")
-        with pytest.raises(ServerError) as refused, translate_errors("h:1", Access(token=token)):
+        with pytest.raises(ServerError) as refused, translate_errors("h:1", Access()):
             raise error
         assert isinstance(refused.value, UnavailableError) is (code is LOST)
         assert str(refused.value) == f"the server h:1 {text}"

@@ -1,7 +1,5 @@
 """Games on the same deals before and after a change: their pairs, and the errors of the differences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

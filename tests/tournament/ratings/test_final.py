@@ -1,7 +1,5 @@
 """Ratings as they are reported: the scale, intervals, differences, ranks and marks."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

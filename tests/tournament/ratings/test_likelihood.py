@@ -1,7 +1,5 @@
 """The Plackett-Luce likelihood: by hand, by its definition, and against another library."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import permutations

@@ -1,7 +1,5 @@
 """`tournament export`: games as tables and records for other programs."""
 
-from __future__ import annotations
-
 import csv
 import json
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`tournament report --replays`: games as pages that need no network."""
 
-from __future__ import annotations
-
 import base64
 import re
 from pathlib import Path

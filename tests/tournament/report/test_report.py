@@ -1,7 +1,5 @@
 """`tournament report`: one HTML file, true, harmless, and readable everywhere."""
 
-from __future__ import annotations
-
 import json
 import re
 import statistics

@@ -1,7 +1,5 @@
 """Random rounds that end when the errors of the ratings are small enough."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

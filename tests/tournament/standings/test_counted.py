@@ -1,7 +1,5 @@
 """The one rule of which games count gives every reader the same games, and so the same ratings."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

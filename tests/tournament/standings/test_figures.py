@@ -1,7 +1,5 @@
 """The figures of bots: every one of them follows from the same columns of the games that count."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The store as asyncio code sees it: games are committed together, and reading has a thread of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence

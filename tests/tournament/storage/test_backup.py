@@ -1,7 +1,5 @@
 """Backups of stores that are in use, and restoring them: in both databases, from and to each."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

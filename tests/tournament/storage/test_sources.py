@@ -1,7 +1,5 @@
 """Games are read from stores, record files and folders of record files; what can't be read is named."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from collections.abc import Iterator

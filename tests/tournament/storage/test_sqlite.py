@@ -1,7 +1,5 @@
 """What only a SQLite file can meet with."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading

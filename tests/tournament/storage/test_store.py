@@ -1,7 +1,5 @@
 """What a store keeps, finds, refuses and survives, in each kind of database."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
