@@ -38,7 +38,6 @@ VERSION = f"{version('happycity')} ({'compiled' if is_compiled() else 'pure Pyth
     ],
 )
 def test_command_lines(tmp_path: Path, line: str, status: int, expected: str) -> None:
-    """What each prints, and its exit status."""
     program, *arguments = line.split()
     done = subprocess.run(
         [BIN / program, *arguments],

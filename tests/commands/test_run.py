@@ -26,7 +26,6 @@ from happycity_tournament.storage import Store
 
 
 def test_the_example_is_played() -> None:
-    """Flags win over the file. Table, JSON, store and list agree, and every record replays."""
     assert tournament("list").output == "no runs\n"
     Path("league.toml").write_text(tournament("run", "--example").output)
     done = tournament(
@@ -86,7 +85,6 @@ def test_many_reference_bots_share_processes() -> None:
 
 @pytest.mark.thorough
 def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> None:
-    """Its seats are forfeited until it is disqualified; the others play all their games, which are stored."""
     gate.let_through(10)
     run = start(
         "happycity_tournament", "run", "--format", "round-robin", "--cycles", "8", "--seats", "2",
@@ -176,7 +174,6 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 def test_a_seed_gives_the_same_games_at_any_concurrency(
     opened: Arena, arguments: tuple[str, ...], games: int
 ) -> None:
-    """Moves and standings of each format are the same, one game at a time or many at once."""
     joining = [text for name in NAMES for text in ("--join", name)]
     run = ("run", "--server", opened.address, "--bots", "", *joining, "--seed", "7", *arguments)
     one, many = (played(*run, "--concurrency", concurrency) for concurrency in (1, 64))

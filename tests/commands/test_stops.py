@@ -39,7 +39,6 @@ def begin(start: Start, gate: Gate) -> tuple[Program, Path]:
 
 
 def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
-    """Running games are finished and stored, and no process is left."""
     run, folder = begin(start, gate)
     run.send_signal(signal.SIGINT)
     programs.wait_for_line(run, " to be finished in at most ")

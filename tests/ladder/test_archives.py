@@ -74,7 +74,6 @@ def archive(store: Store, season_id: int, folder: Path) -> SeasonArchive:
 def test_an_archive_has_the_games_of_its_season(
     played: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The archive is read like any store; the store keeps its games, and the records of all others."""
     monkeypatch.setattr(archives, "_ROWS_AT_ONCE", 3)
     with Store.create(played) as store:
         games, before = store.games(100), records(store)
@@ -154,7 +153,6 @@ def test_a_season_keeps_the_archive_in_which_its_first_records_are(played: str, 
 
 
 def test_nothing_is_deleted_that_the_file_lacks(played: str, tmp_path: Path) -> None:
-    """A file of that name which is another store's is an error, and the store keeps its records."""
     with Store.create(played) as store:
         before = records(store)
         made = SeasonArchive(store, 1, str(tmp_path / "archives"))

@@ -122,7 +122,6 @@ def test_the_last_game_of_a_deal_finishes_it(store: Store) -> None:
 
 
 def test_deals_that_are_not_rated_count_for_nobody(store: Store) -> None:
-    """They are finished all the same, and so is their challenge with the last of them."""
     ladder, challenges = ladder_with_bots(store), ChallengeStore(store)
     made = challenges.add(challenge(kind=entries.DealKind.CHALLENGE, opponents=("bob",), deals=2))
     for match_id in (10, 20):
@@ -224,7 +223,6 @@ def test_a_bot_gets_so_many_versions_in_a_day(store: Store, monkeypatch: pytest.
 
 
 def test_any_number_of_versions_is_read(store: Store) -> None:
-    """However few values a query may have."""
     ladder = ladder_with_bots(store)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ladder_module, "_IDS_AT_ONCE", 2)
@@ -233,7 +231,6 @@ def test_any_number_of_versions_is_read(store: Store) -> None:
 
 
 def test_what_is_read_of_a_ladder(store: Store) -> None:
-    """Each list has what was asked for and nothing else, after a season with open and dropped deals."""
     ladder, challenges, ratings = ladder_with_bots(store), ChallengeStore(store), RatingStore(store)
     made = challenges.add(challenge(), request_id="r")
     first, second = begun(ladder, 1, 2), begun(ladder, 3, 1, challenge_id=made.id, deal_seed=5)

@@ -32,7 +32,6 @@ def rating(elo: float, error: float = 20.0, deals: int = 40) -> Rating:
 
 
 def test_order_is_ranked_provisional_inactive() -> None:
-    """Each part is in the order of the lower ends; only the first one has ranks."""
     of = {  # elo, error, days since it was there last
         "anna": (1500, 20.0, 0),
         "ben": (1900, 49.0, 15),
@@ -88,7 +87,6 @@ def test_who_never_played_has_no_line() -> None:
 def test_every_bot_has_one_line_and_ranks_are_gapless(
     entries: list[tuple[str, float, float, float]],
 ) -> None:
-    """Ranks run from 1, by the lower end."""
     versions = [version(number, bot, days_ago=days) for number, (bot, _, _, days) in enumerate(entries)]
     ratings = {number: rating(elo, error) for number, (_, elo, error, _) in enumerate(entries)}
     lines = leaderboard(versions, ratings, {}, CONFIG, present=set(), at=NOW)

@@ -105,7 +105,6 @@ def test_every_lineup_is_allowed(
     seed=st.integers(0, 50),
 )
 def test_who_has_waited_plays(waits: list[float], seed: int) -> None:
-    """Everybody who has waited for long gets a seat, against the house if there is nobody else."""
     entrants = [guest(number + 1, waiting_since=NOW - wait) for number, wait in enumerate(waits)]
     busy = [guest(number, room=0) for number in range(50, 90)]
     house_bots = [house(number, room=9) for number in (101, 102, 103)]
@@ -116,7 +115,6 @@ def test_who_has_waited_plays(waits: list[float], seed: int) -> None:
 
 
 def test_the_longest_wait_comes_first() -> None:
-    """Where the number of deals is limited, those who have waited longest play."""
     entrants = [guest(number, waiting_since=NOW - PATIENCE - number) for number in range(1, 41)]
     (lineup,) = lineups_of(entrants, limit=1)
     assert 40 in lineup.versions
@@ -145,7 +143,6 @@ def test_the_next_call_makes_a_table(since: float) -> None:
 
 
 def test_a_lone_guest_plays_the_house() -> None:
-    """Bots of the house fill up; too few of them make no table, and none plays without a guest."""
     assert len(lineups_of([guest(1), house(101), house(102), house(103)])) == 1
     assert lineups_of([guest(1), house(101), house(102)]) == []
     assert lineups_of([house(number) for number in range(101, 105)]) == []

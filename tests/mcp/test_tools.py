@@ -105,7 +105,6 @@ async def test_practice_that_is_refused_says_why(address: str) -> None:
 
 
 async def test_games_follow_one_after_the_other(address: str) -> None:
-    """Practice may be asked for as soon as a game is over, and each result is reported once."""
     async with playing(address) as ann:
         for _ in range(2):
             turn = await ann.call("practice", against=["ann"])

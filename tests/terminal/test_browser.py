@@ -26,7 +26,6 @@ def plan(**fields: object) -> GamePlan:
 
 
 def test_form_has_the_planned_game() -> None:
-    """The form is filled in with the name, the rules, and the bots around the person's seat."""
     fields = form_fields(plan(), ("greedy", "planner"))
     assert (fields["name"], fields["mode"], fields["clock"]) == ("Eva", "expert", "none")
     assert sorted(fields[f"seat{number}"] for number in (1, 2, 3)) == ["greedy", "me", "planner"]
@@ -44,7 +43,6 @@ def test_form_has_the_planned_game() -> None:
 def test_flags_without_effect_are_refused(
     *, fields: dict[str, object], server: str | None, is_seeded: bool, problem: str
 ) -> None:
-    """A flag that the browser can't honour is named, before anything is started."""
     with pytest.raises(ConfigError, match=f"^{problem}"):
         play_in_browser(plan(**fields), server, is_seeded=is_seeded, opens=False)
 

@@ -25,7 +25,6 @@ def kept_store() -> Path:
 
 
 def test_a_whole_game_is_played_by_a_script() -> None:
-    """Moves by number and in words; the game has no clock, and is kept for `happycity show`."""
     done = run("play", "--against", "greedy,random", "--seed", "4", input="1\n" * 500)
     assert done.returncode == 0, done.stderr
     for text in ("Game 1 begins. Seats: ", "your move (1-", "greedy", "The game is over.", "finished"):

@@ -77,7 +77,6 @@ def of_format(chosen: Format) -> TournamentConfig:
 
 @pytest.mark.parametrize("config", [CONFIG, *map(of_format, FORMATS)])
 def test_a_configuration_comes_back(config: TournamentConfig) -> None:
-    """All of it is written and read, as JSON and as a message."""
     assert TournamentConfig.of(json.loads(json.dumps(config.json()))) == config
     message = pb.TournamentConfig.FromString(wire.tournament_config_message(config).SerializeToString())
     assert wire.tournament_config_of(message, default_seed=0) == config
@@ -98,7 +97,6 @@ def test_absent_fields_have_their_defaults() -> None:
 
 
 def test_the_bots_of_a_test_may_be_left_out() -> None:
-    """They are its candidate and its base."""
     message = wire.tournament_config_message(of_format(FORMATS[-1]))
     del message.bots[:]
     assert wire.tournament_config_of(message, default_seed=0).bots == ("ann", "bob")

@@ -33,7 +33,6 @@ CONFIG = TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=5)
     ids=["two sizes", "few deals", "no rotated deal", "no game"],
 )
 def test_final_ratings_survive_the_wire(games: Games) -> None:
-    """Every number arrives, and what is unknown stays unknown."""
     ratings = rate(estimate_of(games), error_factor=1.5)
     sent = wire.ratings_message(ratings)
     received = wire.ratings_of(type(sent).FromString(sent.SerializeToString()))

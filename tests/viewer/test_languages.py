@@ -97,7 +97,6 @@ def test_texts_of_a_language() -> None:
 
 
 def test_preferred_language_is_the_best_that_there_is() -> None:
-    """The language with the greatest weight wins; a malformed entry counts for nothing."""
     for header, code in [
         ("", "en"),
         ("pl", "pl"),

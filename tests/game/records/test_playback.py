@@ -31,7 +31,6 @@ def watched(record: Json) -> Playback:
 
 @pytest.mark.parametrize("name", ["players_2", "expert_4"])
 def test_each_decision_has_its_position_and_its_move(name: str) -> None:
-    """A playback shows what the engine shows: views, events, legal moves with their coins, and the end."""
     record = GAMES[name].record
     playback = Playback.of_record(record)
     game = Game(deal_of(record))

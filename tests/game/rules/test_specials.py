@@ -140,7 +140,6 @@ def dealt(box: str, *, opponent: bool) -> Game:
 
 
 def test_art_6_sphinx_takes_the_first_card_of_the_box() -> None:
-    """`copy box`, chosen or forced, copies the first special of the deal's box."""
     for opponent in (True, False):
         for box, hearts in (("race_circuit statue_of_liberty", 2), ("statue_of_liberty race_circuit", 4)):
             game = dealt(box, opponent=opponent)

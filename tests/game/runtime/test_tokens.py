@@ -165,7 +165,6 @@ def test_owner_is_kept(path: Path) -> None:
 
 
 def test_unknown_id_cannot_be_revoked(path: Path) -> None:
-    """The error names the id; a whole token that is passed instead is not shown."""
     clear, kept = create_token(path, tokens.Role.BOT, "alice")
     with pytest.raises(tokens.TokenError, match="no token '12345678'"):
         tokens.revoke_token(path, "12345678")

@@ -42,7 +42,6 @@ def test_golden_boards_do_not_change(name: str) -> None:
 @few_examples
 @given(GAMES, st.sampled_from((80, 100, 120, 200)))
 def test_no_line_is_wider_than_the_terminal(at: tuple[int, Mode, Scoring, int, int], width: int) -> None:
-    """Every position fits, with names of any length and with wide letters."""
     game = game_at(*at)
     view = game.view()
     bots = ["x" * 64, "漢字" * 20, "short", *BOTS[:2]][: view.config.players]
@@ -130,7 +129,6 @@ def test_what_is_for_sale() -> None:
 
 
 def test_texts_are_cut_by_columns() -> None:
-    """A wide letter takes two columns, an accent none, and an emoji of several signs two."""
     for text, width, fitted in [
         ("greedy", 8, "greedy  "),
         ("greedy", 6, "greedy"),

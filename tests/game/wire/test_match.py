@@ -23,7 +23,6 @@ POSITIVE = SECONDS.filter(bool)
 @example(999_999_999)
 @example(2**53 + 1)
 def test_times_survive_message_and_back(nanoseconds: int) -> None:
-    """Whole nanoseconds are read back as the very same number, from nothing to ten years."""
     seconds = nanoseconds / 10**9
     message = Duration.FromString(match.duration_message(seconds).SerializeToString())
     assert match.seconds_of(message) == seconds
@@ -52,7 +51,6 @@ TIME_CONTROLS = st.builds(
 @example(TimeControl(margin_seconds=0))
 @example(TimeControl())
 def test_time_controls_survive_message_and_back(times: TimeControl) -> None:
-    """Each time is read back exactly; 0 is 0 and not the default."""
     message = pb.TimeControl.FromString(match.time_control_message(times).SerializeToString())
     assert match.time_control_of(message) == times
 

@@ -61,7 +61,6 @@ def test_the_fields_of_a_move() -> None:
 
 
 def test_a_move_that_is_none_is_an_error() -> None:
-    """A move of no kind, or one that doesn't fit its card, deck or seat, is refused, not guessed at."""
     for message in [
         game_pb2.Move(),
         game_pb2.Move(card=cards_pb2.CARD_MUSEUM),

@@ -37,7 +37,6 @@ def test_help_imports_nothing_that_it_does_not_need(program: str, arguments: lis
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_is_readable(run: Run, command: str) -> None:
-    """Every argument and option is explained in a sentence, with its default as it is typed."""
     status, output, errors = run(command, "--help")
     assert (status, errors) == (0, "")
     found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]  # a group
@@ -50,7 +49,6 @@ def test_help_is_readable(run: Run, command: str) -> None:
 
 
 def test_help_lists_all_commands(run: Run) -> None:
-    """Each has a line, which is the first sentence of its own help."""
     status, output, _ = run("--help")
     assert status == 0
     lines = [line.strip() for line in output.partition("Commands:")[2].splitlines()]

@@ -38,7 +38,6 @@ def test_rate_prints_all_that_belongs_to_ratings(played: Path, run: Run) -> None
 
 
 def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
-    """The JSON has what the model computes from the results, best first."""
     result, ratings = json_of(run, "rate", played), ratings_of(played)
     assert set(result) == {
         "sources", "games", "copies", "games_unrated", "games_practice", "games_after_decision",
@@ -67,7 +66,6 @@ def test_rate_agrees_with_the_model(played: Path, run: Run) -> None:
 
 
 def test_rate_takes_any_mix_of_sources(played: Path, tmp_path: Path, run: Run) -> None:
-    """Records of the same games change nothing; other games of the same bots do."""
     records = tmp_path / "records.jsonl"
     run("export", played, "--format", "records", "--out", records)
     alone, both = json_of(run, "rate", played), json_of(run, "rate", f"sqlite:///{played}", records)
@@ -85,7 +83,6 @@ def test_an_anchor_keeps_its_rating(played: Path, run: Run) -> None:
 
 
 def test_bots_that_never_met_are_kept_apart(tmp_path: Path, run: Run) -> None:
-    """A bot without games has a pool of its own, no interval and no differences, and a line says why."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     result = json_of(run, "rate", url)
     last = result["standings"][-1]
@@ -121,7 +118,6 @@ def test_absurd_numbers_are_refused_with_their_place(tmp_path: Path, run: Run) -
 
 
 def test_names_of_sources_make_bots_of_their_own(tmp_path: Path, run: Run) -> None:
-    """Two programs under one name are rated apart where that is asked for; checks are in the JSON."""
     first = League(BOTS, rounds=40).store(tmp_path / "first.sqlite")
     second = League(BOTS[::-1], rounds=30, seats=2).store(tmp_path / "second.sqlite")
     result = json_of(

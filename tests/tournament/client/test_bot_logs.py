@@ -29,7 +29,6 @@ def written(folder: Path, *snapshots: Snapshot) -> dict[str, str]:
 
 
 def test_strikes_forfeits_and_disqualification_are_in_the_log(tmp_path: Path) -> None:
-    """Each has time and place, and the last line sums up; a bot that did nothing wrong has no such lines."""
     last = replace(SNAPSHOT, disqualified=("cem",))
     logs = written(tmp_path, replace(SNAPSHOT, incidents=(late("cem", 3), late("bob", 4))), last)
     assert logs["ann"] == "connected\n"
@@ -43,7 +42,6 @@ def test_strikes_forfeits_and_disqualification_are_in_the_log(tmp_path: Path) ->
 
 
 def test_the_log_of_a_bot_that_fails_again_and_again_stays_short(tmp_path: Path) -> None:
-    """The first strikes are kept, and the others counted."""
     snapshots = [replace(SNAPSHOT, incidents=(late("ann", number),)) for number in range(LINES_KEPT + 50)]
     lines = written(tmp_path, *snapshots)["ann"].splitlines()
     assert len(lines) == LINES_KEPT + 3

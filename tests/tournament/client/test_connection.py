@@ -177,7 +177,6 @@ async def test_a_tournament_may_still_wait_for_its_bots(step: object, *, waiting
 
 
 async def test_changes_add_up() -> None:
-    """Each message has only what changed; each snapshot has everything that is known."""
     ann, bob = (pb.Standing(rank=1, bot=bot, rating=Rating(elo=1500.0)) for bot in ("ann", "bob"))
     better = pb.Standing(rank=1, bot="bob", rating=Rating(elo=1510.0, low=1495.0), games=1)
     worse = pb.Standing(rank=2, bot="ann", rating=Rating(elo=1490.0))
@@ -252,7 +251,6 @@ async def test_games_of_a_running_tournament_are_secret() -> None:
 
 
 async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says how to start one, and what was tried; what is not an address is refused before."""
     monkeypatch.setattr("happycity_tournament.client.connection.CONNECT_SECONDS", 0.05)
     none = "no server answers at {}; start one with: happycity serve"
     for address, problem in [

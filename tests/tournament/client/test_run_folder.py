@@ -44,7 +44,6 @@ def test_a_run_outlives_its_process(tmp_path: Path, venue: run_folder.Venue) -> 
 
 
 def test_paths_hold_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative ones are saved as absolute ones, but the folder's own store moves with it."""
     monkeypatch.chdir(tmp_path)
     folder = run_folder.new_folder()
     other = saved(folder, run_folder.OwnServer(store="sqlite:///shared/games.sqlite"))
@@ -115,7 +114,6 @@ def test_a_running_server_is_announced_to_its_user_alone(tmp_path: Path) -> None
 
 
 def test_each_bot_has_a_token_of_its_own(tmp_path: Path) -> None:
-    """The file of the server has their hashes and roles, but no token."""
     tokens = IssuedTokens(tmp_path / "tokens.json")
     clear = {**tokens.of(["ann", "bob"]), "organiser": tokens.organiser()}
     assert len(set(clear.values())) == 3
@@ -130,7 +128,6 @@ def test_each_bot_has_a_token_of_its_own(tmp_path: Path) -> None:
 
 
 def test_tokens_of_another_server_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bots without one are left out."""
     monkeypatch.setenv("HAPPYCITY_TOKENS", "ann=hc_1_x,cem=hc_2_y")
     assert EnvironmentTokens().of(["ann", "bob"]) == {"ann": "hc_1_x"}
     monkeypatch.setenv("HAPPYCITY_TOKENS", "hc_1_x")

@@ -81,7 +81,6 @@ async def check_end(store: AsyncStore, run: TournamentRun, config: TournamentCon
 
 
 async def test_every_game_of_the_schedule_is_played_once(store: AsyncStore) -> None:
-    """A tournament that nothing disturbs waits for its bots and plays its schedule; a late stop is none."""
     host = hosts.Host(store)
     run = await hosts.played(store, CONFIG, host)
     assert host.attempts == dict.fromkeys([fixture.position for fixture in SCHEDULE], 1)
@@ -93,7 +92,6 @@ async def test_every_game_of_the_schedule_is_played_once(store: AsyncStore) -> N
 
 @each_format
 async def test_concurrency_changes_nothing(store: AsyncStore, config: TournamentConfig) -> None:
-    """One game at a time and many give the same games, standings and verdict, which the store has too."""
     one = await hosts.undisturbed(store, replace(config, concurrency=1))
     many = await hosts.undisturbed(store, replace(config, concurrency=64))
     assert hosts.counted_games(store, one) == hosts.counted_games(store, many)
@@ -152,7 +150,6 @@ async def test_games_are_played_without_missing_bots(store: AsyncStore) -> None:
 async def test_an_interruption_changes_nothing(
     store: AsyncStore, config: TournamentConfig, after: int
 ) -> None:
-    """What is missing is played, nothing twice, and the end is that of an undisturbed tournament."""
     first, second = hosts.Host(store), hosts.Host(store)
     run = await hosts.played(store, config, first, after=after)
     before = run.status.progress.games
@@ -167,7 +164,6 @@ async def test_an_interruption_changes_nothing(
 
 @each_format
 async def test_a_kill_changes_nothing(store: AsyncStore, config: TournamentConfig, tmp_path: Path) -> None:
-    """From what the store holds at any moment, another host plays the same tournament to the same end."""
     host = hosts.Host(store)
     copies: list[Path] = []
 
@@ -252,7 +248,6 @@ async def test_a_store_that_fails_interrupts_the_tournament(store: AsyncStore) -
 async def test_games_of_another_schedule_are_not_mixed_in(
     store: AsyncStore, config: TournamentConfig, change: str, tmp_path: Path
 ) -> None:
-    """Stored games that the schedule doesn't have, or not after these results, are noticed."""
     run = await hosts.played(store, config, after=16)
     with closing(sqlite3.connect(tmp_path / "games.sqlite")) as connection, connection:
         connection.execute(f"UPDATE games SET {change}")
@@ -330,8 +325,6 @@ async def test_a_tournament_that_is_stopped_before_its_first_game_plays_none(sto
 
 
 async def test_a_voided_game_is_played_again(store: AsyncStore) -> None:
-    """The same fixture is played until it counts, and the end is as if nothing had happened."""
-
     def fault(fixture: Fixture, attempt: int) -> VoidReason | None:
         return VoidReason.SERVER_ERROR if fixture.table == 1 and attempt < MAX_ATTEMPTS else None
 
@@ -458,7 +451,6 @@ async def test_a_bot_that_forfeits_too_often_plays_no_more(store: AsyncStore) ->
 
 
 async def test_a_disqualified_bot_is_so_after_an_interruption(store: AsyncStore) -> None:
-    """It is not notified again and not waited for."""
     run, _ = await strict(store, interrupt=True)
     assert run.status.state is INTERRUPTED
     host = hosts.Host(store, result_of=eva_fails)
@@ -488,8 +480,6 @@ async def test_a_tournament_ends_when_no_game_can_be_rated(store: AsyncStore) ->
 
 
 async def test_what_is_rated_does_not_depend_on_what_was_running(store: AsyncStore) -> None:
-    """One game at a time, many at once, or after an interruption: the same games are rated, and no others."""
-
     def columns(run: TournamentRun) -> list[Standing]:
         return [replace(line, forfeit_counts=()) for line in run.status.standings.lines()]  # have match ids
 

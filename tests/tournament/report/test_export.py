@@ -47,7 +47,6 @@ def typed(name: str, text: str) -> Any:
 
 @pytest.mark.parametrize("file_format", TABLES)
 def test_a_table_has_a_row_for_each_seat(played: Path, tmp_path: Path, run: Run, file_format: str) -> None:
-    """Every format has the same columns, and their values are those of the store."""
     out = tmp_path / "games"
     assert export(run, played, out, file_format) == f"{out}: 48 games\n"
     rows = rows_of(out, file_format)
@@ -68,7 +67,6 @@ def test_a_table_has_a_row_for_each_seat(played: Path, tmp_path: Path, run: Run,
 
 
 def test_exported_records_replay_and_name_the_bots(played: Path, tmp_path: Path, run: Run) -> None:
-    """A record file is a source of its own, and the rules agree with it."""
     out = tmp_path / "games.jsonl"
     export(run, played, out, "records")
     lines = out.read_text().splitlines()
@@ -92,7 +90,6 @@ def test_records_can_be_split(played: Path, tmp_path: Path, run: Run) -> None:
 
 
 def test_one_game_is_exported_by_its_id(played: Path, tmp_path: Path, run: Run) -> None:
-    """Its record can be read by the commands that take a source."""
     games = json.loads(run("games", played, "--limit", "0", "--json")[1])
     for name, split in (("file", ()), ("folder", ("--split",))):
         out = tmp_path / name
@@ -130,7 +127,6 @@ def test_the_largest_seed_and_hostile_names_survive(tmp_path: Path, run: Run) ->
 
 
 def test_forfeits_have_their_reason(tmp_path: Path, run: Run) -> None:
-    """The table says how a seat ended, why, and whether the game is rated."""
     endings = {"ann": Ending.CRASHED, "bob": Ending.DISQUALIFIED}
     league = League(
         BOTS, rounds=1, ending=lambda _, bot: endings.get(bot, Ending.FINISHED), reason="IndexError: b.py:5"

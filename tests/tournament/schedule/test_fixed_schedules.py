@@ -28,7 +28,6 @@ def rounds(of: Field, count: int = 1) -> list[Fixture]:
 
 @pytest.mark.parametrize("seats", range(2, 6))
 def test_each_bot_takes_each_seat_equally_often(seats: int) -> None:
-    """Rotations put every bot in every seat once, all orders in (n - 1)! games."""
     for orders, games in ((SeatOrders.ROTATIONS, seats), (SeatOrders.ALL, math.factorial(seats))):
         (deal,) = fields.deals(rounds(fields.field(seats, seats, seat_orders=orders)))
         assert len({game.bots for game in deal}) == games
@@ -102,7 +101,6 @@ def test_sitting_out_is_shared_evenly() -> None:
 
 
 def test_bots_meet_about_equally_often() -> None:
-    """Over many rounds; at tables of two nobody meets again before everybody has met."""
     for bots, seats in [(3, 2), (7, 4), (8, 4), (9, 2), (12, 5), (21, 4)]:
         met = fields.meetings(random_rounds(bots, seats, rounds=200))
         counts = [met[frozenset(pair)] for pair in itertools.combinations(fields.names(bots), 2)]
@@ -119,7 +117,6 @@ def tables(bots: int, seats: int) -> int:
 
 
 def test_round_robins_are_exactly_balanced() -> None:
-    """Every pair meets equally often, every bot takes every seat equally often, at one table a round."""
     for bots, seats in fields.SIZES:
         schedule = one_cycle(bots, seats)
         games = list(schedule)

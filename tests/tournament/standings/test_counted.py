@@ -86,7 +86,6 @@ def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_pat
 
 @pytest.mark.parametrize("at_once", [1, 7, 10_000])
 def test_it_does_not_matter_how_many_come_at_once(at_once: int) -> None:
-    """The games that count follow from their order alone."""
     games = list(games_with_a_flaky_bot())
     one_by_one = CountingRules([stored(CONFIG)])
     expected = [game.match_id for game in games if one_by_one.reason(game) is None]

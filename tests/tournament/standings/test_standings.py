@@ -80,7 +80,6 @@ def test_lines_come_best_first() -> None:
 
 
 def test_equal_ratings_share_a_rank() -> None:
-    """Bots with the same scores are equal, and the ranks after them stay empty."""
     places = {"ann": 4, "bob": 2, "cem": 2, "dee": 1}
     table = Standings(bots=BOTS[:4])
     config = TournamentConfig(bots=BOTS[:4], game=Config(players=4), format=RandomRounds(rounds=3), seed=1)
@@ -91,7 +90,6 @@ def test_equal_ratings_share_a_rank() -> None:
 
 
 def test_a_bot_in_several_seats_counts_each_of_them() -> None:
-    """Games, points, firsts and forfeits of a sequential test are those of all seats of a bot."""
     test = SprtTest(candidate="new", base="old", max_blocks=DEALS)
     config = TournamentConfig(bots=("new", "old"), game=Config(players=4), format=test, seed=1)
     table = Standings(bots=config.bots)
@@ -182,7 +180,6 @@ def with_ending_of(bot: str, game: FinishedGame, ending: Ending, reason: str = "
 
 
 def test_forfeits_are_counted_by_ending_and_reason() -> None:
-    """The most frequent comes first, each with the first match in which it occurred."""
     outcomes = [
         (Ending.TIMEOUT, "too late"),
         (Ending.CRASHED, "KeyError"),
@@ -299,7 +296,6 @@ def flushed(games: list[FinishedGame], policy: FailurePolicy = POLICY) -> Standi
 
 
 def test_unrated_games_count_in_no_other_column() -> None:
-    """All columns but one are those of the rated games, for eva and for the others at her tables."""
     table = flushed(games_of_eva())
     assert (table.games, table.games_unrated, table.disqualified) == (len(GAMES), UNRATED, ("eva",))
     lines, without = by_bot(table), by_bot(flushed(RATED, FailurePolicy()))

@@ -59,7 +59,6 @@ def entries(folder: Path) -> list[str]:
 
 
 def test_a_restored_backup_is_the_store(new_url: Callable[[], str], tmp_path: Path) -> None:
-    """Every row comes back, in both databases, and no id is used twice; the files are private."""
     url, again = new_url(), new_url()
     fill(url)
     seen: list[tuple[int, int]] = []

@@ -87,14 +87,12 @@ def test_a_record_file_has_what_ratings_need(played: Path, tmp_path: Path) -> No
 
 
 def test_seats_of_a_record_are_those_of_a_store() -> None:
-    """Places follow from outcome and endings; a bot's name is there once for each of its seats."""
     forfeited, twice = record(endings=["forfeit:timeout", "finished"]), record(bots=["ann", "ann"])
     assert game_of_record(json.dumps(forfeited), number=1).places == (2, 1)
     assert game_of_record(json.dumps(twice), number=1).bots == ("ann", "ann")
 
 
 def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
-    """In the order of the files' names; other files are ignored, and folders, whatever their names."""
     (tmp_path / "c.json").mkdir()
     with pytest.raises(SourceError, match="no record in it"):
         games_of(tmp_path)
@@ -104,7 +102,6 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
 
 
 def test_one_tournament_can_be_chosen(tmp_path: Path) -> None:
-    """Games of other tournaments are left out; a tournament's bots are listed even if they never played."""
     url = f"sqlite:///{tmp_path}/games.sqlite"
     with Store.create(url) as store:
         for rounds in (1, 2):
@@ -191,7 +188,6 @@ def test_what_is_rated_of_records(tmp_path: Path) -> None:
 
 
 def test_games_that_differ_in_anything_are_no_copies() -> None:
-    """The key of copies covers deal, seats, points, coins and endings."""
     games = (
         record(),
         record(deal={"seed": 6}),
