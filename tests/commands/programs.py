@@ -182,11 +182,7 @@ ARENA = RemoteServer(address="unix:arena.sock")
 
 
 def start_gated(start: Start, name: str = "gated", *, address: str = ARENA.address) -> Program:
-    own = {
-        "PYTHONPATH": f"{Path(__file__).parent}/bots",
-        "HAPPYCITY_SERVER": address,
-        "HAPPYCITY_NAME": name,
-    }
+    own = {"PYTHONPATH": f"{Path(__file__).parent}/bots", "HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": name}
     return start("gated", env={**os.environ, **own})
 
 

@@ -84,9 +84,7 @@ def test_who_never_played_has_no_line() -> None:
         max_size=12,
     )
 )
-def test_every_bot_has_one_line_and_ranks_are_gapless(
-    entries: list[tuple[str, float, float, float]],
-) -> None:
+def test_every_bot_has_one_line_and_ranks_are_gapless(entries: list[tuple[str, float, float, float]]) -> None:
     versions = [version(number, bot, days_ago=days) for number, (bot, _, _, days) in enumerate(entries)]
     ratings = {number: rating(elo, error) for number, (_, elo, error, _) in enumerate(entries)}
     lines = leaderboard(versions, ratings, {}, CONFIG, present=set(), at=NOW)

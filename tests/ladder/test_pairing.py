@@ -70,12 +70,7 @@ def lineups_of(
     seed=st.integers(0, 100),
 )
 def test_every_lineup_is_allowed(
-    owners: list[int],
-    rooms: list[int],
-    waits: list[float],
-    houses: int,
-    limit: int,
-    seed: int,
+    owners: list[int], rooms: list[int], waits: list[float], houses: int, limit: int, seed: int
 ) -> None:
     """No bot has two seats or more deals than room, and all have other owners.
 
@@ -100,10 +95,7 @@ def test_every_lineup_is_allowed(
 
 
 @settings(max_examples=30)
-@given(
-    waits=st.lists(st.floats(PATIENCE, 60), min_size=1, max_size=9),
-    seed=st.integers(0, 50),
-)
+@given(waits=st.lists(st.floats(PATIENCE, 60), min_size=1, max_size=9), seed=st.integers(0, 50))
 def test_who_has_waited_plays(waits: list[float], seed: int) -> None:
     entrants = [guest(number + 1, waiting_since=NOW - wait) for number, wait in enumerate(waits)]
     busy = [guest(number, room=0) for number in range(50, 90)]

@@ -60,20 +60,6 @@ def test_who_leaves_sees_how_it_ends() -> None:
     assert "disconnected" in done.stdout
 
 
-def test_what_cannot_be_played_is_refused_before_anything_starts() -> None:
-    """The line names the flag and what helps; no folder is made."""
-    for arguments, problem in [
-        (("--against", "gready"), "--against: 'gready' is not a reference bot; did you mean greedy?"),
-        (("--name", "greedy"), "--name: a bot at the table is called greedy too; choose another name"),
-        (("--name", "two words"), "bot name 'two words': use "),
-        (("--against", ""), "--against, --bot: name the bots to play against"),
-        (("--bot", "mine=./nothing"), "bot mine: './nothing' can't be started: there is no such program"),
-        (("--server", "127.0.0.1:9", "--bot", "mine=x"), "--bot: has no effect with --server"),
-    ]:
-        assert problem in happycity("play", *arguments).error
-        assert not Path("runs").exists()
-
-
 @pytest.mark.thorough
 def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     """The opponents are bots that are connected there, and the game is in that server's store."""

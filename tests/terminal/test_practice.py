@@ -80,14 +80,8 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (
-            ("--bot", BOT, "--against", "gredy"),
-            "not a bot of the house at {}; did you mean greedy?",
-        ),
-        (
-            ("--bot", BOT, "--against", "zzz"),
-            "not a bot of the house at {}; there are: easy, greedy",
-        ),
+        (("--bot", BOT, "--against", "gredy"), "not a bot of the house at {}; did you mean greedy?"),
+        (("--bot", BOT, "--against", "zzz"), "not a bot of the house at {}; there are: easy, greedy"),
         (("--bot", BOT, "--against", ""), "--against: 0 bots; name 1 to 4, separated by commas"),
         (("--against", "greedy"), "--bot, --join: give one of them"),
         (("--join", "a b", "--against", "greedy"), "bot name 'a b': use 1-64 of"),

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from tests.commands.programs import happycity
 from tests.game.records.test_playback import RECORD
-from tests.terminal.conftest import BOTS, FOLDER
+from tests.terminal.conftest import BOTS
 from tests.tournament.servers import Arena, arena
 
 from happycity import Config, Move, TimeControl
@@ -75,17 +75,9 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "it has several games; name one by its id, which this lists: tournament games"),
-        (("99",), "it has no game 99; this lists its games: tournament games"),
-        (("first",), "first: there is no such file or folder"),
-        ((FOLDER, "x"), "GAME: 'x' is not the id of a game; this lists games: tournament games"),
         (("1", "--bot", "gredy"), "--bot: no bot 'gredy' plays; did you mean greedy?"),
         (("1", "--bot", "7"), "--bot: no bot '7' plays; there are: "),
         (("1", "--from", "5000"), "--from: 5000: the game has "),
-        (("1", "--follow"), "runs/20261122-080000 is not being played now"),
-        (("1", "--follow", "--browser"), "--follow, --json: they have no effect on a page"),
-        (("99", "--browser"), "it has no game 99; this lists its games: tournament games"),
-        (("1", "--out", "none/a.html"), "--out: none/a.html can't be written: "),
     ],
 )
 @pytest.mark.usefixtures("run_folder")

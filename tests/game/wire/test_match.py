@@ -17,17 +17,6 @@ SECONDS = NANOSECONDS.map(lambda number: number / 10**9)
 POSITIVE = SECONDS.filter(bool)
 
 
-@given(NANOSECONDS)
-@example(0)
-@example(400_000)
-@example(999_999_999)
-@example(2**53 + 1)
-def test_times_survive_message_and_back(nanoseconds: int) -> None:
-    seconds = nanoseconds / 10**9
-    message = Duration.FromString(match.duration_message(seconds).SerializeToString())
-    assert match.seconds_of(message) == seconds
-
-
 @given(st.floats(0, LONGEST_SECONDS))
 def test_any_time_is_rounded_to_the_nearest_nanosecond(seconds: float) -> None:
     """What no duration can hold is lost, and no more."""

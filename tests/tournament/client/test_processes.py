@@ -154,8 +154,3 @@ async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
     assert text.startswith("the server ended with status 2: ")
     assert text.endswith(f"(output: {tmp_path}/server.log)")
     assert "hidden" not in text + (tmp_path / "server.log").read_text()
-
-
-async def test_programs_that_are_missing_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ProcessError, match=r"bot ann: '\./missing' can't be started in "):
-        command_in(tmp_path, "./missing")

@@ -48,9 +48,7 @@ CONFIGS = [
     replace(CONFIG, format=Gauntlet(challengers=("cem",), cycles=3)),
     SPRT,
     replace(
-        CONFIG,
-        bots=BOTS[:4],
-        format=RandomRounds(rounds=200, seat_orders=SeatOrders.SINGLE, until_error=150),
+        CONFIG, bots=BOTS[:4], format=RandomRounds(rounds=200, seat_orders=SeatOrders.SINGLE, until_error=150)
     ),
 ]
 

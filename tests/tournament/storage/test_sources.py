@@ -162,15 +162,6 @@ def test_games_are_read_as_a_stream(tmp_path: Path) -> None:
     assert peak < size / 3
 
 
-def test_copies_of_a_game_count_once(played: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy.sqlite"
-    copy.write_bytes(played.read_bytes())
-    records = write_records(played, tmp_path / "games.jsonl")
-    loaded = rating_input(f"sqlite:///{played}", str(copy), str(records))
-    assert (loaded.count, loaded.copies) == (48, 96)
-    assert loaded.games.games_played().tolist() == [48] * 4
-
-
 def test_what_is_rated_of_records(tmp_path: Path) -> None:
     """Games with the seed of a deal shared its cards; practice and disqualified bots are counted apart."""
     disqualified = record(endings=["finished", "forfeit:disqualified"])

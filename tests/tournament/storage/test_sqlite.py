@@ -92,12 +92,6 @@ def test_a_path_that_cannot_be_opened_is_refused(tmp_path: Path, name: str, mess
         Store.create(f"sqlite:///{tmp_path}/{name}")
 
 
-def test_a_store_that_is_not_there_is_not_created(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="can't be opened: there is no such file"):
-        Store.existing(f"sqlite:///{tmp_path}/runs/games.sqlite")
-    assert list(tmp_path.iterdir()) == []
-
-
 def read_all(store: Store) -> None:
     assert store.games(10) == [single_game(50), *stored_games(1)[::-1]]
     assert store.results(1) == [game for game, _ in store.all_games(tournament_id=1)] == stored_games(1)

@@ -279,11 +279,6 @@ def test_no_game_is_stored_twice(store: Store) -> None:
         assert store.record(6) is None
 
 
-def test_games_of_unknown_tournaments_are_refused(store: Store) -> None:
-    with pytest.raises(StoreError, match="or what belongs to nothing"):
-        add_games(store, *stored_games(1))
-
-
 def test_errors_reveal_nothing_of_what_is_stored(store: Store) -> None:
     """A game that is refused may share its deal with others, so no log may show it by the error."""
     add_games(store, single_game(1))
