@@ -12,10 +12,8 @@ from tests.tournament.games import finished, fixtures_of, with_endings
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.play.progress import load_status
 from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.standings.standings import MAX_REASONS, ForfeitCount, Standing, Standings
-from happycity_tournament.storage import Store
 
 DEALS = 10
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")
@@ -323,13 +321,3 @@ def test_forfeits_are_rated_while_no_bot_is_disqualified() -> None:
         for ending in (Ending.DISQUALIFIED, Ending.RESIGNED)
     ]
     assert admitted == [False, True]
-
-
-def test_stored_games_give_the_same_standings() -> None:
-    with Store.create("sqlite://") as store:
-        store.create_tournament(replace(CONFIG, policy=POLICY).json(), games_total=len(GAMES), created_at=0)
-        store.add_games([(game, None) for game in games_of_eva()])
-        status = load_status(store, store.require_tournament(1))
-    assert status.standings.lines() == flushed(games_of_eva()).lines()
-    assert (status.troubles.games_unrated, status.troubles.disqualified) == (UNRATED, ("eva",))
-    assert status.progress.games == len(GAMES)
