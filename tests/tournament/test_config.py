@@ -2,11 +2,13 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.tables import Table
 
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
@@ -165,48 +167,20 @@ def test_messages_that_make_no_tournament_are_refused() -> None:
         refuse(message, "disqualify_share: ")
 
 
-def stored(**fields: object) -> dict[str, Any]:
-    return {**CONFIG.json(), **fields}
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        5,
-        "text",
-        [CONFIG.json()],
-        {},
-        stored(surplus=1),
-        stored(bots=5),
-        stored(bots=[5, 6]),
-        stored(game={"players": 9}),
-        stored(game={"players": 2, "mode": "solo"}),
-        stored(time={"days": 3}),
-        stored(policy={"max_strikes": -1}),
-        stored(seed=-1),
-        stored(seed=2**64),
-        stored(anchor_elo=math.nan),
-        stored(concurrency=10**30),
-        stored(title="x" * 81),
-        stored(title="a\x1b[2Jb"),
-        stored(title="two\nlines"),
-        stored(format={"kind": "knockout"}),
-        stored(format={"kind": "swiss", "rounds": 10**12}),
-        stored(format={"kind": "swiss", "cycles": 3}),
-        stored(format={"kind": "round-robin", "rounds": 3}),
-        stored(format={"kind": "random-rounds", "minimum_deals": 3}),
-        stored(format={"kind": "gauntlet", "rounds": 3}),
-    ],
-)
-def test_what_cannot_be_read_is_refused(value: object) -> None:
-    """A damaged configuration, or that of a later version, is an error in one line, whatever it is.
-
-    So is a field that the format doesn't read, and what no message could hold.
-    """
+def refusal(text: str) -> Iterator[str]:
+    """Yield what is said of a stored configuration with these changes, or of a value that is none."""
+    value = json.loads(text)
     with pytest.raises(ConfigError) as caught:
-        TournamentConfig.of(value)
-    assert "\n" not in str(caught.value)
+        TournamentConfig.of({**CONFIG.json(), **value} if value and isinstance(value, dict) else value)
+    yield from str(caught.value).splitlines()
+
+
+DAMAGES = Table(Path(__file__).with_name("configs.txt"), refusal)
+
+
+def test_what_cannot_be_read_is_refused() -> None:
+    """A damaged configuration, or that of a later version, is an error in one line, whatever it is."""
+    DAMAGES.check(least=20)
 
 
 def test_what_can_be_read_can_be_sent() -> None:
@@ -224,3 +198,7 @@ def test_what_can_be_read_can_be_sent() -> None:
     assert wire.tournament_config_of(message, default_seed=0) == largest
     with pytest.raises(ConfigError, match="games, more than"):
         schedule_of(largest)
+
+
+if __name__ == "__main__":
+    DAMAGES.write()

@@ -198,15 +198,10 @@ def test_games_that_differ_in_anything_are_no_copies() -> None:
         ({"bots": ["ann", 7]}, "bots: 7 can't be shown as a name"),
         ({"bots": ["ann", "\x1b[2J"]}, "bots: '\\x1b[2J' can't be shown as a name"),
         ({"bots": ["ann", "\ud800"]}, "bots: '\\ud800' can't be shown as a name"),
-        ({"format": "happycity-record/2"}, "format: "),
-        ({"endings": ["finished", "tired"]}, "endings: "),
         ({"deal": {"seed": True}}, "deal: seed: True is not a number from 0 to 2^64 - 1"),
-        ({"deal": {"seed": 2**64}}, "deal: seed: 18446744073709551616 is not a number from 0 to 2^64 - 1"),
-        ({"outcome": {**OUTCOME, "points": [1]}}, "outcome: points: "),
         ({"outcome": {**OUTCOME, "points": [10**400, 1]}}, "outcome: points: "),
         ({"config": None}, "record: config: "),
         ({"moves": None}, "moves: expected a list, found None"),
-        ({"moves": [{"seat": 2, "move": "keep"}]}, "move 1: there is no seat 2"),
     ],
 )
 def test_a_malformed_record_is_named_with_its_place(tmp_path: Path, changes: Json, problem: str) -> None:
