@@ -181,11 +181,6 @@ ARENA = RemoteServer(address="unix:arena.sock")
 """The server that `serve` starts."""
 
 
-def start_gated(start: Start, name: str = "gated", *, address: str = ARENA.address) -> Program:
-    own = {"PYTHONPATH": f"{Path(__file__).parent}/bots", "HAPPYCITY_SERVER": address, "HAPPYCITY_NAME": name}
-    return start("gated", env={**os.environ, **own})
-
-
 def own_server(folder: Path) -> RemoteServer:
     server = RemoteServer.of_run(folder)
     assert server is not None

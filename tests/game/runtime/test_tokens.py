@@ -135,12 +135,6 @@ def test_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
     assert tokens.read_tokens(path) == (kept,)
 
 
-def test_names_are_those_of_bots(path: Path) -> None:
-    with pytest.raises(ConfigError, match="'not a name'"):
-        create_token(path, tokens.Role.BOT, "not a name")
-    assert not path.exists()
-
-
 def test_owner_is_kept(path: Path) -> None:
     """An owner's tokens say so; tokens of files without owners belong to their names."""
     tokens.add_tokens(
