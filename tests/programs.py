@@ -1,7 +1,5 @@
 """Whole programs of the project as processes of their own, run to their end."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

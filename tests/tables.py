@@ -4,8 +4,6 @@ A file begins with a paragraph, and the headings of its tables with #. The inden
 the module that tests the table; a change of them is read like a change of the code.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bots at local tables, without a server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from happycity import Config, Deal, Game, Move

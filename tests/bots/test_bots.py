@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -85,7 +83,6 @@ def test_greedy_answers_the_decisions_that_all_sdks_are_tested_with() -> None:
     ids=table_id,
 )
 def test_the_ladder_holds(config: Config) -> None:
-    """Greedy ends well before random, and planner well before greedy, at every table."""
     assert mean_place_difference(GreedyBot, RandomBot, deals=8, config=config) > 0.2
     assert mean_place_difference(PlannerBot, GreedyBot, deals=8, config=config) > 0.2
 
@@ -97,7 +94,6 @@ def test_rollout_holds_its_own_against_the_planner(mode: Mode) -> None:
 
 @pytest.mark.parametrize("mode", Mode)
 def test_rollout_stays_within_its_simulations(mode: Mode, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One decision plays no more simulations than the bot's budget, and whole games use it."""
     played = 0
 
     def counted(game: Game, move: Move, fast: tuple[bool, ...]) -> float:

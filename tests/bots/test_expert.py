@@ -1,7 +1,5 @@
 """What the bots make of the expert game: the market draft, effects and prices, the Sphinx."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

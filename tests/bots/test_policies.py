@@ -1,7 +1,5 @@
 """The policies that playouts are played with."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Bots that try moves in sampled worlds: sequential halving, budgets, and the champion's network."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from fractions import Fraction
@@ -120,8 +118,6 @@ def test_budgets_are_read() -> None:
 @pytest.mark.parametrize("bot", [SearchBot, ChampionBot])
 @pytest.mark.parametrize("mode", Mode)
 def test_the_same_seed_and_playouts_give_the_same_decisions(bot: type[Bot], mode: Mode) -> None:
-    """All of them are legal, too, and the game ends."""
-
     def moves() -> list[Move]:
         game = Game.deal(Config(players=2, mode=mode), seed=4)
         return [move for _, move in play(game, [limited(bot), limited(bot)])]

@@ -1,7 +1,5 @@
 """Decisions as the SDK hands them on, without a server."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

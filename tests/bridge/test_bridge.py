@@ -1,7 +1,5 @@
 """The command `happycity bridge` as a whole: the example bots, and programs that fail, on a real server."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

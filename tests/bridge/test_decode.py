@@ -1,7 +1,5 @@
 """What a program may write, and what is said if it writes something else."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a program reads is what protobuf's JSON mapping makes of the protocol's messages."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -34,7 +32,6 @@ def content(line: encode.Line) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("seed", range(4))
 def test_a_decision_is_the_servers(mode: Mode, seed: int) -> None:
-    """The line holds all of the message; `legal` has the texts of its moves in their order."""
     scoring = list(Scoring)[seed % 2]
     for decision in random_decisions(Config(players=2 + seed % 4, mode=mode, scoring=scoring), seed):
         line = encode.decision(decision)

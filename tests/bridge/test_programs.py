@@ -1,7 +1,5 @@
 """Programs that play by the bridge, in this process: those that behave, and those that don't."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """The command `happycity check`, and the bots that must pass it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -69,7 +67,6 @@ def test_a_good_bot_ends_the_command_with_status_0() -> None:
 
 
 def test_a_bad_bot_ends_the_command_with_status_1() -> None:
-    """Only the steps asked for are tried; with --json the JSON has the standard output for itself."""
     done = happycity(
         *("check", "--bot", f"{RAW_BOT} first-decision"),
         *("--only", "first-decision", "--only", "name", "--json", "--timeout", DEADLINE),

@@ -1,7 +1,5 @@
 """Each step finds the bot that it is for, and nobody else."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from dataclasses import replace
@@ -105,7 +103,6 @@ def test_every_step_has_its_faulty_bot() -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_bot_fails_at_its_step_alone(found: dict[str, list[Finding]], fault: str) -> None:
-    """The step says what it saw; those that need it are skipped, and all others pass."""
     status = {finding.step.name: finding.status for finding in found[fault]}
     assert status.pop(OF_ALL) in (Status.WARNING, Status.SKIPPED)
     bad = {name for name, status in status.items() if status in (Status.FAILED, Status.WARNING)}

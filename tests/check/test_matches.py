@@ -1,7 +1,5 @@
 """Matches that bots are checked with, by a script or from a record, and the server that sends them."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 
@@ -29,7 +27,6 @@ SEATS = st.sampled_from([(0,), (2,), (0, 2), (1, 2), (0, 1, 2)])
 @given(config=CONFIGS, seed=st.integers(0, 10**6), seats=SEATS)
 @settings(max_examples=25)
 def test_decisions_are_those_of_a_server(config: Config, seed: int, seats: tuple[int, ...]) -> None:
-    """Each seat gets its moves with their coins, in both modes, and all events since its last decision."""
     rng = random.Random(seed)
     match = ScriptedMatch(7, config, seed=seed, seats=seats, time_left=3.0)
     ledgers = {seat: Ledger(Deal.shuffle(config, seed=seed)) for seat in seats}
@@ -88,7 +85,6 @@ def test_how_a_match_ends() -> None:
 @given(config=CONFIGS, seed=st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_decisions_follow_from_the_record(config: Config, seed: int) -> None:
-    """Each has its position, the recorded move among its moves, and all events since the seat's last one."""
     deal = Deal.shuffle(config, seed=seed)
     record = record_random_game(deal, movers_rng(seed))
     seat = random.Random(seed).randrange(config.players)

@@ -1,7 +1,5 @@
 """The bot on the bare stubs of docs/protocol.md."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

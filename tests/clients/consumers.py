@@ -5,8 +5,6 @@ the project and returns the command that starts the bot. Other packages come fro
 are there. No packed one is left in a cache, where it would hide the next one of the same version.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Whole programs as these tests run them, and the tournaments that they play."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The conformance suite: the scenario bots of all SDKs pass it, and the bot on the bare stubs."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The SDKs of other languages, by their example bots: built by `make clients`, played as whole programs."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Packages of all languages as their users get them: outside of the checkout, from what was packed alone."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
 import zipfile

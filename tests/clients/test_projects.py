@@ -1,7 +1,5 @@
 """Projects that `happycity new-bot` makes: each is built with the checkout's SDK, and its bot plays."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

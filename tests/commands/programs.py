@@ -1,7 +1,5 @@
 """Whole programs as tests start them, and the tournaments that they play."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -182,15 +180,6 @@ def serve_where(
 
 ARENA = RemoteServer(address="unix:arena.sock")
 """The server that `serve` starts."""
-
-
-def start_gated(start: Start, name: str = "gated", *, address: str = ARENA.address) -> Program:
-    own = {
-        "PYTHONPATH": f"{Path(__file__).parent}/bots",
-        "HAPPYCITY_SERVER": address,
-        "HAPPYCITY_NAME": name,
-    }
-    return start("gated", env={**os.environ, **own})
 
 
 def own_server(folder: Path) -> RemoteServer:

@@ -1,7 +1,5 @@
 """Bots that fail in each way, as real programs: one line of a run says what happened, where and why."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The programs of a tournament, killed again and again: nothing is lost and nothing is played twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """`tournament run --ray` and `serve --ray`: nodes of a real cluster play, and the games are the same."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -4,8 +4,6 @@ The status is 2, the standard output is empty, and nothing is started, written o
 is printed now: python -m tests.commands.test_refused
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import tempfile

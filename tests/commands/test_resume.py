@@ -1,7 +1,5 @@
 """Tournaments that were stopped or interrupted and continue: the end is as if nothing had happened."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`tournament run`, `sprt` and `init`: the processes that they start, and what they play."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator
@@ -28,7 +26,6 @@ from happycity_tournament.storage.store import Store
 
 
 def test_the_example_is_played() -> None:
-    """Flags win over the file. Table, JSON, store and list agree, and every record replays."""
     assert tournament("list").output == "no runs\n"
     Path("league.toml").write_text(tournament("run", "--example").output)
     done = tournament(
@@ -53,42 +50,7 @@ def test_the_example_is_played() -> None:
 
 
 @pytest.mark.thorough
-def test_a_bot_has_no_rights_but_to_play_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All else is refused while it plays, with its token or without; its environment has no other secret."""
-    secrets = (
-        "HAPPYCITY_TOKENS", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_STORE",
-        "HAPPYCITY_SERVE_TLS_KEY", "PGPASSWORD", "PGPASSFILE", "PGSERVICEFILE",
-    )  # fmt: skip
-    for name in secrets:
-        monkeypatch.setenv(name, "secret")
-    bot = command_of("intruder")
-    result = played("run", "--rounds", "1", "--seats", "2", "--bots", "random", "--bot", bot)
-    assert {line["bot"]: line["forfeits"] for line in result["standings"]} == {"random": 0, "intruder": 0}
-    content = json.loads(Path("outcomes.json").read_text())
-    own, none = content["own token"], content["no token"]
-    assert own.pop("play as another") == "WRONG_NAME"
-    assert set(own.values()) == {"WRONG_ROLE"}
-    assert set(none.values()) == {"UNAUTHENTICATED"}
-    environment = content["environment"]
-    assert not set(secrets) & set(environment)
-    happycity = {name for name in environment if name.startswith("HAPPYCITY_")}
-    assert happycity == {"HAPPYCITY_SERVER", "HAPPYCITY_NAME", "HAPPYCITY_TOKEN"}
-
-
-@pytest.mark.thorough
-def test_many_reference_bots_share_processes() -> None:
-    """Their output has a file for each process, however many they are and whatever their names."""
-    bots = ",".join(f"{number:02}-with-a-name-that-is-long=random" for number in range(64))
-    result = played("run", "--rounds", "1", "--seats", "2", "--bots", bots, settings_file(processes=2))
-    assert (len(result["standings"]), result["games"]) == (64, 64)
-    assert sum(line["forfeits"] for line in result["standings"]) == 0
-    logs = {path.name for path in own_folder().glob("*.log")}
-    assert logs == {"server.log", "bots.log", "bots-2.log"}
-
-
-@pytest.mark.thorough
 def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> None:
-    """Its seats are forfeited until it is disqualified; the others play all their games, which are stored."""
     gate.let_through(10)
     run = start(
         "happycity_tournament", "run", "--format", "round-robin", "--cycles", "8", "--seats", "2",
@@ -178,7 +140,6 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 def test_a_seed_gives_the_same_games_at_any_concurrency(
     opened: Arena, arguments: tuple[str, ...], games: int
 ) -> None:
-    """Moves and standings of each format are the same, one game at a time or many at once."""
     joining = [text for name in NAMES for text in ("--join", name)]
     run = ("run", "--server", opened.address, "--bots", "", *joining, "--seed", "7", *arguments)
     one, many = (played(*run, "--concurrency", concurrency) for concurrency in (1, 64))

@@ -1,7 +1,5 @@
 """The commands `happycity serve`, `health`, `bot` and `token`."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal
@@ -97,7 +95,6 @@ def match_that_hangs() -> Iterator[None]:
 
 @pytest.mark.thorough
 def test_two_servers_never_share_a_store_or_an_address(start: Start) -> None:
-    """The second one is refused in one line; the store is free again after a kill of the first."""
     first = serve(start)
     other = happycity("serve", "--listen", "127.0.0.1:0", "--store", "sqlite:///games.sqlite")
     assert other.error == (
@@ -145,7 +142,6 @@ def test_a_token_is_printed_once() -> None:
 
 
 def test_tokens_are_listed_until_they_are_revoked() -> None:
-    """The list is for people or for programs; --tokens names another file."""
     tokens = ("--tokens", "etc/tokens.json")
     token_id = new_token("organiser", "olga", "--expires", "30d", *tokens).split("_")[1]
     new_token("observer", "olaf", *tokens, "--owner", "club")
@@ -233,7 +229,6 @@ def test_health_is_asked_by_service_and_with_a_certificate(
 
 
 def test_a_store_is_backed_up_while_its_server_runs(start: Start) -> None:
-    """Backup and restore say what they copied, as JSON too, and refuse what is there already in one line."""
     serve(start)
     done = happycity("backup", "copy.sqlite", "--store", STORE, "--json")
     assert done.status == 0, done

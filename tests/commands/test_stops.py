@@ -1,19 +1,20 @@
 """Runs that end early: by signals, by kills, and because their store is gone."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource
 import signal
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.commands import programs
 from tests.commands.programs import ALL_GAMES, Gate, Program, Start, command_of
 
+from happycity.runtime.transport import Access
+from happycity_tournament.client.connection import ServerError, call_server
 from happycity_tournament.storage.store import Store
 
 SOME_GAMES = 6
@@ -41,10 +42,11 @@ def begin(start: Start, gate: Gate) -> tuple[Program, Path]:
 
 
 def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
-    """Running games are finished and stored, and no process is left."""
     run, folder = begin(start, gate)
+    with pytest.raises(ServerError, match="this server needs a token"):  # bots have theirs, strangers none
+        call_server(replace(programs.own_server(folder), access=Access()), lambda server: server.stop(1))
     run.send_signal(signal.SIGINT)
-    programs.wait_for_line(run, "stopping: running games are finished")
+    programs.wait_for_line(run, " to be finished in at most ")
     gate.let_through(ALL_GAMES)
     output, errors = run.communicate()
     assert run.returncode == 130
@@ -53,7 +55,7 @@ def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
     result = json.loads(output)
     with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
         assert store.progress(1).games == result["games"]
-    assert SOME_GAMES < result["games"] < 200
+    assert SOME_GAMES <= result["games"] < 200  # the others have 3 s, which a busy machine may need
     assert programs.processes() == {}
     assert not (folder / "server.json").exists()
 
@@ -63,7 +65,7 @@ def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
     """Running games are not waited for; one line says where the others are, and no process is left."""
     run, folder = begin(start, gate)
     run.send_signal(signal.SIGTERM)
-    programs.wait_for_line(run, "stopping: running games are finished")
+    programs.wait_for_line(run, " to be finished in at most ")
     run.send_signal(signal.SIGTERM)
     output, errors = run.communicate()
     assert (run.returncode, output) == (130, "")

@@ -1,7 +1,5 @@
 """`tournament run --workers`: more processes play, and the games are the same."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """The documentation is true: its examples run, its links resolve, and nothing public is missing."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import inspect

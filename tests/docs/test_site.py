@@ -1,7 +1,5 @@
 """The site has every page, its links lead somewhere, and it asks nobody but its own server."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

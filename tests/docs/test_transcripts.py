@@ -1,7 +1,5 @@
 """The page "My bot lost: what now?" is true. The bot in Go is tested in tests/clients."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

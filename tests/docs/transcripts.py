@@ -1,7 +1,5 @@
 """Compares what the commands of "My bot lost: what now?" print with what the page shows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tools.docs.transcripts import PAGE, sections, transcript

@@ -1,7 +1,5 @@
 """The kinds of games that every environment is tested with."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Policies and searches of other worlds play in the arena, over gRPC like anybody's bot."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

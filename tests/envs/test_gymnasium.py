@@ -1,7 +1,5 @@
 """The environment of Gymnasium passes Gymnasium's own check, and is the game."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

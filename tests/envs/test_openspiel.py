@@ -117,7 +117,6 @@ def follow(state: Any, game: Game, *, seed: int) -> int:
 
 
 def test_states_agree_with_the_engine() -> None:
-    """Position by position in forty random games of all kinds: view, seat, legal actions and returns."""
     for number in range(40):
         config = CONFIGS[number % len(CONFIGS)]
         config = Config(config.players, config.mode, Scoring.SUM if number % 3 == 0 else Scoring.PRODUCT)
@@ -182,7 +181,6 @@ def step(state: HappyCityState, rng: random.Random) -> None:
 
 
 def test_tensors_are_those_of_the_arena() -> None:
-    """An observation is the arena's; an information state adds the cards in the discard piles."""
     config = Config(players=3)
     game = load(config)
     state = random_state(config, seed=2)

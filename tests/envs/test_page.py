@@ -1,7 +1,5 @@
 """docs/external-ais.md is true: its numbers are those of the code, and its programs run."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

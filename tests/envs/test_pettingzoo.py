@@ -1,7 +1,5 @@
 """The environment of PettingZoo passes PettingZoo's own tests, and is the game."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,7 +33,6 @@ def dict_observations_allowed() -> Iterator[None]:
 def test_the_environment_passes_the_librarys_tests(
     config: Config, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Spaces, agents, rewards, masks, wrappers, seeds and both modes of rendering are as it wants them."""
     with dict_observations_allowed():
         api_test(env(**options_of(config)), num_cycles=400)
     seed_test(lambda: env(**options_of(config)), num_cycles=50)

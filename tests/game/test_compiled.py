@@ -1,7 +1,5 @@
 """Compiled modules: old ones are refused, and they treat objects as the sources do."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from pathlib import Path

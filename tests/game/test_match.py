@@ -1,7 +1,5 @@
 """What a match has beside its game: time controls, failure policies, endings and reasons."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

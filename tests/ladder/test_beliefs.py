@@ -134,12 +134,11 @@ def test_wins_alone_hardly_say_how_far_a_bot_is_ahead() -> None:
         won.add(deal(number, (2, 1), [(1, 2), (1, 2)]))
         mixed.add(deal(number, (2, 1), [(1, 2), (2, 1)]))
     assert 2000 < won.rating(2, 1.0).elo < 3500
-    assert 100 < won.rating(2, 1.0).error < 400
+    assert 100 < won.rating(2, 1.0).error < 1000
     assert mixed.rating(2, 1.0).error < 40
 
 
 def test_a_state_continues_as_if_it_had_not_been_stored() -> None:
-    """Dump and load keep every bit, and later deals give the same state; the anchor may have moved."""
     one, strengths = entered(3, 6), np.linspace(-1, 1, 7)
     played(one, strengths, deals=40, players=3, seed=1, days=20)
     other = Beliefs.load(3, CONFIG, one.dump())
@@ -175,7 +174,6 @@ def test_a_new_version_starts_from_the_old_one() -> None:
 
 
 def test_only_guests_drift() -> None:
-    """A week adds the drift's variance to a guest, and nothing to the house."""
     beliefs = entered(2, 2)
     beliefs.enter(7, 0.0, house=True)
     for number, lineup in enumerate([(1, 2), (1, 7), (2, 7)], start=1):

@@ -1,7 +1,5 @@
 """The file of a ladder."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """What a store keeps of a ladder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,18 +9,9 @@ from sqlalchemy import text
 from tests.tournament.games import finished
 
 from happycity import BotInfo, Ending
+from happycity_ladder import entries
 from happycity_ladder import ladder_store as ladder_module
 from happycity_ladder.challenge_store import ChallengeStore
-from happycity_ladder.entries import (
-    Challenge,
-    ChallengeState,
-    Deal,
-    DealKind,
-    NewDeal,
-    Rating,
-    RatingPoint,
-    Season,
-)
 from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.leaderboard import Line, Score
 from happycity_ladder.rating_store import RatingStore
@@ -47,11 +36,11 @@ def ladder_with_bots(store: Store) -> LadderStore:
     return ladder
 
 
-def begun(ladder: LadderStore, *versions: int, **options: Any) -> Deal:
+def begun(ladder: LadderStore, *versions: int, **options: Any) -> entries.Deal:
     season = ladder.season()
     assert season is not None
-    new = NewDeal(
-        **{"board": "2-family", "kind": DealKind.RATED, **options},
+    new = entries.NewDeal(
+        **{"board": "2-family", "kind": entries.DealKind.RATED, **options},
         versions=versions,
         bots=tuple(ladder.versions()[version].bot for version in versions),
     )
@@ -59,7 +48,7 @@ def begun(ladder: LadderStore, *versions: int, **options: Any) -> Deal:
     return deal
 
 
-def game(deal: Deal, rotation: int, match_id: int, *, winner: int, **options: Any) -> FinishedGame:
+def game(deal: entries.Deal, rotation: int, match_id: int, *, winner: int, **options: Any) -> FinishedGame:
     """Return a finished game of a deal that a version wins; the bots' versions are numbered by turns."""
     order = deal.seated(rotation)
     fixture = Fixture(
@@ -75,7 +64,7 @@ def game(deal: Deal, rotation: int, match_id: int, *, winner: int, **options: An
     return replace(made, tournament_id=None, position=None, ladder=(deal.id, rotation))
 
 
-def play(ladder: LadderStore, deal: Deal, match_id: int, *, winner: int = 1) -> None:
+def play(ladder: LadderStore, deal: entries.Deal, match_id: int, *, winner: int = 1) -> None:
     rotations = range(len(deal.versions))
     games = [game(deal, rotation, match_id + rotation, winner=winner) for rotation in rotations]
     ladder.store.add_games([(entry, None) for entry in games])
@@ -83,23 +72,23 @@ def play(ladder: LadderStore, deal: Deal, match_id: int, *, winner: int = 1) -> 
 
 def line_of(ladder: LadderStore) -> Line:
     """Return a line of the first version on a leaderboard."""
-    rating = Rating(elo=1500.25, error=20.5, deals=3, gap=90.0)
+    rating = entries.Rating(elo=1500.25, error=20.5, deals=3, gap=90.0)
     version, score = ladder.versions()[1], Score(games=4, firsts=1)
     return Line(rank=1, version=version, rating=rating, provisional=False, inactive=True, score=score)
 
 
-def challenge(**options: Any) -> Challenge:
-    return Challenge(
+def challenge(**options: Any) -> entries.Challenge:
+    return entries.Challenge(
         **{
             "id": 0,
             "bot": "ann",
             "board": "2-family",
-            "kind": DealKind.RATED,
+            "kind": entries.DealKind.RATED,
             "opponents": (),
             "accepted": (),
             "deals": 1,
             "old_version_id": None,
-            "state": ChallengeState.PLAYING,
+            "state": entries.ChallengeState.PLAYING,
             "created_at": 12.0,
             "expires_at": 99.0,
             **options,
@@ -134,16 +123,15 @@ def test_the_last_game_of_a_deal_finishes_it(store: Store) -> None:
 
 
 def test_deals_that_are_not_rated_count_for_nobody(store: Store) -> None:
-    """They are finished all the same, and so is their challenge with the last of them."""
     ladder, challenges = ladder_with_bots(store), ChallengeStore(store)
-    made = challenges.add(challenge(kind=DealKind.CHALLENGE, opponents=("bob",), deals=2))
+    made = challenges.add(challenge(kind=entries.DealKind.CHALLENGE, opponents=("bob",), deals=2))
     for match_id in (10, 20):
         assert challenges.get(made.id) == made
-        deal = begun(ladder, 1, 2, kind=DealKind.CHALLENGE, challenge_id=made.id)
+        deal = begun(ladder, 1, 2, kind=entries.DealKind.CHALLENGE, challenge_id=made.id)
         assert challenges.deals([made.id]) == {made.id: (match_id // 20, 1)}
         play(ladder, deal, match_id)
-    assert challenges.get(made.id) == replace(made, state=ChallengeState.FINISHED)
-    assert challenges.change(made.id, ChallengeState.EXPIRED).state is ChallengeState.FINISHED
+    assert challenges.get(made.id) == replace(made, state=entries.ChallengeState.FINISHED)
+    assert challenges.change(made.id, entries.ChallengeState.EXPIRED).state is entries.ChallengeState.FINISHED
     assert not ladder.scores(1, "2-family")
     assert not list(RatingStore(store).rated_deals(0))
     season = ladder.season()
@@ -155,17 +143,19 @@ def test_challenges_are_found_by_bot_owner_and_state(store: Store) -> None:
     ladder, challenges = ladder_with_bots(store), ChallengeStore(store)
     ladder.enter_version("a_n", profile(), 12.0, owner="ann")
     assert ladder.bots_of("ann") == ["a_n", "ann"]
-    to_bob = challenges.add(challenge(kind=DealKind.CHALLENGE, opponents=("bob", "a_n")))
+    to_bob = challenges.add(challenge(kind=entries.DealKind.CHALLENGE, opponents=("bob", "a_n")))
     of_bob = challenges.add(replace(challenge(), bot="bob"))
-    other = challenges.add(replace(challenge(kind=DealKind.CHALLENGE, opponents=("bobby",)), bot="cem"))
+    other = challenges.add(
+        replace(challenge(kind=entries.DealKind.CHALLENGE, opponents=("bobby",)), bot="cem")
+    )
     assert [found.id for found in challenges.newest(5, of_or_to="bob")] == [of_bob.id, to_bob.id]
     assert [found.id for found in challenges.newest(5, of_or_to="a_n")] == [to_bob.id]
     assert [found.id for found in challenges.newest(5, of_or_to="bobby")] == [other.id]
     assert [found.id for found in challenges.newest(1, of_or_to="bob")] == [of_bob.id]
     assert not challenges.newest(5, of_or_to="BOB")
-    assert challenges.count(list(ChallengeState)) == 3
-    challenges.change(other.id, ChallengeState.DECLINED)
-    assert challenges.count([ChallengeState.DECLINED]) == 1
+    assert challenges.count(list(entries.ChallengeState)) == 3
+    challenges.change(other.id, entries.ChallengeState.DECLINED)
+    assert challenges.count([entries.ChallengeState.DECLINED]) == 1
 
 
 def test_no_rotation_is_stored_twice(store: Store) -> None:
@@ -234,7 +224,6 @@ def test_a_bot_gets_so_many_versions_in_a_day(store: Store, monkeypatch: pytest.
 
 
 def test_any_number_of_versions_is_read(store: Store) -> None:
-    """However few values a query may have."""
     ladder = ladder_with_bots(store)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ladder_module, "_IDS_AT_ONCE", 2)
@@ -243,7 +232,6 @@ def test_any_number_of_versions_is_read(store: Store) -> None:
 
 
 def test_what_is_read_of_a_ladder(store: Store) -> None:
-    """Each list has what was asked for and nothing else, after a season with open and dropped deals."""
     ladder, challenges, ratings = ladder_with_bots(store), ChallengeStore(store), RatingStore(store)
     made = challenges.add(challenge(), request_id="r")
     first, second = begun(ladder, 1, 2), begun(ladder, 3, 1, challenge_id=made.id, deal_seed=5)
@@ -257,7 +245,7 @@ def test_what_is_read_of_a_ladder(store: Store) -> None:
         ({"bot": "cem", "board": "2-family"}, [3, 2]),
         ({"version_id": 2}, [3, 1]),
         ({"board": "3-family"}, []),
-        ({"season_id": 1, "kind": DealKind.RATED}, [3, 2]),
+        ({"season_id": 1, "kind": entries.DealKind.RATED}, [3, 2]),
         ({"challenge_id": 1}, [2]),
     ]
     for filters, found in deals:
@@ -271,16 +259,22 @@ def test_what_is_read_of_a_ladder(store: Store) -> None:
     assert [version.bot for version in ladder.versions([2]).values()] == ["bob"]
     assert [len(list(ratings.rated_deals(after))) for after in (0, 1)] == [1, 0]
     assert ratings.last_finished() == 1
-    assert challenges.of_request("r") == challenges.get(1) == replace(made, state=ChallengeState.FINISHED)
-    finished_ones: dict[str, Any] = {"states": [ChallengeState.FINISHED], "bots": ["ann"]}
+    assert (
+        challenges.of_request("r")
+        == challenges.get(1)
+        == replace(made, state=entries.ChallengeState.FINISHED)
+    )
+    finished_ones: dict[str, Any] = {"states": [entries.ChallengeState.FINISHED], "bots": ["ann"]}
     assert [len(challenges.newest(3, **finished_ones, created_after=at)) for at in (11.0, 13.0)] == [1, 0]
 
 
 def test_ratings_and_beliefs_are_kept(store: Store) -> None:
     """A point of the history may be replaced, and the latest state of a board's beliefs takes the place."""
     ladder_with_bots(store)
-    ratings, rating = RatingStore(store), Rating(elo=1500.5, error=0.1, deals=3)
-    points = [RatingPoint(board="2-family", version_id=1, at=at, rating=rating) for at in (50.0, 51.0)]
+    ratings, rating = RatingStore(store), entries.Rating(elo=1500.5, error=0.1, deals=3)
+    points = [
+        entries.RatingPoint(board="2-family", version_id=1, at=at, rating=rating) for at in (50.0, 51.0)
+    ]
     ratings.save_ratings(points)
     ratings.save_ratings([replace(points[1], at=52.0)], replaced=points[1:])
     history = ratings.history("2-family", [1, 2])
@@ -293,16 +287,16 @@ def test_ratings_and_beliefs_are_kept(store: Store) -> None:
 def test_a_season_ends_once(store: Store) -> None:
     """Deals that are still played belong to the season in which they end, whose leaderboard counts them."""
     ladder = ladder_with_bots(store)
-    assert ladder.open_season(11.0) == Season(id=1, started_at=10.0)
+    assert ladder.open_season(11.0) == entries.Season(id=1, started_at=10.0)
     deal = begun(ladder, 1, 2)
     store.add_games([(game(deal, 0, 10, winner=1), None)])
     boards = {"2-family": [line_of(ladder)]}
     second = ladder.close_season(1, boards, 40.0)
-    assert second == Season(id=2, started_at=40.0)
+    assert second == entries.Season(id=2, started_at=40.0)
     assert ladder.close_season(1, {}, 50.0) == second
     store.add_games([(game(deal, 1, 11, winner=1), None)])
     present, first = ladder.seasons(5)
-    assert first == Season(id=1, started_at=10.0, ended_at=40.0, closed_after=0)
+    assert first == entries.Season(id=1, started_at=10.0, ended_at=40.0, closed_after=0)
     assert present == replace(second, deals=1, games=2)
     assert [each.season_id for each in ladder.deals(5)] == [2]
     assert not ladder.scores(1, "2-family")
@@ -316,10 +310,10 @@ LISTS: Sequence[dict[str, Any]] = (
     {},
     {"bot": "ann"},
     {"version_id": 1},
-    {"bot": "ann", "board": "2-family", "kind": DealKind.RATED},
+    {"bot": "ann", "board": "2-family", "kind": entries.DealKind.RATED},
     {"board": "2-family"},
     {"season_id": 1},
-    {"kind": DealKind.CHALLENGE},
+    {"kind": entries.DealKind.CHALLENGE},
     {"challenge_id": 1},
 )
 

@@ -70,12 +70,7 @@ def lineups_of(
     seed=st.integers(0, 100),
 )
 def test_every_lineup_is_allowed(
-    owners: list[int],
-    rooms: list[int],
-    waits: list[float],
-    houses: int,
-    limit: int,
-    seed: int,
+    owners: list[int], rooms: list[int], waits: list[float], houses: int, limit: int, seed: int
 ) -> None:
     """No bot has two seats or more deals than room, and all have other owners.
 
@@ -100,12 +95,8 @@ def test_every_lineup_is_allowed(
 
 
 @settings(max_examples=30)
-@given(
-    waits=st.lists(st.floats(PATIENCE, 60), min_size=1, max_size=9),
-    seed=st.integers(0, 50),
-)
+@given(waits=st.lists(st.floats(PATIENCE, 60), min_size=1, max_size=9), seed=st.integers(0, 50))
 def test_who_has_waited_plays(waits: list[float], seed: int) -> None:
-    """Everybody who has waited for long gets a seat, against the house if there is nobody else."""
     entrants = [guest(number + 1, waiting_since=NOW - wait) for number, wait in enumerate(waits)]
     busy = [guest(number, room=0) for number in range(50, 90)]
     house_bots = [house(number, room=9) for number in (101, 102, 103)]
@@ -116,7 +107,6 @@ def test_who_has_waited_plays(waits: list[float], seed: int) -> None:
 
 
 def test_the_longest_wait_comes_first() -> None:
-    """Where the number of deals is limited, those who have waited longest play."""
     entrants = [guest(number, waiting_since=NOW - PATIENCE - number) for number in range(1, 41)]
     (lineup,) = lineups_of(entrants, limit=1)
     assert 40 in lineup.versions
@@ -145,7 +135,6 @@ def test_the_next_call_makes_a_table(since: float) -> None:
 
 
 def test_a_lone_guest_plays_the_house() -> None:
-    """Bots of the house fill up; too few of them make no table, and none plays without a guest."""
     assert len(lineups_of([guest(1), house(101), house(102), house(103)])) == 1
     assert lineups_of([guest(1), house(101), house(102)]) == []
     assert lineups_of([house(number) for number in range(101, 105)]) == []

@@ -31,14 +31,7 @@ def test_a_world_is_the_same_again() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "world",
-    [
-        World(mean=500.0),
-        World(drift=40.0),
-        World(players=2, drift=0.0),
-    ],
-)
+@pytest.mark.parametrize("world", [World(mean=500.0), World(drift=40.0), World(players=2, drift=0.0)])
 def test_ranked_intervals_hold(world: World) -> None:
     """At some distance from the anchor, and however fast strengths move; bounds allow for few worlds."""
     measured = [Simulation(world, seed=seed).run() for seed in range(8)]

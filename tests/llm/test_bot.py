@@ -1,7 +1,5 @@
 """The bot that asks a model: by an endpoint on a real socket, with all that can go wrong there."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import threading
@@ -59,8 +57,6 @@ def legal(body: dict[str, Any]) -> list[str]:
 
 
 async def test_the_answer_is_played_with_its_numbers() -> None:
-    """The schema names the legal moves; tokens, seconds and attempts are noted."""
-
     def answer(handler: Handler, body: dict[str, Any]) -> None:
         assert handler.headers["authorization"] == f"Bearer {KEY}"
         handler.send(200, completion(f'{{"move": "{legal(body)[-1]}"}}'))
@@ -73,7 +69,6 @@ async def test_the_answer_is_played_with_its_numbers() -> None:
 
 
 async def test_an_illegal_answer_is_shown_to_the_model_once() -> None:
-    """The second request has the answer, what was wrong with it, and the legal moves again."""
     bodies: list[dict[str, Any]] = []
 
     def answer(handler: Handler, body: dict[str, Any]) -> None:

@@ -1,7 +1,5 @@
 """The command `happycity llm` as a whole: a real llama.cpp server, and rated games."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

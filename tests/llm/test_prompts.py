@@ -1,7 +1,5 @@
 """What a model reads, and which move its answer means."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 
@@ -36,7 +34,6 @@ def test_each_decision_shows_the_position_and_the_legal_moves(mode: Mode) -> Non
 
 
 def test_a_blind_model_is_shown_no_legal_move() -> None:
-    """Neither the question nor what follows an illegal answer names any."""
     prompts = Prompts(blind=True)
     for decision, start in positions(Config(players=2)):
         texts = prompts.question(decision, start.bots) + prompts.retry("x", "y", decision, start.bots)

@@ -1,7 +1,5 @@
 """Scripted MCP clients: they play by the tools alone, as an agent does."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """docs/agents.md is true: its configurations can be read, and their commands are ours."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The tools of the MCP server, called by a client in the same process, on a real arena."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator
@@ -107,7 +105,6 @@ async def test_practice_that_is_refused_says_why(address: str) -> None:
 
 
 async def test_games_follow_one_after_the_other(address: str) -> None:
-    """Practice may be asked for as soon as a game is over, and each result is reported once."""
     async with playing(address) as ann:
         for _ in range(2):
             turn = await ann.call("practice", against=["ann"])

@@ -1,7 +1,5 @@
 """The MCP server as agents' programs reach it: over the standard streams and over HTTP."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

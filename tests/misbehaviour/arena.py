@@ -1,7 +1,5 @@
 """A server and good bots as processes of their own, and what can be seen of them from outside."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Bots that play badly, as functions of a connection that is welcomed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress

@@ -1,7 +1,5 @@
 """A bot's program that stops or dies in the middle of its first game, as its last argument says."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Programs that abuse the connection: it ends with a reason, and the server's memory stays small."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import socket
@@ -61,7 +59,6 @@ async def test_garbage_ends_its_own_connection_only(arena: Arena, content: bytes
 
 
 async def test_huge_messages_are_refused_unread(arena: Arena) -> None:
-    """A message above the limit ends its stream, and is never held in memory."""
     huge = play.PlayRequest(resigns=[play.Resign(reason="x" * 5_000_000)])
     async with arena.bounded_memory():
         for _ in range(20):

@@ -1,7 +1,5 @@
 """Bots that play badly: each loses by its own fault alone, and the others' games go on to their end."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

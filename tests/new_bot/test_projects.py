@@ -1,7 +1,5 @@
 """Projects of new bots: what is written, and that each builds and plays."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Files for Compose, Prometheus, Grafana and Kubernetes: they fit the program, and services work together."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -77,8 +75,7 @@ def test_kubernetes_gets_one_server_that_is_not_root_and_workers() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(
-    shutil.which("prometheus") is None,
-    reason="Prometheus is missing: python -m tools install prometheus",
+    shutil.which("prometheus") is None, reason="Prometheus is missing: python -m tools install prometheus"
 )
 def test_services_of_compose_work_together(tmp_path: Path) -> None:
     """Their commands run as processes: bots connect, Prometheus reads all that panels and alarms show."""

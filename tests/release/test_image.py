@@ -1,7 +1,5 @@
 """The container image, built of the real Dockerfile and run as an engine runs it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Packages: what is in them, and that the Python one is built alike twice and needs no installation."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What the tests of the SDK play with."""
 
-from __future__ import annotations
-
 from happycity import Config, Game
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import config_message, decision_message

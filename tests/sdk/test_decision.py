@@ -1,7 +1,5 @@
 """How a bot reads a decision, and what it may answer."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,6 @@ from happycity_client import Decision, IllegalChoiceError, MoveKind
 
 
 def test_a_local_decision_has_what_a_servers_has() -> None:
-    """A decision made from a game has the same view, moves and events; only its times are unknown."""
     game = Game.deal(Config(players=3), seed=4)
     while game.outcome is None:
         decision = Decision.of(game)

@@ -1,7 +1,5 @@
 """The games of a bot, without a connection: what the Python SDK adds to the conformance suite."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

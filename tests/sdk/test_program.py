@@ -1,7 +1,5 @@
 """The bot as a program: what is said before it connects, and the conformance suite."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

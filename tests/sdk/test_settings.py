@@ -1,7 +1,5 @@
 """Where and as whom a bot plays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

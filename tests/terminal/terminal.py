@@ -1,7 +1,5 @@
 """A terminal in which a test runs a command, sends keys, and reads the screen as a person would."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

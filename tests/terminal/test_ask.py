@@ -1,7 +1,5 @@
 """`happycity ask`: recorded decisions are put to bots of several languages, also in a debugger."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """`happycity play --web`: one command that leads to a table in the browser."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -10,8 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from happycity import ConfigError, Mode
-from happycity_terminal.browser import form_fields, play_in_browser
+from happycity import Mode
+from happycity_terminal.browser import form_fields
 from happycity_terminal.play import GamePlan
 
 
@@ -28,27 +26,9 @@ def plan(**fields: object) -> GamePlan:
 
 
 def test_form_has_the_planned_game() -> None:
-    """The form is filled in with the name, the rules, and the bots around the person's seat."""
     fields = form_fields(plan(), ("greedy", "planner"))
     assert (fields["name"], fields["mode"], fields["clock"]) == ("Eva", "expert", "none")
     assert sorted(fields[f"seat{number}"] for number in (1, 2, 3)) == ["greedy", "me", "planner"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "server", "is_seeded", "problem"),
-    [
-        ({}, "localhost:1", False, "--web: starts a server of its own"),
-        ({"commands": ("mine=./bot",)}, None, False, "--bot: has no effect with --web"),
-        ({}, None, True, "--seed: has no effect with --web"),
-        ({"name": "a/b"}, None, False, "name: '/' can't be in it"),
-    ],
-)
-def test_flags_without_effect_are_refused(
-    *, fields: dict[str, object], server: str | None, is_seeded: bool, problem: str
-) -> None:
-    """A flag that the browser can't honour is named, before anything is started."""
-    with pytest.raises(ConfigError, match=f"^{problem}"):
-        play_in_browser(plan(**fields), server, is_seeded=is_seeded, opens=False)
 
 
 @pytest.mark.thorough

@@ -1,7 +1,5 @@
 """`happycity ladder` as people use it, on a server whose ladder two guests play."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,7 +57,6 @@ def json_of(server: LadderServer, *arguments: object) -> Any:
 
 
 def test_show(server: LadderServer) -> None:
-    """The leaderboard of the first board, or of another one, with what the ladder is."""
     name, boards, bots, board, head, _, *rows = lines_of(server, "show")
     assert name.startswith("Two guests: season 1 since ")
     assert boards == "boards: 2-family, 2-expert"
@@ -146,7 +143,6 @@ def test_challenges(server: LadderServer) -> None:
 
 
 def test_withdraw(server: LadderServer) -> None:
-    """The bot that made a challenge takes it back; neither can another bot, nor can it be accepted then."""
     number = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge"]
     refused = f"challenge {number} is not one that 'anna' can withdraw"
     assert refused in ladder(server, "challenge", "anna", "--withdraw", number).error
@@ -164,7 +160,6 @@ def test_withdraw(server: LadderServer) -> None:
 
 
 def test_server_may_be_that_of_the_environment(server: LadderServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command without --server asks the one that HAPPYCITY_SERVER names."""
     monkeypatch.setenv("HAPPYCITY_SERVER", server.arena.address)
     done = happycity("ladder", "show", "anna", "--json")
     assert (done.status, json.loads(done.output)["bot"]) == (0, "anna")

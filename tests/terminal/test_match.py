@@ -1,7 +1,5 @@
 """`happycity play --watch`: one game between bots on one deal, as a run that other commands take."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -63,7 +61,6 @@ def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.thorough
 def test_moves_are_printed_as_they_are_made() -> None:
-    """A game that waits for a bot shows what it has come to."""
     os.mkfifo("gate")
     arguments = ("play", "--watch", "--against", "greedy", "--bot", MINE, "--seed", "7", "--no-clock")
     with subprocess.Popen(

@@ -1,7 +1,5 @@
 """`happycity play`: a person at the table, by lines of a script and at a terminal."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
@@ -27,7 +25,6 @@ def kept_store() -> Path:
 
 
 def test_a_whole_game_is_played_by_a_script() -> None:
-    """Moves by number and in words; the game has no clock, and is kept for `happycity show`."""
     done = run("play", "--against", "greedy,random", "--seed", "4", input="1\n" * 500)
     assert done.returncode == 0, done.stderr
     for text in ("Game 1 begins. Seats: ", "your move (1-", "greedy", "The game is over.", "finished"):
@@ -61,20 +58,6 @@ def test_who_leaves_sees_how_it_ends() -> None:
     assert "'whatever' is not a move here; type a number from 1 to " in done.stdout
     assert "The game is over." in done.stdout
     assert "disconnected" in done.stdout
-
-
-def test_what_cannot_be_played_is_refused_before_anything_starts() -> None:
-    """The line names the flag and what helps; no folder is made."""
-    for arguments, problem in [
-        (("--against", "gready"), "--against: 'gready' is not a reference bot; did you mean greedy?"),
-        (("--name", "greedy"), "--name: a bot at the table is called greedy too; choose another name"),
-        (("--name", "two words"), "bot name 'two words': use "),
-        (("--against", ""), "--against, --bot: name the bots to play against"),
-        (("--bot", "mine=./nothing"), "bot mine: './nothing' can't be started: there is no such program"),
-        (("--server", "127.0.0.1:9", "--bot", "mine=x"), "--bot: has no effect with --server"),
-    ]:
-        assert problem in happycity("play", *arguments).error
-        assert not Path("runs").exists()
 
 
 @pytest.mark.thorough

@@ -1,7 +1,5 @@
 """`happycity show` in a pipe and as a page: which game it finds, and what it prints of it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -13,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from tests.commands.programs import happycity
 from tests.game.records.test_playback import RECORD
-from tests.terminal.conftest import BOTS, FOLDER
+from tests.terminal.conftest import BOTS
 from tests.tournament.servers import Arena, arena
 
 from happycity import Config, Move, TimeControl
@@ -58,7 +56,6 @@ def moves_on_page(*arguments: object) -> list[str]:
 
 
 def test_a_game_is_shown_from_wherever_it_is(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run, by default the latest one, a store, a server and a record file show the same game."""
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
     store = run_folder / "games.sqlite"
@@ -78,17 +75,9 @@ def test_a_game_is_shown_from_wherever_it_is(run_folder: Path, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((), "it has several games; name one by its id, which this lists: tournament games"),
-        (("99",), "it has no game 99; this lists its games: tournament games"),
-        (("first",), "first: there is no such file or folder"),
-        ((FOLDER, "x"), "GAME: 'x' is not the id of a game; this lists games: tournament games"),
         (("1", "--bot", "gredy"), "--bot: no bot 'gredy' plays; did you mean greedy?"),
         (("1", "--bot", "7"), "--bot: no bot '7' plays; there are: "),
         (("1", "--from", "5000"), "--from: 5000: the game has "),
-        (("1", "--follow"), "runs/20261122-080000 is not being played now"),
-        (("1", "--follow", "--browser"), "--follow, --json: they have no effect on a page"),
-        (("99", "--browser"), "it has no game 99; this lists its games: tournament games"),
-        (("1", "--out", "none/a.html"), "--out: none/a.html can't be written: "),
     ],
 )
 @pytest.mark.usefixtures("run_folder")
@@ -116,7 +105,6 @@ def test_a_game_of_a_running_tournament_is_hidden(tmp_path: Path) -> None:
 
 
 def test_each_decision_is_printed_with_all_that_is_known(tmp_path: Path) -> None:
-    """Incidents, think time and the bot's numbers stand at their decisions, the result at the end."""
     text = shown(record_file(RECORD))
     parts = text.split("--- Game 1, ")[1:]
     assert len(parts) == len(RECORD["moves"]) + 1
@@ -169,7 +157,6 @@ def test_a_game_as_json(tmp_path: Path) -> None:
 
 
 def test_texts_of_strangers_do_not_reach_the_terminal(tmp_path: Path) -> None:
-    """Control characters in incidents, reasons and names of numbers are left out."""
     evil = "\x1b]0;gotcha\x07\x1b[2J"
     incident = {"decision": 1, "seat": 0, "kind": "timeout", "text": f"late{evil}"}
     metrics = [{"decision": 2, "values": {f"depth{evil}": 1}}]
@@ -209,7 +196,6 @@ async def open_gate() -> None:
 
 
 def test_a_running_game_is_followed_to_its_end(tmp_path: Path) -> None:
-    """What was played is printed at once, the rest as it happens; then it is the game of the record."""
     with arena(tmp_path, {}) as server:
         match_id = start_patient_game(server)
         command = [
@@ -262,7 +248,6 @@ def test_a_game_opens_in_the_browser(run_folder: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("run_folder")
 def test_a_page_begins_where_it_is_asked_to() -> None:
-    """--from names the decision, --bot the bot that is shown first; the end and seat 1 are usual."""
     assert happycity("show", 1, "--out", "a.html").status == 0
     last, seat = start_of(Path("a.html").read_text())
     assert seat == "1"

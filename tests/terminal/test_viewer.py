@@ -1,7 +1,5 @@
 """The full screen of `happycity show`, as a person sees it: keys are sent to a pseudo-terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -52,7 +50,6 @@ def test_keys_step_through_a_game(columns: int) -> None:
 
 
 def test_the_screen_has_the_whole_decision() -> None:
-    """Board, legal moves, the choice and what went wrong are on one screen of 80 columns and 40 rows."""
     with Terminal("show", record_file(RECORD), "--from", 4) as terminal:
         text = terminal.wait_for("q quit")
     parts = ("Round 1, ", "Centre", "Dwellings", "Specials (family game)", "▶  ", "Y yellow", "share 0.5")

@@ -1,7 +1,5 @@
 """The list of mutants is one that `python -m tools mutants` can try."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

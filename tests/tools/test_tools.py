@@ -1,7 +1,5 @@
 """`python -m tools`: each program is listed by what it does, and a wrong name is one line."""
 
-from __future__ import annotations
-
 import pytest
 from tools.__main__ import listing, main, programs
 

@@ -1,7 +1,5 @@
 """Made-up finished games, for tests of what is done with games."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

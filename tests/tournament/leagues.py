@@ -1,12 +1,12 @@
 """Stores with made-up games, for what no small tournament shows."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from tests.tournament.games import finished
 
 from happycity import Config, Ending
 from happycity.match import seat_results
@@ -92,16 +92,9 @@ class League:
         )
         endings = [self.ending(match_id, bot) for bot in fixture.bots]
         reasons = ["" if ending is Ending.FINISHED else self.reason for ending in endings]
-        game = FinishedGame(
-            match_id=match_id,
-            tournament_id=tournament_id,
-            position=fixture.position,
-            deal_seed=fixture.deal_seed,
-            config=Config(players=self.seats),
-            bots=fixture.bots,
-            bot_seeds=fixture.bot_seeds,
+        game = replace(
+            finished(fixture, match_id=match_id, tournament_id=tournament_id, decisions=10 * self.seats),
             seats=seat_results(outcome, endings, reasons),
-            decisions=10 * self.seats,
             created_at=START + match_id - 1,
             started_at=START + match_id - 0.5,
             finished_at=START + match_id,

@@ -1,7 +1,5 @@
 """Runs with made-up games, as `tournament run` leaves them behind, below the present folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.tournament.leagues import League

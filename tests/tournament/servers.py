@@ -1,7 +1,5 @@
 """A server in a thread of this process, with bots, for tests of commands that call one."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator, Mapping
@@ -26,8 +24,9 @@ _T = TypeVar("_T")
 
 
 class Arena:
-    def __init__(self, address: str, url: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, address: str, url: str, loop: asyncio.AbstractEventLoop, web: str | None) -> None:
         self.address = address
+        self.web = web
         self.url = url
         """The URL of its store."""
         self._loop = loop
@@ -79,7 +78,7 @@ def arena(folder: Path, bots: Mapping[str, str], **settings: Any) -> Iterator[Ar
     async def serve() -> None:
         stop = running["stop"] = asyncio.Event()
         async with run_server(ServerSettings.model_validate(values)) as server:
-            running["arena"] = Arena(server.address, url, asyncio.get_running_loop())
+            running["arena"] = Arena(server.address, url, asyncio.get_running_loop(), server.web)
             started.set()
             await stop.wait()
 

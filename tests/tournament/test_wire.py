@@ -1,7 +1,5 @@
 """Tournaments as messages: what is written is what is read."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -12,18 +10,12 @@ from tools.benchmarks.models import League
 from happycity import Config, Ending
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.rating_pb2 import Rating
+from happycity_tournament import wire
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.ratings.columns import Games
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.standings.standings import ForfeitCount, Standing
-from happycity_tournament.wire import (
-    ratings_message,
-    ratings_of,
-    snapshot_of,
-    standing_message,
-    tournament_config_message,
-)
 
 LEAGUE = League([-60, 0, 0, 60])
 RNG = np.random.default_rng(1)
@@ -41,10 +33,9 @@ CONFIG = TournamentConfig(bots=("ann", "bob"), game=Config(players=2), seed=5)
     ids=["two sizes", "few deals", "no rotated deal", "no game"],
 )
 def test_final_ratings_survive_the_wire(games: Games) -> None:
-    """Every number arrives, and what is unknown stays unknown."""
     ratings = rate(estimate_of(games), error_factor=1.5)
-    sent = ratings_message(ratings)
-    received = ratings_of(type(sent).FromString(sent.SerializeToString()))
+    sent = wire.ratings_message(ratings)
+    received = wire.ratings_of(type(sent).FromString(sent.SerializeToString()))
     assert replace(received, differences={}) == replace(ratings, differences={})
     assert received.to_next() == ratings.to_next()
 
@@ -61,28 +52,28 @@ def test_standings_survive_the_wire() -> None:
     """
     for changes in ({}, {"low": None, "high": None}, {"elo": 0.0, "low": None, "high": 0.0}):
         line = replace(STANDING, **changes)
-        assert received(pb.Standing.FromString(standing_message(line).SerializeToString())) == line
+        assert received(pb.Standing.FromString(wire.standing_message(line).SerializeToString())) == line
     bare = received(pb.Standing(rank=1, bot="ann"))
     assert (bare.elo, bare.low, bare.high) == (0.0, None, None)
 
 
 def test_what_a_line_does_not_have_is_absent() -> None:
     """No text is empty, and no number stands for one that is not known."""
-    sent = standing_message(replace(STANDING, low=None))
+    sent = wire.standing_message(replace(STANDING, low=None))
     assert sent.rating == Rating(elo=1510.5, high=1531.0)
     assert not sent.rating.HasField("deals")
     assert [count.HasField("reason") for count in sent.forfeit_counts] == [True, False]
-    config = tournament_config_message(CONFIG)
+    config = wire.tournament_config_message(CONFIG)
     assert not config.HasField("anchor")
     assert not config.HasField("title")
-    mean = ratings_message(rate(estimate_of(LEAGUE.games({4: 5}, RNG))))
+    mean = wire.ratings_message(rate(estimate_of(LEAGUE.games({4: 5}, RNG))))
     assert not mean.HasField("anchor")
     assert {line.rating.HasField("deals") for line in mean.ratings} == {True}
 
 
 def received(sent: pb.Standing) -> Standing:
     """Return the line of a tournament that was sent."""
-    tournament = pb.Tournament(tournament_id=1, config=tournament_config_message(CONFIG))
+    tournament = pb.Tournament(tournament_id=1, config=wire.tournament_config_message(CONFIG))
     progress = pb.TournamentProgress(state=pb.TOURNAMENT_STATE_RUNNING)
-    (line,) = snapshot_of(tournament, progress, standings=[sent]).standings
+    (line,) = wire.snapshot_of(tournament, progress, standings=[sent]).standings
     return line

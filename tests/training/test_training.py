@@ -1,7 +1,5 @@
 """The training of the champion's network."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import partial
@@ -18,8 +16,7 @@ from tools.training.strengths import row
 from tools.training.train import CURVE, train, weights_of
 
 from happycity import Config, Deal
-from happycity_bots import BOTS, GreedyBot, PlannerBot
-from happycity_bots.champion import ChampionBot
+from happycity_bots import BOTS, ChampionBot, GreedyBot, PlannerBot
 from happycity_bots.network import Network, quantise
 
 

@@ -1,7 +1,5 @@
 """The languages: files of texts that are complete, and texts of which none escapes translation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -99,7 +97,6 @@ def test_texts_of_a_language() -> None:
 
 
 def test_preferred_language_is_the_best_that_there_is() -> None:
-    """The language with the greatest weight wins; a malformed entry counts for nothing."""
     for header, code in [
         ("", "en"),
         ("pl", "pl"),

@@ -1,7 +1,5 @@
 """The numbers that the viewer draws are those that `happycity show` prints."""
 
-from __future__ import annotations
-
 import random
 import re
 from pathlib import Path
@@ -56,7 +54,6 @@ def drawn(game: Json, index: int) -> list[list[int]]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("game", [*NAMES, *SEEDS])
 def test_drawn_numbers_are_printed_ones(game: str | int) -> None:
-    """At each position of 50 games, both show the same coins, income, people, hearts and points by seat."""
     record = record_of(game)
     bots = [f"bot{seat}" for seat in range(len(record["outcome"]["points"]))]
     playback = Playback.of_record(record, bots=bots)

@@ -1,7 +1,5 @@
 """What the viewer gets of a game, and the cards' pictures."""
 
-from __future__ import annotations
-
 import json
 import random
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """A program as the bridge starts it: it plays the last legal move, and misbehaves as its argument says."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

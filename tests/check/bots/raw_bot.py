@@ -3,8 +3,6 @@
 Run as `python raw_bot.py FAULT`, where FAULT is the name of the step that will fail, or `none` or `staying`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import random

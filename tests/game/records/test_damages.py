@@ -1,7 +1,5 @@
 """What is said of damaged records, see `damages.txt`."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

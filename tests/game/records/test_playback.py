@@ -1,7 +1,5 @@
 """A game to look at, from its record or from the messages of a watch."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -33,7 +31,6 @@ def watched(record: Json) -> Playback:
 
 @pytest.mark.parametrize("name", ["players_2", "expert_4"])
 def test_each_decision_has_its_position_and_its_move(name: str) -> None:
-    """A playback shows what the engine shows: views, events, legal moves with their coins, and the end."""
     record = GAMES[name].record
     playback = Playback.of_record(record)
     game = Game(deal_of(record))

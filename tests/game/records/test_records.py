@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Iterator
@@ -225,7 +223,6 @@ def test_clock_is_the_last_key_and_the_only_difference() -> None:
 
 
 def test_metrics_are_read_back_by_seat(plain: Json) -> None:
-    """A record has the numbers of each answer, whole ones without a point; they are read with their seat."""
     game, recorder = neutral_game(DEAL)
     entries = [metrics_json(1, {"depth": 3.0, "share": 0.25}), metrics_json(2, {"nodes": 2.0**60})]
     record = loads(dumps(recorder.record(game, metrics=entries)))

@@ -3,8 +3,6 @@
 `python -m tests.game.rules.boards` makes them again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from tests.game.rules.test_golden import GAMES, GOLDEN

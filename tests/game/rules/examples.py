@@ -11,8 +11,6 @@ As in `positions.view_with`, what isn't said is as plain as can be. Seats are se
 empty city; `again` goes back to the last position.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bookkeeping beside a game: the public state, derived from its events alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Positions and deals made by hand, for tests of single rules."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """Cards and the table of effects, besides the values of each card, which docs/cards.md holds."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import pickle

@@ -1,7 +1,5 @@
 """What seats own, apart from any game: read from a view, copied, and supposed with other cards."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from tests.game.rules.positions import card, cards, expert, price_of
 from tests.game.rules.test_properties import positions

@@ -1,7 +1,5 @@
 """The articles of RULES.md by examples, see `examples.py`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

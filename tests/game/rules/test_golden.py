@@ -9,8 +9,6 @@ In each family game a deck is rebuilt, and in the last one two seats share a pla
 specials gain and steal coins, replace a card, and are copied.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

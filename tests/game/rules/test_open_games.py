@@ -1,7 +1,5 @@
 """Open games: positions without hidden orders, in which the caller says which card is drawn."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import random

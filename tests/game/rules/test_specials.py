@@ -1,22 +1,10 @@
 """Expert games: the colour of a Happy Market (2.7), when specials are taken, and what examples can't show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from tests.game.rules.positions import (
-    card,
-    cards,
-    expert,
-    options,
-    outcome_of,
-    play,
-    position,
-    skip_to,
-    stacked_deal,
-)
+from tests.game.rules import positions
 
 from happycity import Card, Colour, Config, Event, EventKind, Game, IllegalMoveError, Mode, Phase
 from happycity.rules.cards import specials_of
@@ -48,7 +36,7 @@ def other_colour(special: Card) -> str:
 
 def about_to_take(special: Card, city: list[str], market: str) -> Game:
     """Return a game in which seat 0 has come to its special step, or has passed it without a choice."""
-    return expert(
+    return positions.expert(
         Phase.SPECIAL,
         cities=(" ".join(city), ""),
         markets=(market,),
@@ -61,20 +49,20 @@ def test_art_2_7_the_draft() -> None:
     # Each seat's city begins with the market of its choice, at position 0, whose income is 1.
     for seat in [0, 1, 2]:
         picks = ["purple", "yellow", "green"]  # of seats 2, 1 and 0
-        game = play(
+        game = positions.play(
             Game.deal(Config(players=3, mode=Mode.EXPERT), seed=1), *[f"market {colour}" for colour in picks]
         )
-        assert game.view().cities[seat] == (card(f"happy_market_{picks[2 - seat]}"),)
+        assert game.view().cities[seat] == (positions.card(f"happy_market_{picks[2 - seat]}"),)
         assert game.view().incomes == (1, 1, 1)
 
     # A colour that a later seat has picked is not legal any more.
-    game = play(Game.deal(Config(players=3, mode=Mode.EXPERT), seed=1), "market green")
-    assert (game.seat, "market green" in options(game)) == (1, False)
+    game = positions.play(Game.deal(Config(players=3, mode=Mode.EXPERT), seed=1), "market green")
+    assert (game.seat, "market green" in positions.options(game)) == (1, False)
     with pytest.raises(IllegalMoveError):
-        play(game, "market green")
+        positions.play(game, "market green")
 
     # During the draft everybody has 2 coins, an empty city and sees the specials.
-    view = play(Game.deal(Config(players=4, mode=Mode.EXPERT), seed=1), "market blue").view()
+    view = positions.play(Game.deal(Config(players=4, mode=Mode.EXPERT), seed=1), "market blue").view()
     assert view.coins == (2, 2, 2, 2)
     assert [len(city) for city in view.cities] == [0, 0, 0, 1]
     assert len(view.specials) == 6
@@ -84,7 +72,7 @@ def test_art_3_10_conditions_of_expert_specials() -> None:
     # A special can be taken with the stated cards and none beside them.
     for special in specials_of(Mode.EXPERT):
         game = about_to_take(special, just_enough(special), other_colour(special))
-        assert options(game) == f"decline, take {special.id}"
+        assert positions.options(game) == f"decline, take {special.id}"
 
     # A special can't be taken with one card too few of any of its colours.
     for special in specials_of(Mode.EXPERT):
@@ -95,7 +83,7 @@ def test_art_3_10_conditions_of_expert_specials() -> None:
     # The coloured market makes up for a missing card of its colour.
     for special in specials_of(Mode.EXPERT):
         for colour, city in one_short(special):
-            assert f"take {special.id}" in options(about_to_take(special, city, colour))
+            assert f"take {special.id}" in positions.options(about_to_take(special, city, colour))
 
 
 def one_short(special: Card) -> Iterator[tuple[str, list[str]]]:
@@ -107,76 +95,82 @@ def one_short(special: Card) -> Iterator[tuple[str, list[str]]]:
 
 def test_art_6_a_special_has_no_colour() -> None:
     # A special met by the colours of a city takes none of them away and adds none.
-    game = about_to_take(card("joke_shop"), ["igloo", "house"], "yellow")
+    game = about_to_take(positions.card("joke_shop"), ["igloo", "house"], "yellow")
     before = [game.cities.count(0, colour) for colour in Colour]
-    play(game, "take joke_shop")
+    positions.play(game, "take joke_shop")
     assert [game.cities.count(0, colour) for colour in Colour] == before
 
     # Who has a special is not asked again, whatever is met.
-    game = expert(
+    game = positions.expert(
         Phase.SPECIAL, cities=("igloo house castle", ""), specials="joke_shop", centre="bank hospital stadium"
     )
     assert game.seat == 1
 
     # In family mode the market is no card of any colour.
-    game = position(Phase.SPECIAL, cities=("house", ""), specials="cat_cafe", centre="bank hospital stadium")
+    game = positions.position(
+        Phase.SPECIAL, cities=("house", ""), specials="cat_cafe", centre="bank hospital stadium"
+    )
     assert game.events == (Event(EventKind.DECLINE, 0),)
 
     # A replaced card counts for no colour any more, and the card that an Art Gallery counts twice for one.
-    game = play(
-        about_to_take(card("statue_of_liberty"), ["school", "library", "museum"], "yellow"),
+    game = positions.play(
+        about_to_take(positions.card("statue_of_liberty"), ["school", "library", "museum"], "yellow"),
         "take statue_of_liberty",
     )
     assert game.cities.count(0, Colour.BLUE) == 2
-    game = expert(Phase.BUY, cities=("school library garage art_gallery", ""))
+    game = positions.expert(Phase.BUY, cities=("school library garage art_gallery", ""))
     assert game.cities.count(0, Colour.PURPLE) == 1
 
 
 def dealt(box: str, *, opponent: bool) -> Game:
     """Return an expert game at its end, in which seat 0 has a Sphinx, and an opponent perhaps a Castle."""
-    deal = stacked_deal(
+    deal = positions.stacked_deal(
         players=3, mode=Mode.EXPERT, decks=("school", "", ""), specials="sphinx castle", box=box
     )
-    game = play(Game(deal), "market yellow", "market purple", "market green")
-    play(game, "draw 1", "draw 2", "draw 3", "build school")
+    game = positions.play(Game(deal), "market yellow", "market purple", "market green")
+    positions.play(game, "draw 1", "draw 2", "draw 3", "build school")
     if opponent:
-        skip_to(game, Phase.BUY, seat=1)
-        play(game, "dwell house", "take castle")
-    skip_to(game, Phase.BUY, seat=0)
-    play(game, "dwell house", "take sphinx")
+        positions.skip_to(game, Phase.BUY, seat=1)
+        positions.play(game, "dwell house", "take castle")
+    positions.skip_to(game, Phase.BUY, seat=0)
+    positions.play(game, "dwell house", "take sphinx")
     while game.outcome is None and game.phase is not Phase.SPHINX:
         game.apply(game.neutral_move)
     return game
 
 
 def test_art_6_sphinx_takes_the_first_card_of_the_box() -> None:
-    """`copy box`, chosen or forced, copies the first special of the deal's box."""
     for opponent in (True, False):
         for box, hearts in (("race_circuit statue_of_liberty", 2), ("statue_of_liberty race_circuit", 4)):
             game = dealt(box, opponent=opponent)
             if opponent:
-                play(game, "copy box")
-            assert Event(EventKind.COPY, 0, cards(box)[0]) in game.events
-            assert (outcome_of(game).inhabitants[0], outcome_of(game).hearts[0]) == (2, hearts)
+                positions.play(game, "copy box")
+            assert Event(EventKind.COPY, 0, positions.cards(box)[0]) in game.events
+            assert (positions.outcome_of(game).inhabitants[0], positions.outcome_of(game).hearts[0]) == (
+                2,
+                hearts,
+            )
 
 
 def test_art_6_garden_doubles_points_below_30() -> None:
-    hook = EFFECTS[card("garden")].points
+    hook = EFFECTS[positions.card("garden")].points
     assert hook is not None
-    cities = expert(Phase.BUY, cities=("garden", "")).cities
+    cities = positions.expert(Phase.BUY, cities=("garden", "")).cities
     assert [hook(cities, 0, points) for points in (0, 1, 29, 30, 31)] == [0, 2, 58, 30, 31]
 
 
 def test_art_6_palace_takes_nothing_where_there_is_nothing() -> None:
     """The markets' incomes prevent that in a real game."""
-    steal = EFFECTS[card("palace")].after_income
+    steal = EFFECTS[positions.card("palace")].after_income
     assert steal is not None
-    game = expert(Phase.BUY, coins=(5, 0, 0), cities=("palace", "", ""))
+    game = positions.expert(Phase.BUY, coins=(5, 0, 0), cities=("palace", "", ""))
     assert [coins for _, coins in steal(game.cities, 0, 3) if coins] == []
 
 
 def test_art_6_2_concert_arena_pays_for_the_whole_income(monkeypatch: pytest.MonkeyPatch) -> None:
-    arena = card("concert_arena")
+    arena = positions.card("concert_arena")
     monkeypatch.setitem(EFFECTS, arena, replace(EFFECTS[arena], income=lambda cities, seat, position: 5))
-    game = expert(Phase.SPECIAL, cities=("school igloo",), markets=("yellow",), specials="concert_arena")
-    assert play(game, "take concert_arena").view().coins[0] == 2 + 2 * (1 + 1 + 5)
+    game = positions.expert(
+        Phase.SPECIAL, cities=("school igloo",), markets=("yellow",), specials="concert_arena"
+    )
+    assert positions.play(game, "take concert_arena").view().coins[0] == 2 + 2 * (1 + 1 + 5)

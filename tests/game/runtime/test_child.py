@@ -1,7 +1,5 @@
 """Child processes: how they start, end, and what they get from this process."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

@@ -1,7 +1,5 @@
 """Programs: their event loop and signals, what they import, variables in files, and errors in one line."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

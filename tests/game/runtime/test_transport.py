@@ -1,7 +1,5 @@
 """How programs reach a server: its address, whether that is this machine, tokens and the files of TLS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Actions are numbered for ever: policies are trained on the numbers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +23,6 @@ def test_the_numbering_is_that_of_its_version() -> None:
 
 @given(positions())
 def test_a_mask_has_the_legal_moves(game: Game) -> None:
-    """Rows are independent: one that is written again keeps nothing."""
     masks = np.ones((2, ACTION_COUNT), np.int8)
     write_masks([game.legal_moves, ()], masks)
     assert {ACTIONS[number] for number in np.flatnonzero(masks[0])} == set(game.legal_moves)

@@ -1,7 +1,5 @@
 """Observations say what a view shows, seen from one seat."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +63,6 @@ def test_the_table_is_in_the_observation(game: Game) -> None:
 
 @given(positions())
 def test_each_city_is_in_the_observation_the_own_one_first(game: Game) -> None:
-    """Cards with their positions, coins, incomes and sums of every seat can be read back."""
     view, cities = game.view(), game.cities
     for observer in range(view.config.players):
         parts = parts_of(view, observer)
@@ -95,7 +92,6 @@ def test_observations_keep_to_their_bounds(game: Game) -> None:
 
 
 def test_rows_of_a_batch_are_independent() -> None:
-    """A position is written the same alone and among others, over whatever was there."""
     games = [Game.deal(Config(players=3, mode=mode), seed=seed) for seed in range(3) for mode in Mode]
     observations = Observations(3)
     rows = np.full((len(games), observations.size), 7, np.float32)

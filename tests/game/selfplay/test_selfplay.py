@@ -1,7 +1,5 @@
 """Games in step: the arrays are the games, whatever plays them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,6 @@ def random_actions(masks: NDArray[Any], rng: np.random.Generator) -> NDArray[Any
 
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_arrays_show_the_games(config: Config) -> None:
-    """After every step, a row has its game's seat, legal moves and position; another deal follows an end."""
     play = SelfPlay(config, games=6, seed=3)
     mirrors = [Game.deal(config, seed=3 + row) for row in range(6)]
     rng = np.random.default_rng(1)
@@ -49,7 +46,6 @@ def test_arrays_show_the_games(config: Config) -> None:
 
 
 def test_deals_follow_from_the_seed() -> None:
-    """The rows play the deals with the next seeds, and none of them is played twice."""
     play, rng, seeds = SelfPlay(Config(players=3), games=7, seed=5), np.random.default_rng(1), set()
     for _ in range(150):
         seeds |= set(play.arrays.seeds.tolist())

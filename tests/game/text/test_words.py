@@ -1,7 +1,5 @@
 """Moves, events and counts in words, and the digest of the catalogue."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 
@@ -76,7 +74,6 @@ def test_events_of_a_seat_in_a_row_are_one_sentence() -> None:
     ("count", "text"), [(0, "0 games"), (1, "1 game"), (-1, "-1 game"), (2, "2 games"), (2000, "2,000 games")]
 )
 def test_noun_agrees_with_its_count(count: int, text: str) -> None:
-    """A noun is singular beside one; thousands have commas."""
     assert plural(count, "game") == text
 
 

@@ -1,7 +1,5 @@
 """Decisions on the wire: the fast way writes what the plain way does, and coins are those of the rules."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 
@@ -153,7 +151,6 @@ def test_coins_are_what_the_move_does(config: Config, seed: int) -> None:
 
 
 def test_moves_and_events_share_their_names_and_numbers() -> None:
-    """The ten moves are the first ten kinds of events, in the engine and in the contract."""
     moves = {kind.name: kind.value for kind in MoveKind}
     events = {kind.name: kind.value for kind in EventKind}
     assert list(moves.values()) == list(range(1, 11))

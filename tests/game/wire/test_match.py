@@ -1,7 +1,5 @@
 """Time controls, failure policies and results on the wire."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -12,42 +10,17 @@ from hypothesis import strategies as st
 from happycity import ConfigError, Ending, FailurePolicy, Fallback, SeatResult, TimeControl, VoidReason
 from happycity.match import LONGEST_SECONDS, MOST
 from happycity.v1 import match_pb2 as pb
-from happycity.wire.match import (
-    duration_message,
-    ending_number,
-    ending_of,
-    failure_policy_message,
-    failure_policy_of,
-    result_message,
-    result_of,
-    seconds_of,
-    time_control_message,
-    time_control_of,
-    void_reason_number,
-    void_reason_of,
-)
+from happycity.wire import match
 
 NANOSECONDS = st.integers(0, round(LONGEST_SECONDS) * 10**9)
 SECONDS = NANOSECONDS.map(lambda number: number / 10**9)
 POSITIVE = SECONDS.filter(bool)
 
 
-@given(NANOSECONDS)
-@example(0)
-@example(400_000)
-@example(999_999_999)
-@example(2**53 + 1)
-def test_times_survive_message_and_back(nanoseconds: int) -> None:
-    """Whole nanoseconds are read back as the very same number, from nothing to ten years."""
-    seconds = nanoseconds / 10**9
-    message = Duration.FromString(duration_message(seconds).SerializeToString())
-    assert seconds_of(message) == seconds
-
-
 @given(st.floats(0, LONGEST_SECONDS))
 def test_any_time_is_rounded_to_the_nearest_nanosecond(seconds: float) -> None:
     """What no duration can hold is lost, and no more."""
-    back = seconds_of(duration_message(seconds))
+    back = match.seconds_of(match.duration_message(seconds))
     assert abs(back - seconds) <= max(0.5e-9, math.ulp(seconds))
 
 
@@ -67,9 +40,8 @@ TIME_CONTROLS = st.builds(
 @example(TimeControl(margin_seconds=0))
 @example(TimeControl())
 def test_time_controls_survive_message_and_back(times: TimeControl) -> None:
-    """Each time is read back exactly; 0 is 0 and not the default."""
-    message = pb.TimeControl.FromString(time_control_message(times).SerializeToString())
-    assert time_control_of(message) == times
+    message = pb.TimeControl.FromString(match.time_control_message(times).SerializeToString())
+    assert match.time_control_of(message) == times
 
 
 @given(
@@ -85,13 +57,13 @@ def test_time_controls_survive_message_and_back(times: TimeControl) -> None:
 @example(FailurePolicy(max_strikes=0, grace_seconds=0, disqualify_share=0, disqualify_games=1))
 def test_failure_policies_survive_message_and_back(policy: FailurePolicy) -> None:
     """Each number is read back exactly; 0 is 0 and not the default."""
-    message = pb.FailurePolicy.FromString(failure_policy_message(policy).SerializeToString())
-    assert failure_policy_of(message) == policy
+    message = pb.FailurePolicy.FromString(match.failure_policy_message(policy).SerializeToString())
+    assert match.failure_policy_of(message) == policy
 
 
 def test_absent_fields_have_the_defaults() -> None:
-    assert time_control_of(pb.TimeControl()) == TimeControl()
-    assert failure_policy_of(pb.FailurePolicy()) == FailurePolicy()
+    assert match.time_control_of(pb.TimeControl()) == TimeControl()
+    assert match.failure_policy_of(pb.FailurePolicy()) == FailurePolicy()
 
 
 def test_impossible_numbers_of_a_message_are_refused() -> None:
@@ -108,7 +80,7 @@ def test_impossible_numbers_of_a_message_are_refused() -> None:
         message = pb.TimeControl()
         getattr(message, field).CopyFrom(duration)
         with pytest.raises(ConfigError, match=f"^{field}: "):
-            time_control_of(message)
+            match.time_control_of(message)
 
     # A value out of its range is refused by its name, also one that is there and unspecified.
     for policy, named in [
@@ -120,7 +92,7 @@ def test_impossible_numbers_of_a_message_are_refused() -> None:
         (pb.FailurePolicy(disqualify_games=0), "disqualify_games"),
     ]:
         with pytest.raises(ConfigError, match=f"^{named}: "):
-            failure_policy_of(policy)
+            match.failure_policy_of(policy)
 
 
 SEATS = st.lists(
@@ -141,23 +113,25 @@ SEATS = st.lists(
 
 @given(SEATS)
 def test_results_survive_message_and_back(seats: list[SeatResult]) -> None:
-    message = pb.MatchResult.FromString(result_message(seats).SerializeToString())
-    assert result_of(message) == tuple(seats)
+    message = pb.MatchResult.FromString(match.result_message(seats).SerializeToString())
+    assert match.result_of(message) == tuple(seats)
 
 
 def test_every_ending_and_reason_has_its_number() -> None:
     # The endings of records are those of the contract; a newer one is a forfeit of another kind.
     known = [ending for ending in Ending if ending is not Ending.OTHER]
-    assert {pb.Ending.Name(ending_number(ending)) for ending in known} == {
+    assert {pb.Ending.Name(match.ending_number(ending)) for ending in known} == {
         name for name, number in pb.Ending.items() if number
     }
-    assert [ending_of(ending_number(ending)) for ending in known] == known
-    assert ending_of(99) is Ending.OTHER
-    assert ending_of(0) is Ending.OTHER
+    assert [match.ending_of(match.ending_number(ending)) for ending in known] == known
+    assert match.ending_of(99) is Ending.OTHER
+    assert match.ending_of(0) is Ending.OTHER
 
     # The reasons are those of the contract; a newer one is unknown.
-    assert {pb.VoidReason.Name(void_reason_number(reason)) for reason in VoidReason} == {
+    assert {pb.VoidReason.Name(match.void_reason_number(reason)) for reason in VoidReason} == {
         name for name, number in pb.VoidReason.items() if number
     }
-    assert [void_reason_of(void_reason_number(reason)) for reason in VoidReason] == list(VoidReason)
-    assert void_reason_of(99) is VoidReason.UNKNOWN
+    assert [match.void_reason_of(match.void_reason_number(reason)) for reason in VoidReason] == list(
+        VoidReason
+    )
+    assert match.void_reason_of(99) is VoidReason.UNKNOWN

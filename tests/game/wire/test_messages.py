@@ -1,7 +1,5 @@
 """The engine's objects on the wire: what is written is read back, and what is unknown is an error."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Any
@@ -17,22 +15,7 @@ from happycity.rules.effects import effect_of
 from happycity.rules.moves import COPY_BOX
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import cards_pb2, game_pb2, play_service_pb2
-from happycity.wire.messages import (
-    card_info_message,
-    catalogue_message,
-    config_message,
-    config_of,
-    decision_message,
-    event_message,
-    event_of,
-    known_events,
-    known_moves,
-    move_message,
-    move_messages,
-    move_of,
-    view_message,
-    view_of,
-)
+from happycity.wire import messages
 
 
 @given(config=CONFIGS, seed=st.integers(0, 10**6))
@@ -41,22 +24,25 @@ def test_views_events_and_moves_are_read_back(config: Config, seed: int) -> None
     rng = random.Random(seed)
     game = Game.deal(config, seed=seed)
     while game.legal_moves:
-        assert view_of(view_message(game.view())) == game.view()
-        assert tuple(event_of(event_message(event)) for event in game.events) == game.events
-        assert tuple(map(move_of, move_messages(game))) == game.legal_moves
-        decision = decision_message(game, match_id=1, decision_id=1, events=game.events)
-        assert known_moves(decision) == game.legal_moves
-        assert known_events(decision) == game.events
+        assert messages.view_of(messages.view_message(game.view())) == game.view()
+        assert tuple(messages.event_of(messages.event_message(event)) for event in game.events) == game.events
+        assert tuple(map(messages.move_of, messages.move_messages(game))) == game.legal_moves
+        decision = messages.decision_message(game, match_id=1, decision_id=1, events=game.events)
+        assert messages.known_moves(decision) == game.legal_moves
+        assert messages.known_events(decision) == game.events
         game.apply(rng.choice(game.legal_moves))
 
 
 def test_the_fields_of_a_move() -> None:
     # All moves that the notation knows survive the wire, whatever they cost.
     for move in Move.all():
-        assert move_of(move_message(move)) is move
-        assert move_of(game_pb2.Move.FromString(move_message(move, -4).SerializeToString())) is move
-    assert move_message(Move.parse("build museum"), -4).coins == -4
-    assert move_message(Move.parse("coin"), 8).coins == 8
+        assert messages.move_of(messages.move_message(move)) is move
+        assert (
+            messages.move_of(game_pb2.Move.FromString(messages.move_message(move, -4).SerializeToString()))
+            is move
+        )
+    assert messages.move_message(Move.parse("build museum"), -4).coins == -4
+    assert messages.move_message(Move.parse("coin"), 8).coins == 8
 
     expected = {
         MoveKind.DRAW: ["deck"],
@@ -65,17 +51,16 @@ def test_the_fields_of_a_move() -> None:
         **{kind: ["card"] for kind in (MoveKind.TAKE, MoveKind.MARKET)},
     }
     for move in Move.all():
-        fields = [field.name for field, _ in move_message(move).ListFields()]
+        fields = [field.name for field, _ in messages.move_message(move).ListFields()]
         assert fields == ["kind", *([] if move is COPY_BOX else expected.get(move.kind, []))], move
-    assert not move_message(COPY_BOX).HasField("seat")
-    assert move_message(Move.parse("copy 0")).HasField("seat")
+    assert not messages.move_message(COPY_BOX).HasField("seat")
+    assert messages.move_message(Move.parse("copy 0")).HasField("seat")
 
     # The text of a move begins with its kind, so bots in any language can write it.
     assert {str(move).partition(" ")[0] for move in Move.all()} == {kind.name.lower() for kind in MoveKind}
 
 
 def test_a_move_that_is_none_is_an_error() -> None:
-    """A move of no kind, or one that doesn't fit its card, deck or seat, is refused, not guessed at."""
     for message in [
         game_pb2.Move(),
         game_pb2.Move(card=cards_pb2.CARD_MUSEUM),
@@ -91,7 +76,7 @@ def test_a_move_that_is_none_is_an_error() -> None:
         game_pb2.Move(kind=game_pb2.MOVE_KIND_BUILD, card=cards_pb2.Card.ValueType(98)),
     ]:
         with pytest.raises(KeyError):
-            move_of(message)
+            messages.move_of(message)
 
 
 def test_unknown_moves_and_events() -> None:
@@ -103,13 +88,18 @@ def test_unknown_moves_and_events() -> None:
         game_pb2.Event(kind=game_pb2.EVENT_KIND_DRAW, card=cards_pb2.Card.ValueType(-1)),
     ]:
         with pytest.raises(LookupError):
-            event_of(message)
-        known = event_message(Event(EventKind.KEEP, 1))
-        assert known_events(play_service_pb2.Decision(events=[message, known])) == (Event(EventKind.KEEP, 1),)
+            messages.event_of(message)
+        known = messages.event_message(Event(EventKind.KEEP, 1))
+        assert messages.known_events(play_service_pb2.Decision(events=[message, known])) == (
+            Event(EventKind.KEEP, 1),
+        )
 
     # It keeps its position, as answers are positions.
     newer, draw = game_pb2.Move(kind=game_pb2.MoveKind.ValueType(99)), Move.parse("draw 2")
-    assert known_moves(play_service_pb2.Decision(moves=[newer, move_message(draw)])) == (None, draw)
+    assert messages.known_moves(play_service_pb2.Decision(moves=[newer, messages.move_message(draw)])) == (
+        None,
+        draw,
+    )
 
 
 def test_configs() -> None:
@@ -122,26 +112,26 @@ def test_configs() -> None:
         game_pb2.GameConfig(players=7, mode=cards_pb2.MODE_FAMILY, scoring=cards_pb2.SCORING_SUM),
     ]:
         with pytest.raises(ConfigError):
-            config_of(message)
+            messages.config_of(message)
 
     # All modes and scorings have their value on the wire.
     for mode in Mode:
         for scoring in Scoring:
             config = Config(players=5, mode=mode, scoring=scoring)
-            assert config_of(config_message(config)) == config
+            assert messages.config_of(messages.config_message(config)) == config
 
     # What is written names the edition that is played; what is read may leave it out.
-    message = config_message(Config(players=3))
+    message = messages.config_message(Config(players=3))
     assert message.edition == EDITION == 1
     message.ClearField("edition")
-    assert config_of(message) == Config(players=3)
+    assert messages.config_of(message) == Config(players=3)
 
     # The error says which edition is played.
     for edition in [0, EDITION + 1, 2**32 - 1]:
-        message = config_message(Config(players=3))
+        message = messages.config_message(Config(players=3))
         message.edition = edition
         with pytest.raises(ConfigError, match=rf"^edition: {edition} of the rules is not played here; 1 is$"):
-            config_of(message)
+            messages.config_of(message)
 
 
 def test_a_view_with_unknown_parts_is_an_error() -> None:
@@ -157,16 +147,16 @@ def test_a_view_with_unknown_parts_is_an_error() -> None:
         lambda view: view.seats[0].city.append(0),
     ]
     for damage in damages:
-        message = view_message(Game.deal(Config(), seed=1).view())
+        message = messages.view_message(Game.deal(Config(), seed=1).view())
         damage(message)
         with pytest.raises(LookupError):
-            view_of(message)
+            messages.view_of(message)
 
 
 def test_the_catalogue_on_the_wire_is_that_of_the_tables() -> None:
     # Each card's message has its row, and what it does in words; what a card doesn't have is absent.
     for card in CARDS:
-        message = card_info_message(card)
+        message = messages.card_info_message(card)
         assert cards_pb2.Card.Name(message.card) == f"CARD_{card.id.upper()}"
         assert (message.id, message.name, message.copies) == (card.id, card.name, card.copies)
         values = (message.cost, message.income, message.inhabitants, message.hearts)
@@ -185,7 +175,7 @@ def test_the_catalogue_on_the_wire_is_that_of_the_tables() -> None:
         assert {name: sent.get(name) for name in optional} == optional
 
     # In the order of the contract's enum.
-    whole = catalogue_message()
+    whole = messages.catalogue_message()
     assert [info.card for info in whole.cards] == cards_pb2.Card.values()[1:]
-    assert list(whole.cards) == list(map(card_info_message, CARDS))
+    assert list(whole.cards) == list(map(messages.card_info_message, CARDS))
     assert whole.digest == catalogue_digest()

@@ -1,7 +1,5 @@
 """The typed part of an error: what is written is what google.rpc's own classes read, and back."""
 
-from __future__ import annotations
-
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, Help, RetryInfo

@@ -3,8 +3,6 @@
 What other packages do on Windows can't run here, so these are imported before.
 """
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import importlib.abc

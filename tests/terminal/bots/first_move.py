@@ -1,7 +1,5 @@
 """Chooses the first move; the environment variable FAULT says what goes wrong in its second decision."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

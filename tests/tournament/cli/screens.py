@@ -1,7 +1,5 @@
 """What people see, and tournaments for that."""
 
-from __future__ import annotations
-
 import re
 from io import StringIO
 

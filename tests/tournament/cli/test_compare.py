@@ -1,7 +1,5 @@
 """`tournament compare`: what a change of a bot gained, in words, in numbers and as JSON."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -33,7 +31,6 @@ def store(
 
 
 def test_a_gain_is_said_in_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The table has the differences with their intervals, and fits 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
     before, after = store("before.sqlite"), store("after.sqlite", dee=25, rounds=16)
     status, output, _ = run("compare", before, after, "--bot", "dee")
@@ -46,7 +43,6 @@ def test_a_gain_is_said_in_a_sentence(run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_all_bots_are_compared_by_default(run: Run) -> None:
-    """JSON has the numbers; what isn't known is null."""
     result = json_of(run, "compare", store("before.sqlite"), store("after.sqlite", dee=25))
     assert (result["pairs"], result["deals"], result["unpaired"]) == (60, 15, [0, 0])
     assert {bot["bot"]: bot["change"] for bot in result["bots"]} == {
@@ -75,7 +71,6 @@ def test_a_renamed_bot_is_compared_with_itself(run: Run) -> None:
 
 
 def test_tournaments_of_a_server_are_compared_by_their_ids(run: Run, tmp_path: Path) -> None:
-    """The same seed and the same deterministic bots play the same."""
     config = TournamentConfig(
         bots=("ann", "bob"), game=Config(players=2), format=RandomRounds(rounds=10), seed=4
     )

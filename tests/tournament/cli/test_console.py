@@ -1,7 +1,5 @@
 """What people see of a tournament that is over."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -48,7 +46,6 @@ def test_a_test_is_shown_with_its_numbers(
 
 
 def test_the_failures_of_a_bot_are_one_line(screen: Screen) -> None:
-    """The result says how often and why it failed, and after how many games it was disqualified."""
     print_result(screen.console, replace(SNAPSHOT, disqualified=("cem",)))
     text = " ".join(screen.text().split())
     assert "cem crashed in 2 of 6 games: [bold]x, first in game 1; disqualified after 6 games" in text

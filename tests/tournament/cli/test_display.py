@@ -1,7 +1,5 @@
 """What people see of a tournament while it runs: a live table on a terminal, lines elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -38,7 +36,6 @@ def update(screen: Screen) -> Iterator[Callable[..., str]]:
 
 
 def test_progress_is_shown_while_it_runs(update: Callable[..., str], screen: Screen) -> None:
-    """How far it is, how fast, and how long it will take; on a terminal with the standings."""
     waiting = update(state=TournamentState.WAITING, missing_bots=("bob", "cem"))
     assert "waiting for bob, cem, at most 10 s" in waiting
     assert "Ctrl-C stops it" in waiting
@@ -132,7 +129,6 @@ def test_of_many_bots_few_are_named(update: Callable[..., str], screen: Screen) 
 
 
 def test_a_forfeit_before_the_first_decision_has_only_its_game(update: Callable[..., str]) -> None:
-    """There is no round and no decision to name."""
     absent = Incident(0, 1, IncidentKind.FORFEIT, "the seat is forfeited: absent")
     entry = MatchIncident(match_id=3, bot="bob", time=0.0, round=0, incident=absent)
     assert "bob: the seat is forfeited: absent (game 3)" in update(incidents=(entry,))

@@ -1,7 +1,5 @@
 """`tournament games`: the games of a run, a store, a record file or a server, chosen and listed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,7 +44,6 @@ def seat_of(game: Any, bot: str) -> Any:
 
 
 def test_the_newest_games_come_first(run: Run, store: Path, tmp_path: Path) -> None:
-    """Twenty are listed unless a limit says otherwise; 0 lists all. A list that was cut says so."""
     assert ids(run, store) == list(range(48, 28, -1))
     assert ids(run, store, "--limit", 3) == [48, 47, 46]
     assert ids(run, store, "--limit", 0) == list(range(48, 0, -1))
@@ -80,7 +77,6 @@ def test_the_worst_games_have_the_lowest_places_and_then_the_fewest_points(run: 
 
 
 def test_forfeited_games_are_found_with_their_reasons(run: Run, store: Path) -> None:
-    """Those of anybody, or of one bot; an empty list is no error."""
     assert ids(run, store, "--forfeits") == [5, 3]
     (game,) = listed(run, store, "--forfeits", "--bot", "ann")
     own = seat_of(game, "ann")
@@ -91,7 +87,6 @@ def test_forfeited_games_are_found_with_their_reasons(run: Run, store: Path) -> 
 
 @pytest.mark.thorough
 def test_a_server_lists_its_games_page_by_page(run: Run, tmp_path: Path) -> None:
-    """They are as in its store, as the tournament is over."""
     bots = {"ann": "random", "bob": "greedy"}
     config = TournamentConfig(
         bots=tuple(bots), game=Config(players=2), format=RandomRounds(rounds=103), seed=2

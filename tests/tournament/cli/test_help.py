@@ -1,7 +1,5 @@
 """The help of all commands: complete, readable, and printed at once."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -42,7 +40,6 @@ def test_help_imports_nothing_that_it_does_not_need(program: str, arguments: lis
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_is_readable(run: Run, command: str) -> None:
-    """Every argument and option is explained in a sentence, with its default as it is typed."""
     status, output, errors = run(command, "--help")
     assert (status, errors) == (0, "")
     for parameter in COMMANDS[command].params:
@@ -54,7 +51,6 @@ def test_help_is_readable(run: Run, command: str) -> None:
 
 
 def test_help_lists_all_commands(run: Run) -> None:
-    """Each has a line, which is the first sentence of its own help."""
     status, output, _ = run("--help")
     assert status == 0
     lines = [line.strip() for line in output.partition("Commands:")[2].splitlines()]

@@ -1,7 +1,5 @@
 """`tournament list`, `show`, `stop`, `disqualify` and `delete`: what they do and print."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -54,7 +52,6 @@ def test_a_tournament_is_stopped_and_deleted(run: Run, address: str) -> None:
 
 
 def test_a_finished_tournament_stays_as_it_is(run: Run, finished_run: RunFolder) -> None:
-    """Stopping it is no error, and no bot of it can be disqualified any more."""
     assert json_of(run, "stop")["state"] == "finished"
     status, _, errors = run("disqualify", "bot-1")
     assert (status, errors) == (2, "error: the tournament is finished: no game is left to forfeit\n")
@@ -127,7 +124,6 @@ def test_tournaments_of_a_server_are_listed(run: Run, open_run: tuple[RunFolder,
 
 
 def test_a_tournament_is_shown_with_its_ratings(run: Run, finished_run: RunFolder) -> None:
-    """A person sees what was played, by which bots, and with what result."""
     status, output, _ = run("show")
     assert status == 0
     for text in (

@@ -1,7 +1,5 @@
 """Addresses of tournaments and games: the same for all commands."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -133,7 +131,6 @@ def server_of_the_environment(run: Run, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_commands_use_the_server_of_the_environment(
     run: Run, open_run: tuple[RunFolder, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is not named otherwise is looked for there, and not among the runs of this folder."""
     _, address = open_run
     monkeypatch.setenv("HAPPYCITY_SERVER", address)
     for arguments in ((), ("#1",)):
@@ -145,7 +142,6 @@ def test_commands_use_the_server_of_the_environment(
 
 @pytest.mark.usefixtures("finished_run", "server_of_the_environment")
 def test_an_address_wins_over_the_server_of_the_environment(run: Run) -> None:
-    """Of a run, a store or a file; without one, a line says that the server doesn't answer."""
     for command in (
         f"show {RUN}",
         f"show sqlite:///{STORE}",
@@ -180,7 +176,6 @@ def test_a_number_may_have_any_length(run: Run) -> None:
 
 
 def test_without_runs_there_is_nothing_to_show(run: Run) -> None:
-    """The line says how to start one; `list` says that there are none."""
     missing = "error: there is no run in runs/; name a tournament, or start one with: tournament run\n"
     assert run("show") == (2, "", missing)
     assert run("list") == (0, "no runs\n", "")

@@ -1,7 +1,5 @@
 """What `tournament run` and `sprt` print of a session, and how they end; the session is made up."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil
@@ -71,7 +69,6 @@ def only_run() -> Path:
 
 
 def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., None]) -> None:
-    """The standings, what was played, where it is, and commands that show more; JSON is alone."""
     session()
     status, output, errors = run("run")
     folder = only_run()
@@ -96,7 +93,6 @@ def test_a_result_is_printed_with_its_place(run: Run, session: Callable[..., Non
 
 
 def test_a_stopped_tournament_can_be_continued(run: Run, session: Callable[..., None]) -> None:
-    """The exit status differs from that of a finished one, and the last line says how."""
     session(stored=5, state=TournamentState.STOPPED)
     status, output, errors = run("run")
     assert status == 130
@@ -147,7 +143,6 @@ def test_a_result_that_is_not_stored_is_not_said_to_be(
 def test_the_end_of_a_server_says_what_is_left(
     run: Run, session: Callable[..., None], *, is_there: bool
 ) -> None:
-    """Only games that are there are said to be."""
     for error, status, text in [
         (ServerEndedError("the server ended with status 1"), 2, "error: the server ended with status 1; "),
         (asyncio.CancelledError(), 130, "aborted; "),

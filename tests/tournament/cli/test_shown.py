@@ -1,7 +1,5 @@
 """What bots and organisers say stands where a tournament is shown, as it was written."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Calls to a server, and how a tournament is followed over lost connections; the server follows a script."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncIterator, Callable
@@ -162,7 +160,8 @@ async def test_patience_ends() -> None:
 
 
 async def test_a_stop_reaches_a_server_that_is_away() -> None:
-    async with scripted([LOST], [LOST], [pb.Tournament()]) as (server, connection):
+    stopped = pb.Tournament(tournament_id=7, config=CONFIG, progress=progress(STOPPED))
+    async with scripted([LOST], [LOST], [stopped]) as (server, connection):
         await Watch(connection, 7, patience=60.0, remark=print).stop()
     assert len(server.requests) == 3
 
@@ -178,7 +177,6 @@ async def test_a_tournament_may_still_wait_for_its_bots(step: object, *, waiting
 
 
 async def test_changes_add_up() -> None:
-    """Each message has only what changed; each snapshot has everything that is known."""
     ann, bob = (pb.Standing(rank=1, bot=bot, rating=Rating(elo=1500.0)) for bot in ("ann", "bob"))
     better = pb.Standing(rank=1, bot="bob", rating=Rating(elo=1510.0, low=1495.0), games=1)
     worse = pb.Standing(rank=2, bot="ann", rating=Rating(elo=1490.0))
@@ -253,7 +251,6 @@ async def test_games_of_a_running_tournament_are_secret() -> None:
 
 
 async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says how to start one, and what was tried; what is not an address is refused before."""
     monkeypatch.setattr("happycity_tournament.client.connection.CONNECT_SECONDS", 0.05)
     none = "no server answers at {}; start one with: happycity serve"
     for address, problem in [
@@ -266,21 +263,17 @@ async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_errors_are_lines_for_people() -> None:
-    """A server's text can't break the line, nor colour a terminal; its details stay readable for programs.
-
-    Without a token, the line names the flag and the variable rather than the header.
-    """
-    for code, reason, token, text in [
-        (grpc.StatusCode.NOT_FOUND, "", "", "refused: a b"),
-        (UNKNOWN, "UNAUTHENTICATED", "hc_1_x", "refused: a b"),
-        (UNKNOWN, "UNAUTHENTICATED", "", "refused: this server needs a token: set HAPPYCITY_TOKEN"),
-        (LOST, "", "", "can't be reached: a b"),
-        (LOST, "STORE_UNAVAILABLE", "", "can't serve: a b"),
+    """A server's text can't break the line, nor colour a terminal; its details stay readable for programs."""
+    for code, reason, text in [
+        (grpc.StatusCode.NOT_FOUND, "", "refused: a b"),
+        (UNKNOWN, "UNAUTHENTICATED", "refused: a b"),
+        (LOST, "", "can't be reached: a b"),
+        (LOST, "STORE_UNAVAILABLE", "can't serve: a b"),
     ]:
         encoded = encode_status(code.value[0], "", StatusDetails(reason=reason))
         trailing = grpc.aio.Metadata(*([(STATUS_METADATA, encoded)] if reason else []))
         error = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing, details="a\n\x1bb")
-        with pytest.raises(ServerError) as refused, translate_errors("h:1", Access(token=token)):
+        with pytest.raises(ServerError) as refused, translate_errors("h:1", Access()):
             raise error
         assert isinstance(refused.value, UnavailableError) is (code is LOST)
         assert str(refused.value) == f"the server h:1 {text}"

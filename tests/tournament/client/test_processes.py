@@ -1,7 +1,5 @@
 """The programs of a run: their names, logs and environments; a program that prints these stands for them."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -137,7 +135,10 @@ async def test_the_end_of_a_program_is_one_line(tmp_path: Path, script: str, sum
     ending, output = f"bot ann ended with {summary}", f"(output: {tmp_path}/bot-ann.log)"
     assert process.exit_summary() == f"{ending} {output}"
     if script == "true":
-        assert process.exit_summary(has_played=False) == f"{ending}; does its program call run? {output}"
+        assert (
+            process.exit_summary(has_played=False)
+            == f"bot ann ended without connecting; does it end with run(MyBot)? {output}"
+        )
 
 
 async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
@@ -153,8 +154,3 @@ async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
     assert text.startswith("the server ended with status 2: ")
     assert text.endswith(f"(output: {tmp_path}/server.log)")
     assert "hidden" not in text + (tmp_path / "server.log").read_text()
-
-
-async def test_programs_that_are_missing_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ProcessError, match=r"bot ann: '\./missing' can't be started in "):
-        command_in(tmp_path, "./missing")

@@ -1,7 +1,5 @@
 """The folder of a run: what it keeps, and what it never keeps."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path
@@ -11,36 +9,27 @@ import pytest
 from happycity import ConfigError
 from happycity.runtime.tokens import Role, read_tokens
 from happycity.runtime.transport import Access
-from happycity_tournament.client.run_folder import (
-    OwnServer,
-    RemoteServer,
-    Run,
-    Venue,
-    latest_run,
-    new_folder,
-    own_store,
-    without_password,
-)
+from happycity_tournament.client import run_folder
 from happycity_tournament.client.tokens import EnvironmentTokens, IssuedTokens
 from happycity_tournament.lineup import BotEntry, Lineup
 
 PASSWORD_URL = "postgresql+psycopg://me:hidden@host/games?password=hidden&sslmode=require"
 
 
-def saved(folder: Path, venue: Venue, lineup: Lineup | None = None) -> Run:
-    Run(folder=folder, tournament_id=3, venue=venue, lineup=lineup or Lineup()).save()
-    return Run.load(folder)
+def saved(folder: Path, venue: run_folder.Venue, lineup: Lineup | None = None) -> run_folder.Run:
+    run_folder.Run(folder=folder, tournament_id=3, venue=venue, lineup=lineup or Lineup()).save()
+    return run_folder.Run.load(folder)
 
 
 @pytest.mark.parametrize(
     "venue",
     [
-        OwnServer(store="sqlite:////somewhere/games.sqlite", workers=2),
-        OwnServer(store="sqlite:////somewhere/games.sqlite", ray="auto"),
-        RemoteServer(address="h:1"),
+        run_folder.OwnServer(store="sqlite:////somewhere/games.sqlite", workers=2),
+        run_folder.OwnServer(store="sqlite:////somewhere/games.sqlite", ray="auto"),
+        run_folder.RemoteServer(address="h:1"),
     ],
 )
-def test_a_run_outlives_its_process(tmp_path: Path, venue: Venue) -> None:
+def test_a_run_outlives_its_process(tmp_path: Path, venue: run_folder.Venue) -> None:
     lineup = Lineup(
         bots=(
             BotEntry(name="old", builtin="greedy"),
@@ -50,34 +39,35 @@ def test_a_run_outlives_its_process(tmp_path: Path, venue: Venue) -> None:
         processes=2,
         directory=tmp_path / "bots",
     )
-    expected = Run(folder=tmp_path, tournament_id=3, venue=venue, lineup=lineup)
+    expected = run_folder.Run(folder=tmp_path, tournament_id=3, venue=venue, lineup=lineup)
     assert saved(tmp_path, venue, lineup) == expected
 
 
 def test_paths_hold_from_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Relative ones are saved as absolute ones, but the folder's own store moves with it."""
     monkeypatch.chdir(tmp_path)
-    folder = new_folder()
-    other = saved(folder, OwnServer(store="sqlite:///shared/games.sqlite"))
-    assert other.venue == OwnServer(store=f"sqlite:///{tmp_path}/shared/games.sqlite")
+    folder = run_folder.new_folder()
+    other = saved(folder, run_folder.OwnServer(store="sqlite:///shared/games.sqlite"))
+    assert other.venue == run_folder.OwnServer(store=f"sqlite:///{tmp_path}/shared/games.sqlite")
     access = Access(ca=Path("ca.pem"), cert=Path("cert.pem"), key=Path("key.pem"))
-    remote = saved(folder, RemoteServer(address="h:1", access=access)).venue
+    remote = saved(folder, run_folder.RemoteServer(address="h:1", access=access)).venue
     absolute = Access(ca=tmp_path / "ca.pem", cert=tmp_path / "cert.pem", key=tmp_path / "key.pem")
-    assert remote == RemoteServer(address="h:1", access=absolute)
-    saved(folder, OwnServer(store=own_store(folder)))
+    assert remote == run_folder.RemoteServer(address="h:1", access=absolute)
+    saved(folder, run_folder.OwnServer(store=run_folder.own_store(folder)))
     moved = folder.rename("moved")
-    assert Run.load(moved).venue == OwnServer(store=own_store(moved))
+    assert run_folder.Run.load(moved).venue == run_folder.OwnServer(store=run_folder.own_store(moved))
 
 
 def test_neither_tokens_nor_passwords_are_kept(tmp_path: Path) -> None:
     """They are asked for again; what isn't secret stays."""
-    assert saved(tmp_path, OwnServer(store=PASSWORD_URL)).venue == OwnServer(
-        store=without_password(PASSWORD_URL)
+    assert saved(tmp_path, run_folder.OwnServer(store=PASSWORD_URL)).venue == run_folder.OwnServer(
+        store=run_folder.without_password(PASSWORD_URL)
     )
-    assert without_password(PASSWORD_URL) == "postgresql+psycopg://me@host/games?sslmode=require"
+    assert run_folder.without_password(PASSWORD_URL) == "postgresql+psycopg://me@host/games?sslmode=require"
     ca = tmp_path / "ca.pem"
-    loaded = saved(tmp_path, RemoteServer(address="grpcs://h:1", access=Access(token="hidden", ca=ca)))
-    assert loaded.venue == RemoteServer(address="grpcs://h:1", access=Access(ca=ca))
+    loaded = saved(
+        tmp_path, run_folder.RemoteServer(address="grpcs://h:1", access=Access(token="hidden", ca=ca))
+    )
+    assert loaded.venue == run_folder.RemoteServer(address="grpcs://h:1", access=Access(ca=ca))
     assert "hidden" not in (tmp_path / "run.json").read_text()
 
 
@@ -86,12 +76,12 @@ def test_a_file_that_is_not_a_run_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"[]", b"{}", b'{"format": "happycity-run/9"}', b'{"format": 1}', b"\xff"):
         (tmp_path / "run.json").write_bytes(content)
         with pytest.raises(ConfigError) as refused:
-            Run.load(tmp_path)
+            run_folder.Run.load(tmp_path)
         assert str(refused.value).startswith(f"{tmp_path}/run.json can't be read as a run: ")
         assert "\n" not in str(refused.value)
     for text in ("", "[]", "{}", '{"address": "x"}'):
         (tmp_path / "server.json").write_text(text)
-        assert RemoteServer.of_run(tmp_path) is None
+        assert run_folder.RemoteServer.of_run(tmp_path) is None
 
 
 def test_folders_have_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,24 +89,24 @@ def test_folders_have_names_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("time.strftime", lambda form: "20261122-070000")
     with pytest.raises(ConfigError, match="there is no run in runs/"):
-        latest_run()
-    folders = [new_folder() for _ in range(11)]
+        run_folder.latest_run()
+    folders = [run_folder.new_folder() for _ in range(11)]
     for folder in folders:
-        saved(folder, OwnServer(store=own_store(folder)))
-    new_folder()  # its run is not set up yet
+        saved(folder, run_folder.OwnServer(store=run_folder.own_store(folder)))
+    run_folder.new_folder()  # its run is not set up yet
     assert [folder.name for folder in folders[:2]] == ["20261122-070000", "20261122-070000-2"]
-    assert latest_run() == folders[-1]
+    assert run_folder.latest_run() == folders[-1]
 
 
 def test_a_running_server_is_announced_to_its_user_alone(tmp_path: Path) -> None:
     """Other commands find address and token, other users can't read them, and the end takes them away."""
     path = tmp_path / "server.json"
-    server = RemoteServer(address="127.0.0.1:5", access=Access(token="hc_1_x"))
-    assert RemoteServer.of_run(tmp_path) is None
+    server = run_folder.RemoteServer(address="127.0.0.1:5", access=Access(token="hc_1_x"))
+    assert run_folder.RemoteServer.of_run(tmp_path) is None
     old_mask = os.umask(0)
     try:
         with server.announced(tmp_path):
-            assert RemoteServer.of_run(tmp_path) == server
+            assert run_folder.RemoteServer.of_run(tmp_path) == server
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
     finally:
         os.umask(old_mask)
@@ -124,7 +114,6 @@ def test_a_running_server_is_announced_to_its_user_alone(tmp_path: Path) -> None
 
 
 def test_each_bot_has_a_token_of_its_own(tmp_path: Path) -> None:
-    """The file of the server has their hashes and roles, but no token."""
     tokens = IssuedTokens(tmp_path / "tokens.json")
     clear = {**tokens.of(["ann", "bob"]), "organiser": tokens.organiser()}
     assert len(set(clear.values())) == 3
@@ -139,7 +128,6 @@ def test_each_bot_has_a_token_of_its_own(tmp_path: Path) -> None:
 
 
 def test_tokens_of_another_server_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bots without one are left out."""
     monkeypatch.setenv("HAPPYCITY_TOKENS", "ann=hc_1_x,cem=hc_2_y")
     assert EnvironmentTokens().of(["ann", "bob"]) == {"ann": "hc_1_x"}
     monkeypatch.setenv("HAPPYCITY_TOKENS", "hc_1_x")

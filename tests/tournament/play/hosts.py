@@ -1,7 +1,5 @@
 """A host whose games follow from their fixtures alone, and tournaments that are played on it."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

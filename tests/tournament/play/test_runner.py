@@ -1,7 +1,5 @@
 """Tournaments on a made-up host: which games are played, again or not at all, and how a tournament ends."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections.abc import Callable
@@ -11,16 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.tournament.games import finished, fixtures_of, with_endings
-from tests.tournament.play.hosts import (
-    Host,
-    continued,
-    counted_games,
-    new_run,
-    played,
-    random_game,
-    resumed_run,
-    undisturbed,
-)
+from tests.tournament.play import hosts
 
 from happycity import Config, Ending, FailurePolicy, VoidReason
 from happycity_tournament.config import (
@@ -61,9 +50,7 @@ CONFIGS = [
     replace(CONFIG, format=Gauntlet(challengers=("cem",), cycles=3)),
     SPRT,
     replace(
-        CONFIG,
-        bots=BOTS[:4],
-        format=RandomRounds(rounds=200, seat_orders=SeatOrders.SINGLE, until_error=150),
+        CONFIG, bots=BOTS[:4], format=RandomRounds(rounds=200, seat_orders=SeatOrders.SINGLE, until_error=150)
     ),
 ]
 
@@ -86,17 +73,16 @@ def states(store: AsyncStore, run: TournamentRun) -> tuple[TournamentState, Tour
 
 async def check_end(store: AsyncStore, run: TournamentRun, config: TournamentConfig) -> None:
     """A resumed tournament has ended like one that nothing disturbed."""
-    whole = await undisturbed(store, config)
+    whole = await hosts.undisturbed(store, config)
     assert states(store, run) == (FINISHED, FINISHED)
-    assert counted_games(store, run.status) == counted_games(store, whole)
+    assert hosts.counted_games(store, run.status) == hosts.counted_games(store, whole)
     assert run.status.standings.lines() == whole.standings.lines()
     assert run.status.test == whole.test
 
 
 async def test_every_game_of_the_schedule_is_played_once(store: AsyncStore) -> None:
-    """A tournament that nothing disturbs waits for its bots and plays its schedule; a late stop is none."""
-    host = Host(store)
-    run = await played(store, CONFIG, host)
+    host = hosts.Host(store)
+    run = await hosts.played(store, CONFIG, host)
     assert host.attempts == dict.fromkeys([fixture.position for fixture in SCHEDULE], 1)
     assert run.status.progress.games == len(SCHEDULE)
     assert host.waits == [(BOTS, CONFIG.time.connect_seconds)]
@@ -106,11 +92,10 @@ async def test_every_game_of_the_schedule_is_played_once(store: AsyncStore) -> N
 
 @each_format
 async def test_concurrency_changes_nothing(store: AsyncStore, config: TournamentConfig) -> None:
-    """One game at a time and many give the same games, standings and verdict, which the store has too."""
-    one = await undisturbed(store, replace(config, concurrency=1))
-    many = await undisturbed(store, replace(config, concurrency=64))
-    assert counted_games(store, one) == counted_games(store, many)
-    assert len(counted_games(store, one)) > 20
+    one = await hosts.undisturbed(store, replace(config, concurrency=1))
+    many = await hosts.undisturbed(store, replace(config, concurrency=64))
+    assert hosts.counted_games(store, one) == hosts.counted_games(store, many)
+    assert len(hosts.counted_games(store, one)) > 20
     assert one.standings.lines() == many.standings.lines()
     assert one.test == many.test
     if one.test is None:
@@ -139,25 +124,25 @@ async def test_missing_bots_stop_a_tournament_before_its_first_game(
     store: AsyncStore, missing: tuple[str, ...], others: list[str], text: str
 ) -> None:
     """It says who is missing, and who is there; once all have come, it can be resumed."""
-    host = Host(store)
+    host = hosts.Host(store)
     host.missing, host.others = missing, others
-    run = await played(store, CONFIG, host)
+    run = await hosts.played(store, CONFIG, host)
     assert (states(store, run), run.status.remarks) == ((STOPPED, STOPPED), [text])
     assert not host.attempts
     assert loaded_status(store, run).remarks == [text]
-    resumed = await continued(store, run.status.tournament_id)
+    resumed = await hosts.continued(store, run.status.tournament_id)
     assert (resumed.status.state, resumed.status.remarks) == (FINISHED, [])
 
 
 async def test_games_are_played_without_missing_bots(store: AsyncStore) -> None:
     """Where the configuration says so, or games are stored: missing bots forfeit theirs."""
-    host = Host(store)
+    host = hosts.Host(store)
     host.missing = ("gus",)
-    run = await played(store, replace(CONFIG, begin_incomplete=True), host)
+    run = await hosts.played(store, replace(CONFIG, begin_incomplete=True), host)
     assert (run.status.state, run.status.progress.games) == (FINISHED, len(SCHEDULE))
-    begun = await played(store, CONFIG, after=1)
+    begun = await hosts.played(store, CONFIG, after=1)
     assert begun.status.state is INTERRUPTED
-    assert (await continued(store, begun.status.tournament_id, host)).status.state is FINISHED
+    assert (await hosts.continued(store, begun.status.tournament_id, host)).status.state is FINISHED
 
 
 @each_format
@@ -165,13 +150,12 @@ async def test_games_are_played_without_missing_bots(store: AsyncStore) -> None:
 async def test_an_interruption_changes_nothing(
     store: AsyncStore, config: TournamentConfig, after: int
 ) -> None:
-    """What is missing is played, nothing twice, and the end is that of an undisturbed tournament."""
-    first, second = Host(store), Host(store)
-    run = await played(store, config, first, after=after)
+    first, second = hosts.Host(store), hosts.Host(store)
+    run = await hosts.played(store, config, first, after=after)
     before = run.status.progress.games
     assert states(store, run) == (INTERRUPTED, INTERRUPTED)
     assert after <= before < run.status.games_total
-    resumed = resumed_run(store, second, run.status.tournament_id)
+    resumed = hosts.resumed_run(store, second, run.status.tournament_id)
     assert resumed.status.progress.games == before
     await resumed.run()
     assert not set(first.finished) & set(second.finished)
@@ -180,8 +164,7 @@ async def test_an_interruption_changes_nothing(
 
 @each_format
 async def test_a_kill_changes_nothing(store: AsyncStore, config: TournamentConfig, tmp_path: Path) -> None:
-    """From what the store holds at any moment, another host plays the same tournament to the same end."""
-    host = Host(store)
+    host = hosts.Host(store)
     copies: list[Path] = []
 
     def copy() -> None:
@@ -194,13 +177,13 @@ async def test_a_kill_changes_nothing(store: AsyncStore, config: TournamentConfi
                 source.backup(target)
 
     host.after_game = copy
-    await played(store, config, host)
+    await hosts.played(store, config, host)
     assert len(copies) == 4
     for path in copies:
         with Store.create(f"sqlite:///{path}") as left:
             async with AsyncStore(left) as copied:
                 assert left.tournament_state(1) is RUNNING
-                await check_end(copied, await continued(copied, 1), config)
+                await check_end(copied, await hosts.continued(copied, 1), config)
 
 
 async def test_a_host_that_shuts_down_interrupts(store: AsyncStore) -> None:
@@ -209,16 +192,16 @@ async def test_a_host_that_shuts_down_interrupts(store: AsyncStore) -> None:
     def shutdown(fixture: Fixture, _: int) -> VoidReason | None:
         return VoidReason.SHUTDOWN if fixture.round > 3 else None
 
-    run = await played(store, CONFIG, Host(store, fault=shutdown))
+    run = await hosts.played(store, CONFIG, hosts.Host(store, fault=shutdown))
     assert (run.status.state, run.status.games_voided) == (INTERRUPTED, 0)
-    await check_end(store, await continued(store, run.status.tournament_id), CONFIG)
+    await check_end(store, await hosts.continued(store, run.status.tournament_id), CONFIG)
 
 
 async def test_a_resumed_tournament_waits_for_the_first_of_its_bots(store: AsyncStore) -> None:
     """While no bot is there nothing is forfeited."""
-    run = await played(store, CONFIG, after=1)
-    second = Host(store, connected=False)
-    resumed = resumed_run(store, second, run.status.tournament_id)
+    run = await hosts.played(store, CONFIG, after=1)
+    second = hosts.Host(store, connected=False)
+    resumed = hosts.resumed_run(store, second, run.status.tournament_id)
     task = asyncio.create_task(resumed.run())
     for _ in range(10):
         await asyncio.sleep(0)
@@ -230,10 +213,10 @@ async def test_a_resumed_tournament_waits_for_the_first_of_its_bots(store: Async
 
 async def test_a_complete_tournament_needs_no_bot_to_finish(store: AsyncStore) -> None:
     """If only the end was not stored before a kill, it is stored now."""
-    status = await undisturbed(store, CONFIG)
+    status = await hosts.undisturbed(store, CONFIG)
     store.store.set_state(status.tournament_id, RUNNING)
-    host = Host(store, connected=False)
-    resumed = await continued(store, status.tournament_id, host)
+    host = hosts.Host(store, connected=False)
+    resumed = await hosts.continued(store, status.tournament_id, host)
     assert (states(store, resumed), host.attempts) == ((FINISHED, FINISHED), {})
 
 
@@ -244,11 +227,11 @@ async def test_a_store_that_fails_interrupts_the_tournament(store: AsyncStore) -
             raise StoreError("sqlite://", "has no room left", for_all=True)
         return None
 
-    run = new_run(store, Host(store, fault=full), CONFIG)
+    run = hosts.new_run(store, hosts.Host(store, fault=full), CONFIG)
     with pytest.raises(StoreError, match="no room left"):
         await run.run()
     assert run.status.state is INTERRUPTED
-    await check_end(store, await continued(store, run.status.tournament_id), CONFIG)
+    await check_end(store, await hosts.continued(store, run.status.tournament_id), CONFIG)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +240,7 @@ async def test_a_store_that_fails_interrupts_the_tournament(store: AsyncStore) -
         (CONFIG, "deal_seed = '7'"),
         (
             CONFIGS[2],
-            "places = '[' || substr(places, 5, 1) || ', ' || substr(places, 2, 1) || ']' WHERE id % 5 < 2",
+            "places = '[' || substr(places, 4, 1) || ',' || substr(places, 2, 1) || ']' WHERE id % 5 < 2",
         ),
     ],
     ids=["of another seed", "from other results"],
@@ -265,11 +248,10 @@ async def test_a_store_that_fails_interrupts_the_tournament(store: AsyncStore) -
 async def test_games_of_another_schedule_are_not_mixed_in(
     store: AsyncStore, config: TournamentConfig, change: str, tmp_path: Path
 ) -> None:
-    """Stored games that the schedule doesn't have, or not after these results, are noticed."""
-    run = await played(store, config, after=16)
+    run = await hosts.played(store, config, after=16)
     with closing(sqlite3.connect(tmp_path / "games.sqlite")) as connection, connection:
         connection.execute(f"UPDATE games SET {change}")
-    resumed = resumed_run(store, Host(store), run.status.tournament_id)
+    resumed = hosts.resumed_run(store, hosts.Host(store), run.status.tournament_id)
     with pytest.raises(ScheduleChangedError, match="was played by another schedule"):
         await resumed.run()
     assert states(store, resumed) == (INTERRUPTED, INTERRUPTED)
@@ -277,8 +259,8 @@ async def test_games_of_another_schedule_are_not_mixed_in(
 
 async def test_a_stop_is_stored_at_once(store: AsyncStore) -> None:
     """Running games are finished and count; the store has it from the first moment."""
-    host = Host(store)
-    run = new_run(store, host, CONFIG)
+    host = hosts.Host(store)
+    run = hosts.new_run(store, host, CONFIG)
     stops: list[asyncio.Task[int]] = []
 
     async def stop() -> int:
@@ -299,9 +281,9 @@ async def test_a_stop_is_stored_at_once(store: AsyncStore) -> None:
 
 async def test_places_that_join_are_filled_at_once(store: AsyncStore) -> None:
     """They don't wait for the end of a game elsewhere, which may take minutes."""
-    host = Host(store)
+    host = hosts.Host(store)
     host.room = 0  # no game ends
-    run = new_run(store, host, replace(CONFIG, concurrency=2))
+    run = hosts.new_run(store, host, replace(CONFIG, concurrency=2))
     running = asyncio.create_task(run.run())
     begun = []
     for host.places in (1, 3, 1):
@@ -318,23 +300,23 @@ async def test_places_that_join_are_filled_at_once(store: AsyncStore) -> None:
 
 async def test_a_stop_leaves_games_that_wait_for_room_at_a_bot(store: AsyncStore) -> None:
     """They are not played to their end before the tournament stops, and count as missing, not as voided."""
-    host = Host(store)
+    host = hosts.Host(store)
     host.room = 2
-    run = await played(store, CONFIG, host, after=1)
+    run = await hosts.played(store, CONFIG, host, after=1)
     assert (run.status.progress.games, run.status.games_voided) == (2, 0)
-    assert (await continued(store, run.status.tournament_id)).status.state is FINISHED
+    assert (await hosts.continued(store, run.status.tournament_id)).status.state is FINISHED
 
 
 async def test_a_tournament_that_is_stopped_before_its_first_game_plays_none(store: AsyncStore) -> None:
     """A stop ends the waiting for bots too, and a shutdown after it changes nothing."""
-    waiting = new_run(store, Host(store, connected=False), CONFIG)
+    waiting = hosts.new_run(store, hosts.Host(store, connected=False), CONFIG)
     await waiting.stop()
     assert store.store.tournament_state(waiting.status.tournament_id) is STOPPED
     waiting.interrupt()
     await waiting.run()
     assert (states(store, waiting), waiting.status.progress.games) == ((STOPPED, STOPPED), 0)
 
-    resumed = resumed_run(store, Host(store, connected=False), waiting.status.tournament_id)
+    resumed = hosts.resumed_run(store, hosts.Host(store, connected=False), waiting.status.tournament_id)
     task = asyncio.create_task(resumed.run())
     await asyncio.sleep(0)  # lets it begin to wait
     await resumed.stop()
@@ -343,12 +325,10 @@ async def test_a_tournament_that_is_stopped_before_its_first_game_plays_none(sto
 
 
 async def test_a_voided_game_is_played_again(store: AsyncStore) -> None:
-    """The same fixture is played until it counts, and the end is as if nothing had happened."""
-
     def fault(fixture: Fixture, attempt: int) -> VoidReason | None:
         return VoidReason.SERVER_ERROR if fixture.table == 1 and attempt < MAX_ATTEMPTS else None
 
-    run = await played(store, CONFIG, Host(store, fault=fault))
+    run = await hosts.played(store, CONFIG, hosts.Host(store, fault=fault))
     assert run.status.games_voided == sum(fixture.table == 1 for fixture in SCHEDULE) * (MAX_ATTEMPTS - 1)
     await check_end(store, run, CONFIG)
     assert loaded_status(store, run).troubles == run.status.troubles
@@ -360,14 +340,14 @@ def voided(fixture: Fixture, _: int) -> VoidReason | None:
 
 async def test_a_game_that_is_always_voided_is_given_up(store: AsyncStore) -> None:
     """The tournament ends incomplete and names it; the next host tries again, and no remark is left."""
-    host = Host(store, fault=voided)
-    run = await played(store, CONFIG, host)
+    host = hosts.Host(store, fault=voided)
+    run = await hosts.played(store, CONFIG, host)
     assert host.attempts[2, 0, 0] == MAX_ATTEMPTS
     assert (run.status.progress.games, run.status.standings.games) == (len(SCHEDULE) - 1,) * 2
     (remark,) = run.status.remarks
     assert remark.startswith("round 2, table 0, rotation 0 could not be played")
     assert (states(store, run), loaded_status(store, run).remarks) == ((STOPPED, STOPPED), [remark])
-    resumed = await continued(store, run.status.tournament_id)
+    resumed = await hosts.continued(store, run.status.tournament_id)
     await check_end(store, resumed, CONFIG)
     for status in (resumed.status, loaded_status(store, resumed)):
         assert (status.remarks, status.games_voided) == ([], MAX_ATTEMPTS)
@@ -376,9 +356,9 @@ async def test_a_game_that_is_always_voided_is_given_up(store: AsyncStore) -> No
 async def test_a_game_is_not_played_late_if_later_rounds_rest_on_its_absence(store: AsyncStore) -> None:
     """A Swiss continues without a game that was given up, also after an interruption, and says so."""
     config = replace(CONFIG, format=Swiss(rounds=6))
-    whole = await played(store, config, Host(store, fault=voided))
-    run = await played(store, config, Host(store, fault=voided), after=20)
-    resumed = await continued(store, run.status.tournament_id)
+    whole = await hosts.played(store, config, hosts.Host(store, fault=voided))
+    run = await hosts.played(store, config, hosts.Host(store, fault=voided), after=20)
+    resumed = await hosts.continued(store, run.status.tournament_id)
     assert resumed.status.state is whole.status.state is STOPPED
     assert resumed.status.standings.lines() == whole.status.standings.lines()
     assert resumed.status.remarks == [
@@ -396,9 +376,9 @@ def tied(fixture: Fixture) -> FinishedGame:
 @pytest.mark.parametrize(
     ("config", "result_of", "verdict"),
     [
-        (replace(SPRT, concurrency=64), random_game, Verdict.H1),
+        (replace(SPRT, concurrency=64), hosts.random_game, Verdict.H1),
         (SPRT, tied, Verdict.NO_DIFFERENCE),
-        (UNDECIDED, random_game, Verdict.UNDECIDED),
+        (UNDECIDED, hosts.random_game, Verdict.UNDECIDED),
     ],
 )
 async def test_a_test_ends_with_its_verdict(
@@ -408,7 +388,7 @@ async def test_a_test_ends_with_its_verdict(
     verdict: Verdict,
 ) -> None:
     """Long before its maximum if it is clear; games beyond the verdict count nowhere."""
-    status = (await played(store, config, Host(store, result_of=result_of))).status
+    status = (await hosts.played(store, config, hosts.Host(store, result_of=result_of))).status
     assert status.state is FINISHED
     assert status.test is not None
     assert status.test.verdict is verdict
@@ -421,7 +401,7 @@ async def test_a_test_ends_with_its_verdict(
 async def test_a_test_does_without_a_block_that_was_given_up(store: AsyncStore) -> None:
     """A verdict is a verdict; only a test that lacks blocks for one is incomplete."""
     for config, state in ((SPRT, FINISHED), (UNDECIDED, STOPPED)):
-        assert (await played(store, config, Host(store, fault=voided))).status.state is state
+        assert (await hosts.played(store, config, hosts.Host(store, fault=voided))).status.state is state
 
 
 STRICT = replace(
@@ -439,15 +419,15 @@ def eva_fails(fixture: Fixture) -> FinishedGame:
     endings = [
         Ending.TIMEOUT if bot == "eva" and fixture.round % 2 else Ending.FINISHED for bot in fixture.bots
     ]
-    return with_endings(random_game(fixture), *endings)
+    return with_endings(hosts.random_game(fixture), *endings)
 
 
 async def strict(
     store: AsyncStore, *, concurrency: int = 3, interrupt: bool = False
-) -> tuple[TournamentRun, Host]:
+) -> tuple[TournamentRun, hosts.Host]:
     """Play a tournament in which eva is disqualified, if wanted until then only."""
-    host = Host(store, result_of=eva_fails)
-    run = new_run(store, host, replace(STRICT, concurrency=concurrency))
+    host = hosts.Host(store, result_of=eva_fails)
+    run = hosts.new_run(store, host, replace(STRICT, concurrency=concurrency))
     if interrupt:
         host.after_game = lambda: run.interrupt() if host.notified else None
     await run.run()
@@ -471,11 +451,10 @@ async def test_a_bot_that_forfeits_too_often_plays_no_more(store: AsyncStore) ->
 
 
 async def test_a_disqualified_bot_is_so_after_an_interruption(store: AsyncStore) -> None:
-    """It is not notified again and not waited for."""
     run, _ = await strict(store, interrupt=True)
     assert run.status.state is INTERRUPTED
-    host = Host(store, result_of=eva_fails)
-    resumed = resumed_run(store, host, run.status.tournament_id)
+    host = hosts.Host(store, result_of=eva_fails)
+    resumed = hosts.resumed_run(store, host, run.status.tournament_id)
     assert resumed.status.standings.disqualified == ("eva",)
     await resumed.run()
     assert host.notified == []
@@ -486,7 +465,7 @@ async def test_a_disqualified_bot_is_so_after_an_interruption(store: AsyncStore)
 async def test_a_tournament_ends_when_no_game_can_be_rated(store: AsyncStore) -> None:
     """Without the disqualified bot no table can be filled; a resumed one plays nothing more."""
     config = replace(STRICT, bots=("ann", "ben", "eva"), game=Config(players=3))
-    run = await played(store, config, Host(store, result_of=eva_fails))
+    run = await hosts.played(store, config, hosts.Host(store, result_of=eva_fails))
     remarks = [
         "no table can be filled without eva, and games of disqualified bots are not rated: the tournament "
         "ends here"
@@ -494,21 +473,19 @@ async def test_a_tournament_ends_when_no_game_can_be_rated(store: AsyncStore) ->
     games = run.status.progress.games
     assert (run.status.state, run.status.remarks) == (STOPPED, remarks)
     assert games <= config.policy.disqualify_games + 2 * config.concurrency
-    host = Host(store, result_of=eva_fails)
-    status = (await continued(store, run.status.tournament_id, host)).status
+    host = hosts.Host(store, result_of=eva_fails)
+    status = (await hosts.continued(store, run.status.tournament_id, host)).status
     assert (status.state, status.progress.games, status.remarks) == (STOPPED, games, remarks)
     assert host.waits == []
 
 
 async def test_what_is_rated_does_not_depend_on_what_was_running(store: AsyncStore) -> None:
-    """One game at a time, many at once, or after an interruption: the same games are rated, and no others."""
-
     def columns(run: TournamentRun) -> list[Standing]:
         return [replace(line, forfeit_counts=()) for line in run.status.standings.lines()]  # have match ids
 
     (one, _), (many, _) = await strict(store, concurrency=1), await strict(store, concurrency=20)
     assert columns(many) == columns(one)
     run, _ = await strict(store, concurrency=20, interrupt=True)
-    resumed = await continued(store, run.status.tournament_id, Host(store, result_of=eva_fails))
+    resumed = await hosts.continued(store, run.status.tournament_id, hosts.Host(store, result_of=eva_fails))
     assert columns(resumed) == columns(one)
     assert sum(line.games_unrated for line in columns(one)) == 2 * one.status.standings.games_unrated > 0

@@ -1,7 +1,5 @@
 """Games for tests of ratings, by nothing but what ratings depend on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

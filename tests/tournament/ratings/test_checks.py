@@ -1,7 +1,5 @@
 """Whether games fit the model: first places, last places, and halves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.tournament.ratings.tables import columns

@@ -1,7 +1,5 @@
 """Games on the same deals before and after a change: their pairs, and the errors of the differences."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -38,7 +36,6 @@ def test_games_are_paired_by_deal_seats_and_opponents() -> None:
 
 
 def test_a_bot_may_have_a_new_name() -> None:
-    """Its games before are taken for those of the new name."""
     after = [
         replace(game, bots=tuple("new" if bot == "ann" else bot for bot in game.bots)) for game in games()
     ]

@@ -1,7 +1,5 @@
 """Ratings as they are reported: the scale, intervals, differences, ranks and marks."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -164,7 +162,6 @@ def test_differences_are_opposite_and_their_likelihoods_add_up() -> None:
 
 
 def test_ranks_are_those_that_the_games_leave_open() -> None:
-    """Bots that are close share theirs; one far above all is first for certain."""
     above = [*duels(38, 2, one=2, first_deal=50), *duels(38, 2, one=2, other=1, first_deal=100)]
     lines = rated(columns([*duels(20, 20), *above], "abc")).lines
     assert [(line.bot, line.ranks) for line in lines] == [("c", "1"), ("a", "2-3"), ("b", "2-3")]
@@ -200,7 +197,6 @@ def test_a_test_shows_one_difference(anchor: str | None, elos: tuple[float, floa
 
 
 def test_equal_results_make_equal_ratings_in_the_given_order() -> None:
-    """The order of the games, the numbers of the deals and the names of the bots change nothing."""
     played = games().tables[4]
     mixed = np.random.default_rng(3).permutation(len(played.deals))
     other = TableColumns(played.bots[mixed], played.places[mixed], 7 * played.deals[mixed] + 3)

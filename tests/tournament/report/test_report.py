@@ -1,7 +1,5 @@
 """`tournament report`: one HTML file, true, harmless, and readable everywhere."""
 
-from __future__ import annotations
-
 import json
 import re
 import statistics
@@ -165,7 +163,6 @@ async def test_lines_have_their_names_at_their_ends(page: Page, window: Window) 
 
 @in_a_browser
 async def test_hostile_names_are_text(tmp_path: Path, run: Run, window: Window) -> None:
-    """Names with tags, quotes and template marks come out as they are: nothing runs, nothing is fetched."""
     league = League(
         HOSTILE, ending=lambda game, bot: ENDINGS[game % 7], reason="<script>alert(2)</script>", timed=True
     )
@@ -182,7 +179,6 @@ async def test_hostile_names_are_text(tmp_path: Path, run: Run, window: Window) 
 
 
 def test_the_page_needs_nothing_else(page: Page) -> None:
-    """There are no scripts, no addresses but links within the page, and the page forbids itself both."""
     assert not {"script", "link", "img", "iframe", "object"} & set(page.elements)
     assert {value for _, name, value in page.attributes if name in {"src", "href"}} <= {
         f"#{name}" for name in SECTIONS
@@ -202,7 +198,6 @@ def test_every_chart_has_a_label(page: Page) -> None:
 
 
 def test_the_numbers_are_those_that_are_shown(played: Path, page: Page, run: Run) -> None:
-    """Standings agree with `tournament show`."""
     standings = rows_of(page, "standings")
     for line in json_of(run, "show", played)["standings"]:
         row = standings[line["bot"]]
@@ -268,7 +263,6 @@ def test_the_settings_are_those_that_held(page: Page) -> None:
 
 
 def test_a_tournament_without_games_has_a_report(tmp_path: Path, run: Run) -> None:
-    """It lists the bots, says that no game was finished, and leaves out the sections without contents."""
     page = report(run, League(BOTS, playing=()).store(tmp_path / "g.sqlite"), tmp_path / "report.html")
     assert set(page.texts) == {"", "standings", "settings"}
     assert "No game was finished." in page.texts[""]
@@ -278,7 +272,6 @@ def test_a_tournament_without_games_has_a_report(tmp_path: Path, run: Run) -> No
 
 
 def test_an_unmet_bot_is_listed(tmp_path: Path, run: Run) -> None:
-    """It has no interval, no scores, and its own pool."""
     url = League((*BOTS, "unmet"), playing=BOTS).store(tmp_path / "games.sqlite")
     page = report(run, url, tmp_path / "report.html")
     row = rows_of(page, "standings")["unmet"]
@@ -317,7 +310,6 @@ def test_think_times_are_shown_where_records_have_them(tmp_path: Path, run: Run)
 
 
 def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path) -> None:
-    """A bot that joined late has no rating before its first game, and one that left none after its last."""
     bots = ("ann", "bob", "cem")
     url = f"sqlite:///{tmp_path}/games.sqlite"
     with Store.create(url) as store:
@@ -375,7 +367,6 @@ def test_a_spread_is_that_of_its_numbers() -> None:
 
 @pytest.mark.parametrize("rounds", [1, 19, 20, 21, 83])
 def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, rounds: int) -> None:
-    """However many games there are, the samples are spread evenly and the last one counts them all."""
     url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
     columns, builder = GameColumns(BOTS), GamesBuilder(BOTS)
     for game in games_of(url):
@@ -447,7 +438,6 @@ def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path,
 
 @pytest.mark.parametrize("numbers", [[1500], [0, 1], [0, 3], [-12, 12], [999, 2100.5], [0, 123456], []])
 def test_a_scale_has_room_for_its_numbers(numbers: list[float]) -> None:
-    """All numbers are inside, the ticks are a few whole numbers, and larger numbers are further along."""
     scale = charts.Scale.over(numbers)
     shares = [scale.share(number) for number in sorted(numbers)]
     assert all(0 < share < 1 for share in shares)
@@ -481,12 +471,10 @@ def test_names_are_moved_apart(places: dict[int, float], moved: dict[int, float]
 
 @pytest.mark.parametrize(("number", "text"), [(-0.4, "0"), (0.4, "0"), (-1234.5, "\u22121,234")])
 def test_numbers_that_round_to_zero_have_no_sign(number: float, text: str) -> None:
-    """A minus before a zero looks like a mistake."""
     assert charts.whole(number) == text
 
 
 def test_a_chart_writes_names_as_text() -> None:
-    """Tags in a name are escaped, and what has no room is cut."""
     row = BotRating(bot="<b>&amp;" + 30 * "x", elo=1500.0, low=None, high=None, games=1, deals=1)
     chart = charts.ratings_chart([row], label="of <b>")
     assert "<b>" not in chart
@@ -494,7 +482,6 @@ def test_a_chart_writes_names_as_text() -> None:
 
 
 def test_the_history_of_a_test_is_shown(tmp_path: Path, run: Run) -> None:
-    """The JSON has the ratio after each block, the report a chart with both bounds."""
     config = TournamentConfig(
         bots=("new", "old"),
         game=Config(players=2),

@@ -1,7 +1,5 @@
 """Fields of made-up bots, and their games."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """What holds for the schedules of all formats, and the configurations of which no schedule can be made."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -11,16 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import few_examples
-from tests.tournament.schedule.fields import (
-    SIZES,
-    check_one_table_a_round,
-    check_order,
-    deals,
-    field,
-    meetings,
-    names,
-    seats_taken,
-)
+from tests.tournament.schedule import fields
 
 from happycity import ConfigError
 from happycity_tournament.config import SeatOrders
@@ -37,29 +28,30 @@ def rounds(of: Field, count: int = 1) -> list[Fixture]:
 
 @pytest.mark.parametrize("seats", range(2, 6))
 def test_each_bot_takes_each_seat_equally_often(seats: int) -> None:
-    """Rotations put every bot in every seat once, all orders in (n - 1)! games."""
     for orders, games in ((SeatOrders.ROTATIONS, seats), (SeatOrders.ALL, math.factorial(seats))):
-        (deal,) = deals(rounds(field(seats, seats, seat_orders=orders)))
+        (deal,) = fields.deals(rounds(fields.field(seats, seats, seat_orders=orders)))
         assert len({game.bots for game in deal}) == games
-        assert set(seats_taken(deal).values()) == {games // seats}
+        assert set(fields.seats_taken(deal).values()) == {games // seats}
         assert [game.rotation for game in deal] == list(range(games))
 
 
 def test_all_orders_balance_neighbours() -> None:
-    (deal,) = deals(rounds(field(4, 4, seat_orders=SeatOrders.ALL)))
+    (deal,) = fields.deals(rounds(fields.field(4, 4, seat_orders=SeatOrders.ALL)))
     left_of = Counter((game.bots[seat], game.bots[(seat + 1) % 4]) for game in deal for seat in range(4))
     assert len(left_of) == 12
     assert len(set(left_of.values())) == 1
 
 
 def test_a_single_order_is_the_first_of_the_others() -> None:
-    first = [game.bots for game in rounds(field(7, 3, seat_orders=SeatOrders.SINGLE), 5)]
+    first = [game.bots for game in rounds(fields.field(7, 3, seat_orders=SeatOrders.SINGLE), 5)]
     for orders in (SeatOrders.ROTATIONS, SeatOrders.ALL):
-        assert [deal[0].bots for deal in deals(rounds(field(7, 3, seat_orders=orders), 5))] == first
+        assert [
+            deal[0].bots for deal in fields.deals(rounds(fields.field(7, 3, seat_orders=orders), 5))
+        ] == first
 
 
 def test_other_seeds_differ() -> None:
-    one, other = (rounds(field(8, 4, seed=seed), 10) for seed in (1, 2))
+    one, other = (rounds(fields.field(8, 4, seed=seed), 10) for seed in (1, 2))
     assert not {game.deal_seed for game in one} & {game.deal_seed for game in other}
     assert [game.bots for game in one] != [game.bots for game in other]
     seeds = [{seed for game in games for seed in game.bot_seeds} for games in (one, other)]
@@ -67,7 +59,7 @@ def test_other_seeds_differ() -> None:
 
 
 def test_seeds_fit_into_json_numbers() -> None:
-    games = rounds(field(9, 4, seed=3), 50)
+    games = rounds(fields.field(9, 4, seed=3), 50)
     bot_seeds = [seed for game in games for seed in game.bot_seeds]
     deal_seeds = {game.deal_seed for game in games}
     assert len(set(bot_seeds)) == len(bot_seeds)
@@ -80,12 +72,12 @@ def test_a_bot_in_several_seats_has_a_seed_for_each() -> None:
     """Two seats of one bot would otherwise draw the same random numbers."""
     seats = itertools.cycle(["new", "old"])
     lineup = [next(seats) for _ in range(4)]
-    for game in field(4, 4).round_games([lineup], number=1):
+    for game in fields.field(4, 4).round_games([lineup], number=1):
         assert len(set(game.bot_seeds)) == 4
 
 
 def random_rounds(bots: int, seats: int, rounds: int, seed: int = 1) -> list[Fixture]:
-    return list(RandomRoundsSchedule(field(bots, seats, seed=seed), rounds=rounds))
+    return list(RandomRoundsSchedule(fields.field(bots, seats, seed=seed), rounds=rounds))
 
 
 @few_examples
@@ -95,12 +87,12 @@ def test_rounds_are_complete(seats: int, more: int, rounds: int, seed: int) -> N
     tables = range((seats + more) // seats)
     positions = [game.position for game in games]
     assert positions == list(itertools.product(range(1, rounds + 1), tables, range(seats)))
-    check_one_table_a_round(games)
+    fields.check_one_table_a_round(games)
 
 
 def test_sitting_out_is_shared_evenly() -> None:
     for seats, more in itertools.product(range(2, 6), range(8)):
-        played = dict.fromkeys(names(seats + more), 0)
+        played = dict.fromkeys(fields.names(seats + more), 0)
         games = random_rounds(seats + more, seats, 30, 7)
         for _, of_round in itertools.groupby(games, key=lambda game: game.round):
             for bot in {bot for game in of_round for bot in game.bots}:
@@ -109,16 +101,15 @@ def test_sitting_out_is_shared_evenly() -> None:
 
 
 def test_bots_meet_about_equally_often() -> None:
-    """Over many rounds; at tables of two nobody meets again before everybody has met."""
     for bots, seats in [(3, 2), (7, 4), (8, 4), (9, 2), (12, 5), (21, 4)]:
-        met = meetings(random_rounds(bots, seats, rounds=200))
-        counts = [met[frozenset(pair)] for pair in itertools.combinations(names(bots), 2)]
+        met = fields.meetings(random_rounds(bots, seats, rounds=200))
+        counts = [met[frozenset(pair)] for pair in itertools.combinations(fields.names(bots), 2)]
         assert max(counts) - min(counts) <= 5, (bots, seats)
-    assert Counter(meetings(random_rounds(4, 2, 3)).values()) == {1: 6}
+    assert Counter(fields.meetings(random_rounds(4, 2, 3)).values()) == {1: 6}
 
 
 def one_cycle(bots: int, seats: int, **options: Any) -> RoundRobinSchedule:
-    return RoundRobinSchedule(field(bots, seats, **options), cycles=1)
+    return RoundRobinSchedule(fields.field(bots, seats, **options), cycles=1)
 
 
 def tables(bots: int, seats: int) -> int:
@@ -126,13 +117,12 @@ def tables(bots: int, seats: int) -> int:
 
 
 def test_round_robins_are_exactly_balanced() -> None:
-    """Every pair meets equally often, every bot takes every seat equally often, at one table a round."""
-    for bots, seats in SIZES:
+    for bots, seats in fields.SIZES:
         schedule = one_cycle(bots, seats)
         games = list(schedule)
-        check_order(games, schedule.total_games)
-        check_one_table_a_round(games)
-        met, taken = meetings(games), seats_taken(games)
+        fields.check_order(games, schedule.total_games)
+        fields.check_one_table_a_round(games)
+        met, taken = fields.meetings(games), fields.seats_taken(games)
         assert len(met) == math.comb(bots, 2), (bots, seats)
         assert len(set(met.values())) == 1, (bots, seats)
         assert len(taken) == bots * seats, (bots, seats)
@@ -150,7 +140,7 @@ def test_the_number_of_tables() -> None:
     rows = re.findall(r"^\| (\d+) \| (\S+) \| (\S+) \| (\S+) \| (\S+) \|$", text, flags=re.MULTILINE)
     cells = {(int(bots), seats): cell for bots, *row in rows for seats, cell in enumerate(row, start=2)}
     assert {size: int(cell) for size, cell in cells.items() if cell != "-"} == {
-        size: tables(*size) for size in SIZES
+        size: tables(*size) for size in fields.SIZES
     }
 
 
@@ -162,12 +152,12 @@ def test_pairs_meet_in_as_few_rounds_as_possible() -> None:
 
 
 @few_examples
-@given(st.sampled_from(SIZES), st.integers(0, 2**64 - 1))
+@given(st.sampled_from(fields.SIZES), st.integers(0, 2**64 - 1))
 def test_cycles_differ_but_begin_alike(size: tuple[int, int], seed: int) -> None:
-    whole = field(*size, seed=seed, seat_orders=SeatOrders.SINGLE)
+    whole = fields.field(*size, seed=seed, seat_orders=SeatOrders.SINGLE)
     one, two = (RoundRobinSchedule(whole, cycles=cycles) for cycles in (1, 2))
     games = list(two)
-    check_order(games, two.total_games)
+    fields.check_order(games, two.total_games)
     assert games[: one.total_games] == list(one)
     assert two.total_games == 2 * one.total_games
 
@@ -179,23 +169,23 @@ def test_the_seed_decides_which_bot_is_which() -> None:
 
 @pytest.mark.parametrize("challengers", [1, 2])
 def test_gauntlets_are_balanced(challengers: int) -> None:
-    for bots, seats in SIZES:
+    for bots, seats in fields.SIZES:
         if bots - challengers < seats - 1:
             continue
-        own = names(challengers)
-        schedule = GauntletSchedule(field(bots, seats), challengers=own, cycles=2)
+        own = fields.names(challengers)
+        schedule = GauntletSchedule(fields.field(bots, seats), challengers=own, cycles=2)
         games = list(schedule)
-        check_order(games, schedule.total_games)
-        against = {pair: count for pair, count in meetings(games).items() if pair & set(own)}
+        fields.check_order(games, schedule.total_games)
+        against = {pair: count for pair, count in fields.meetings(games).items() if pair & set(own)}
         assert len(against) == challengers * (bots - challengers), (bots, seats)
         assert len(set(against.values())) == 1, (bots, seats)
-        taken = seats_taken(games)
+        taken = fields.seats_taken(games)
         assert len({taken[bot, seat] for bot in own for seat in range(seats)}) == 1, (bots, seats)
 
 
 def test_challengers_meet_the_same_opponents() -> None:
     lineups = defaultdict(list)
-    for deal in deals(GauntletSchedule(field(9, 4), challengers=["bot-3", "bot-5"], cycles=1)):
+    for deal in fields.deals(GauntletSchedule(fields.field(9, 4), challengers=["bot-3", "bot-5"], cycles=1)):
         (challenger,) = {"bot-3", "bot-5"} & set(deal[0].bots)
         lineups[challenger].append(set(deal[0].bots) - {challenger})
     assert lineups["bot-3"] == lineups["bot-5"]
@@ -212,5 +202,5 @@ def test_challengers_that_do_not_fit_are_refused() -> None:
         (["bot-1", "bot-2"], "challengers: they leave 2 opponents, too few for a table of 4 seats"),
     ]:
         with pytest.raises(ConfigError) as caught:
-            GauntletSchedule(field(4, 4), challengers=challengers, cycles=1)
+            GauntletSchedule(fields.field(4, 4), challengers=challengers, cycles=1)
         assert str(caught.value) == message

@@ -1,7 +1,5 @@
 """How much larger errors are in a Swiss tournament."""
 
-from __future__ import annotations
-
 import numpy as np
 from tests.tournament.schedule.fields import names
 from tools.benchmarks.models import League

@@ -31,7 +31,6 @@ def new_wins(fixture: Fixture) -> FinishedGame:
 
 @pytest.mark.parametrize(("seats", "games"), [(2, 2), (3, 6), (4, 2), (5, 10)])
 def test_seatings_are_balanced(seats: int, games: int) -> None:
-    """Both bots have each seat equally often, alone and against each other seat."""
     block = seatings(seats)
     assert len(block) == len(set(block)) == games
     assert {tuple(not seat for seat in seating) for seating in block} == set(block)
@@ -46,7 +45,6 @@ def test_seatings_are_balanced(seats: int, games: int) -> None:
 
 
 def test_each_bot_fills_several_seats_under_its_own_name() -> None:
-    """At four seats the two bots take turns round the table, in two games on one deal."""
     one, two, next_deal, _ = fixtures(4, blocks=2)
     assert one.bots == ("new", "old", "new", "old")
     assert two.bots == ("old", "new", "old", "new")
@@ -55,7 +53,6 @@ def test_each_bot_fills_several_seats_under_its_own_name() -> None:
 
 
 def test_block_scores() -> None:
-    """A block's score is the mean over pairs of the two bots' seats, a shared place counting half."""
     one, two = fixtures(4, blocks=1)
     block = [finished(one, places=[1, 2, 3, 3]), finished(two, places=[1, 2, 3, 4])]
     assert block_score(block, candidate="new") == (2 + 0 + 0.5 + 1 + 0) / 8
@@ -105,7 +102,6 @@ def by_seat(fixture: Fixture) -> FinishedGame:
 
 @given(st.permutations(range(12)), st.sets(st.integers(0, 11), max_size=3))
 def test_blocks_count_whole_and_in_order(order: list[int], voided: set[int]) -> None:
-    """The test gets whole blocks in the order of their deals, whatever came first, and none with a gap."""
     games, played = fixtures(4, blocks=6), schedule(4, max_blocks=6)
     for number in order:
         if number in voided:

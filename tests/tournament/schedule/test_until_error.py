@@ -1,7 +1,5 @@
 """Random rounds that end when the errors of the ratings are small enough."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -36,7 +34,6 @@ def largest_error(config: TournamentConfig, games: list[Fixture]) -> float:
 
 @pytest.mark.parametrize("anchor", [None, "bot-3"])
 def test_it_ends_as_soon_as_the_final_ratings_are_exact_enough(anchor: str | None) -> None:
-    """At the look that ends it, and at none before, every error is at most what was asked for."""
     config = replace(CONFIG, anchor=anchor)
     schedule = schedule_of(config)
     stages = play(schedule, random_order)
@@ -49,7 +46,6 @@ def test_it_ends_as_soon_as_the_final_ratings_are_exact_enough(anchor: str | Non
 
 
 def test_the_rounds_are_those_of_a_fixed_number() -> None:
-    """The results decide when it ends, and nothing else."""
     games = list(itertools.chain.from_iterable(play(schedule_of(CONFIG), random_order)))
     fixed = schedule_of(replace(CONFIG, format=RandomRounds(rounds=games[-1].round)))
     assert games == list(itertools.chain.from_iterable(play(fixed)))

@@ -1,20 +1,20 @@
 """The one rule of which games count gives every reader the same games, and so the same ratings."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from tests.tournament.conftest import Run, json_of
 from tests.tournament.games import finished, fixtures_of, with_endings
+from tests.tournament.servers import arena
 
 from happycity import Config, Ending, FailurePolicy
-from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
+from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.schedule import SprtSchedule, schedule_of
 from happycity_tournament.standings.counted import CountingRules, Uncounted
@@ -58,11 +58,12 @@ def run_with_disqualified(tmp_path: Path) -> Path:
     with Store.create(f"sqlite:///{path}") as store:
         store.create_tournament(CONFIG.json(), games_total=len(games), created_at=1.0)
         store.add_games([(game, None) for game in games])
+        store.set_state(1, TournamentState.FINISHED)
     return path
 
 
 def by_bot(lines: list[dict[str, Any]]) -> dict[str, tuple[int, float]]:
-    return {line["bot"]: (line["games"], round(line["elo"], 6)) for line in lines}
+    return {line["bot"]: (int(line["games"]), round(line["elo"], 4)) for line in lines}
 
 
 def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_path: Path, run: Run) -> None:
@@ -74,14 +75,19 @@ def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_pat
     assert (rated["games"], rated["games_unrated"]) == (counted, unrated)
     assert by_bot(shown["standings"]) == by_bot(rated["standings"])
 
+    with arena(tmp_path, {}, web="127.0.0.1:0") as server:
+        page = json.load(urlopen(f"{server.web}/tournaments/1.json"))
+    on_page = [{**line, "elo": line["rating"]["elo"]} for line in page["standings"]]
+    assert by_bot(on_page) == by_bot(rated["standings"])
+
     table = tmp_path / "games.jsonl"
     assert run("export", path, "--format", "jsonl", "--out", table)[0] == 0
     rows = [json.loads(line) for line in table.read_text().splitlines()]
     assert len({row["game"] for row in rows if not row["unrated"]}) == counted
 
-    page = tmp_path / "report.html"
-    assert run("report", path, "--out", page)[0] == 0
-    text = re.sub(r"<[^>]*>", " ", page.read_text())
+    report = tmp_path / "report.html"
+    assert run("report", path, "--out", report)[0] == 0
+    text = re.sub(r"<[^>]*>", " ", report.read_text())
     games, elo = by_bot(rated["standings"])["flaky"]
     assert re.search(rf"flaky\s+{elo:,.0f}\s[^a-z]*\s{games}\s", text)
     assert f"Another {unrated} games with a disqualified bot are not rated" in " ".join(text.split())
@@ -89,7 +95,6 @@ def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_pat
 
 @pytest.mark.parametrize("at_once", [1, 7, 10_000])
 def test_it_does_not_matter_how_many_come_at_once(at_once: int) -> None:
-    """The games that count follow from their order alone."""
     games = list(games_with_a_flaky_bot())
     one_by_one = CountingRules([stored(CONFIG)])
     expected = [game.match_id for game in games if one_by_one.reason(game) is None]

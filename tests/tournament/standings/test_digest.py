@@ -1,7 +1,5 @@
 """How the failures of a bot are reported: one line with how often, why, where, and the log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.tournament.cli.screens import standing

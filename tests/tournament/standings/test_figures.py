@@ -1,7 +1,5 @@
 """The figures of bots: every one of them follows from the same columns of the games that count."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -44,7 +42,6 @@ GAMES = [*league(seats=4, rounds=20), *league(seats=2, rounds=20)]
 
 @pytest.mark.parametrize("bot", BOTS)
 def test_figures_are_those_of_the_games(bot: str) -> None:
-    """They are what a loop over the games counts."""
     figures = figures_of(GAMES)
     own, seats, scores = figures.bots[bot], [], []
     for game in GAMES:

@@ -12,10 +12,8 @@ from tests.tournament.games import finished, fixtures_of, with_endings
 from happycity import Config, Ending, FailurePolicy
 from happycity_tournament.config import RandomRounds, SprtTest, TournamentConfig
 from happycity_tournament.games import FinishedGame, Fixture
-from happycity_tournament.play.progress import load_status
 from happycity_tournament.ratings.disqualifications import Disqualifications
 from happycity_tournament.standings.standings import MAX_REASONS, ForfeitCount, Standing, Standings
-from happycity_tournament.storage.store import Store
 
 DEALS = 10
 BOTS = ("ann", "bob", "cem", "dee", "eva", "fay", "gus")
@@ -80,7 +78,6 @@ def test_lines_come_best_first() -> None:
 
 
 def test_equal_ratings_share_a_rank() -> None:
-    """Bots with the same scores are equal, and the ranks after them stay empty."""
     places = {"ann": 4, "bob": 2, "cem": 2, "dee": 1}
     table = Standings(bots=BOTS[:4])
     config = TournamentConfig(bots=BOTS[:4], game=Config(players=4), format=RandomRounds(rounds=3), seed=1)
@@ -91,7 +88,6 @@ def test_equal_ratings_share_a_rank() -> None:
 
 
 def test_a_bot_in_several_seats_counts_each_of_them() -> None:
-    """Games, points, firsts and forfeits of a sequential test are those of all seats of a bot."""
     test = SprtTest(candidate="new", base="old", max_blocks=DEALS)
     config = TournamentConfig(bots=("new", "old"), game=Config(players=4), format=test, seed=1)
     table = Standings(bots=config.bots)
@@ -182,7 +178,6 @@ def with_ending_of(bot: str, game: FinishedGame, ending: Ending, reason: str = "
 
 
 def test_forfeits_are_counted_by_ending_and_reason() -> None:
-    """The most frequent comes first, each with the first match in which it occurred."""
     outcomes = [
         (Ending.TIMEOUT, "too late"),
         (Ending.CRASHED, "KeyError"),
@@ -299,7 +294,6 @@ def flushed(games: list[FinishedGame], policy: FailurePolicy = POLICY) -> Standi
 
 
 def test_unrated_games_count_in_no_other_column() -> None:
-    """All columns but one are those of the rated games, for eva and for the others at her tables."""
     table = flushed(games_of_eva())
     assert (table.games, table.games_unrated, table.disqualified) == (len(GAMES), UNRATED, ("eva",))
     lines, without = by_bot(table), by_bot(flushed(RATED, FailurePolicy()))
@@ -327,13 +321,3 @@ def test_forfeits_are_rated_while_no_bot_is_disqualified() -> None:
         for ending in (Ending.DISQUALIFIED, Ending.RESIGNED)
     ]
     assert admitted == [False, True]
-
-
-def test_stored_games_give_the_same_standings() -> None:
-    with Store.create("sqlite://") as store:
-        store.create_tournament(replace(CONFIG, policy=POLICY).json(), games_total=len(GAMES), created_at=0)
-        store.add_games([(game, None) for game in games_of_eva()])
-        status = load_status(store, store.require_tournament(1))
-    assert status.standings.lines() == flushed(games_of_eva()).lines()
-    assert (status.troubles.games_unrated, status.troubles.disqualified) == (UNRATED, ("eva",))
-    assert status.progress.games == len(GAMES)

@@ -1,7 +1,5 @@
 """A PostgreSQL server of the tests' own, in a temporary folder, reached by a socket there."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import pwd

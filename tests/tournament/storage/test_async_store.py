@@ -1,7 +1,5 @@
 """The store as asyncio code sees it: games are committed together, and reading has a thread of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator, Sequence
@@ -77,7 +75,6 @@ async def test_enough_games_are_committed_at_once(
     ids=["stored already", "unknown tournament", "no text"],
 )
 async def test_a_bad_game_fails_alone(store: RecordingStore, bad: FinishedGame, record: str) -> None:
-    """A game that is stored already, or can't be, doesn't cost the others of its batch."""
     async with AsyncStore(store) as saving:
         calls = [saving.save(game, RECORD) for game in GAMES]
         outcomes = await asyncio.gather(

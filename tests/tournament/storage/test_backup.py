@@ -1,7 +1,5 @@
 """Backups of SQLite stores that are in use, and restoring them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -65,7 +63,6 @@ def entries(folder: Path) -> list[str]:
 
 
 def test_a_restored_backup_is_the_store(tmp_path: Path) -> None:
-    """Every row comes back, and no id is used twice; the files are private."""
     url, again = sqlite(tmp_path / "runs" / "games.sqlite"), sqlite(tmp_path / "again" / "games.sqlite")
     fill(url)
     seen: list[tuple[int, int]] = []

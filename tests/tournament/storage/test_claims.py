@@ -1,7 +1,5 @@
 """Claims: one server at a time uses a store, and processes that only look at it are in nobody's way."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

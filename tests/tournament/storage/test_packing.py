@@ -1,7 +1,5 @@
 """Records as the store keeps them."""
 
-from __future__ import annotations
-
 import random
 import zlib
 

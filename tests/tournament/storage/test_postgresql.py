@@ -1,7 +1,5 @@
 """What only a store in PostgreSQL can meet with."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable

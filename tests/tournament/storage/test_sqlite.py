@@ -1,7 +1,5 @@
 """What only a SQLite file can meet with."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import threading
@@ -93,12 +91,6 @@ def test_a_path_that_cannot_be_opened_is_refused(tmp_path: Path, name: str, mess
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match=message):
         Store.create(f"sqlite:///{tmp_path}/{name}")
-
-
-def test_a_store_that_is_not_there_is_not_created(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="can't be opened: there is no such file"):
-        Store.existing(f"sqlite:///{tmp_path}/runs/games.sqlite")
-    assert list(tmp_path.iterdir()) == []
 
 
 def read_all(store: Store) -> None:
