@@ -24,7 +24,9 @@ BOT_FLAGS = {"bots", "bot", "join"}
 
 def flags(command: str) -> set[str]:
     """Return the flags of a command by the keys that they would have."""
-    found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]  # a group
+    group = typer.main.get_group(app)
+    found = group.get_command(typer.Context(group), command)
+    assert found is not None
     options = [parameter for parameter in found.params if parameter.param_type_name == "option"]
     return {parameter.opts[0].removeprefix("--").replace("-", "_") for parameter in options} - {"help"}
 
@@ -116,7 +118,7 @@ def test_files_that_cannot_be_read_are_named(file: Path) -> None:
 
 
 def test_an_increment_needs_a_bank() -> None:
-    assert problems(RunSettings, {"increment": 1.0}) == ["increment has no effect without --bank"]
+    assert problems(RunSettings, {"increment": 1.0}) == ["increment: it has no effect without bank"]
 
 
 def test_what_is_not_chosen_has_a_default() -> None:
