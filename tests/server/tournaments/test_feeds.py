@@ -340,8 +340,8 @@ async def test_watchers_see_who_is_waited_for(watched: Watched) -> None:
     await ann.answer(await ann.decision())
     await watched.pass_time()
     await watched.stop()
-    told = [entry for message in await task for entry in message.activity if entry.bot == "ann"]
-    waiting, answered = told
+    shown = [entry for message in await task for entry in message.activity if entry.bot == "ann"]
+    waiting, answered = shown
     assert (waiting.has_answered, waiting.games_waiting, waiting.strikes) == (False, 2, 0)
     assert waiting.waiting_since.ToNanoseconds() == pytest.approx(asked_at * 1e9, abs=1e6)
     assert (answered.has_answered, answered.games_waiting) == (True, 1)
