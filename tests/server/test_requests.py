@@ -1,4 +1,7 @@
-"""Any request, by anybody, is answered at little cost, and nothing stored does harm."""
+"""Any request, by anybody, is answered at little cost, and nothing stored does harm.
+
+`python -m tests.server.test_requests` makes the answers of `refused.txt` again.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import json
 import random
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import grpc
@@ -61,7 +66,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[ServerProcess]:
-    """Yield an open server with a ladder that knows two bots."""
+    with server_in(folder) as process:
+        yield process
+
+
+@contextmanager
+def server_in(folder: Path) -> Iterator[ServerProcess]:
+    """Run an open server with a ladder while the context lasts."""
     with Store.create(f"sqlite:///{folder}/games.sqlite") as store:
         for bot in ("anna", "ben"):
             LadderStore(store).enter_version(bot, BotProfile(BotInfo(version="1")), 0.0, owner=bot)
@@ -193,8 +204,8 @@ def test_server_starts_again(folder: Path, server: ServerProcess) -> None:
         TournamentServiceStub(channel).ListTournaments(pb.ListTournamentsRequest())
 
 
-def test_wrong_requests_are_refused_as_is_kept(channel: grpc.Channel) -> None:
-    """The refusal says which field is wrong or what is not there, in one line, and nothing has been done."""
+def refusals(channel: grpc.Channel) -> Table:
+    """Return the table of what is refused, as a server answers it."""
 
     def refusal(line: str) -> Iterator[str]:
         name, _, wrong = line.partition(" ")
@@ -204,11 +215,26 @@ def test_wrong_requests_are_refused_as_is_kept(channel: grpc.Channel) -> None:
         known = outcome.fields or outcome.metadata
         yield f"{outcome.status.name} {outcome.reason} {known}: {outcome.text}"
 
+    return Table(Path(__file__).with_name("refused.txt"), refusal)
+
+
+def test_wrong_requests_are_refused_as_is_kept(channel: grpc.Channel) -> None:
+    """The refusal says which field is wrong or what is not there, in one line, and nothing has been done."""
+
     def everything() -> tuple[list[int], bytes]:
         page = call(channel, method_of("ListMatches"), b"")[1]
         matches = [match.match_id for match in ListMatchesResponse.FromString(page).matches]
         return matches, call(channel, method_of("ListTournaments"), b"")[1]
 
     before = everything()
-    Table(Path(__file__).with_name("refused.txt"), refusal).check(least=150)
+    refusals(channel).check(least=150)
     assert everything() == before
+
+
+if __name__ == "__main__":
+    with (
+        TemporaryDirectory() as name,
+        server_in(Path(name)) as process,
+        grpc.insecure_channel(process.address) as opened,
+    ):
+        refusals(opened).write()

@@ -147,7 +147,7 @@ def parts_of(got: play.PlayResponse) -> Iterator[str]:
         yield f"notice {kind} for decision {notice.decision_id} of {notice.match_id}"
     for over in got.games_over:
         seats = (match_pb2.Ending.Name(seat.ending) for seat in over.result.seats)
-        yield f"the end of {over.match_id}: {match_pb2.VoidReason.Name(over.void_reason)} {' '.join(seats)}"
+        yield " ".join((f"the end of {over.match_id}:", match_pb2.VoidReason.Name(over.void_reason), *seats))
 
 
 def scenes(runner: asyncio.Runner) -> Table:

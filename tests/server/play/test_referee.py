@@ -75,7 +75,7 @@ class Script:
         yield from ()
 
     def _again(self, now: str) -> Iterator[str]:
-        """Ask the open decision again, and tell how much of its time is left."""
+        """Ask the open decision again, and say how much of its time is left."""
         yield shown(self._referee.ask_again(float(now)))
         yield f"time left {self._referee.time_left(float(now))}"
 
@@ -105,10 +105,12 @@ def shown(action: Action) -> str:
             )
         case Notify():
             incident = "an incident" if action.incident else "no incident"
-            told = f"seat {action.seat} is told {action.kind.name} {action.decision_id}, {incident}"
-            return f"{told}: {action.text}"
+            noted = f"seat {action.seat} is notified of {action.kind.name} {action.decision_id}, {incident}"
+            return f"{noted}: {action.text}"
         case GameFinished():
-            return "; ".join(f"place {seat.place} {seat.ending.value} {seat.reason}" for seat in action.seats)
+            return "; ".join(
+                f"place {seat.place} {seat.ending.value} {seat.reason}".rstrip() for seat in action.seats
+            )
 
 
 def numbers(words: Iterable[str]) -> dict[str, float]:
