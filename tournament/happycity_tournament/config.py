@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -194,6 +194,14 @@ class SprtTest(_Format):
 
 Format = RandomRounds | RoundRobin | Swiss | Gauntlet | SprtTest
 """How the games of a tournament are chosen."""
+FORMATS: Final[dict[str, type[Format]]] = {
+    "random-rounds": RandomRounds,
+    "round-robin": RoundRobin,
+    "swiss": Swiss,
+    "gauntlet": Gauntlet,
+    "sprt": SprtTest,
+}
+"""The formats by their kinds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

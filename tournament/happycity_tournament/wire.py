@@ -28,13 +28,10 @@ from happycity.wire.match import (
 )
 from happycity.wire.messages import config_message, config_of
 from happycity_tournament.config import (
+    FORMATS,
     Format,
-    Gauntlet,
-    RandomRounds,
-    RoundRobin,
     SeatOrders,
     SprtTest,
-    Swiss,
     TournamentConfig,
     TournamentState,
 )
@@ -62,14 +59,6 @@ _PROGRESS = frozenset(
     }
 )
 """The fields of a snapshot that have the same names in the contract's progress."""
-
-_FORMATS: dict[str, type[Format]] = {
-    "random_rounds": RandomRounds,
-    "round_robin": RoundRobin,
-    "swiss": Swiss,
-    "gauntlet": Gauntlet,
-    "sprt": SprtTest,
-}
 
 
 def _written(value: Any) -> dict[str, Any]:
@@ -154,7 +143,7 @@ def _format_of(message: pb.TournamentConfig) -> Format:
         raise ConfigError(
             "format: it is missing; set one of random_rounds, round_robin, swiss, gauntlet, ..."
         )
-    return _FORMATS[name](**_read(getattr(message, name)))
+    return FORMATS[name.replace("_", "-")](**_read(getattr(message, name)))
 
 
 def tournament_message(snapshot: Snapshot, *, with_progress: bool = True) -> pb.Tournament:

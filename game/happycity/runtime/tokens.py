@@ -8,10 +8,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import re
 import secrets
-import tempfile
 from collections.abc import Iterable
 from datetime import datetime
 from enum import Enum
@@ -31,6 +29,7 @@ from pydantic import (
 
 from happycity.errors import HappyCityError
 from happycity.match import check_bot_name
+from happycity.runtime.files import replacing
 from happycity.runtime.transport import file_stamp
 
 PREFIX = "hc"
@@ -247,19 +246,9 @@ def _read_or_none(path: Path) -> tuple[Token, ...]:
 
 def _write(path: Path, tokens: Iterable[Token]) -> None:
     """Replace a tokens file in one step, also behind a symbolic link; only its owner may read it."""
-    path = path.resolve()
     content = _Content(tokens=list(tokens)).model_dump(mode="json")
-    # mkstemp creates files of mode 0600.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(content, indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with replacing(path, private=True) as partial:
+        partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def _locked(path: Path) -> FileLock:

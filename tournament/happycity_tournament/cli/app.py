@@ -21,8 +21,8 @@ COMMANDS = {
     "games": LazyCommand("list_games", "games", "List games with the ids by which other commands find them."),
     "rate": LazyCommand("rate", "rate", "Rate bots by all their games."),
     "compare": LazyCommand("compare", "compare", "Say what a change of a bot gained."),
-    "export": LazyCommand("export_games", "export", "Write games as a table or as records."),
-    "report": LazyCommand("write_report", "report", "Write a report as one HTML file."),
+    "export": LazyCommand("write_files", "export", "Write games as a table or as records."),
+    "report": LazyCommand("write_files", "report", "Write a report as one HTML file."),
 }
 """The commands with what the list of commands says of each: the first sentence of its own help."""
 

@@ -8,7 +8,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from enum import Enum
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
@@ -23,15 +23,12 @@ from happycity_tournament.config import (
     DEFAULT_CONCURRENCY,
     DEFAULT_ROUNDS,
     DEFAULT_SPRT_CONCURRENCY,
+    FORMATS,
     MAX_ROUNDS_UNTIL_ERROR,
     MEAN_ELO,
     Format,
-    Gauntlet,
-    RandomRounds,
-    RoundRobin,
     SeatOrders,
     SprtTest,
-    Swiss,
     TournamentConfig,
 )
 from happycity_tournament.lineup import BotEntry
@@ -233,21 +230,6 @@ class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings,
         return {entry.name: getattr(self, entry.name) for entry in dataclasses.fields(model)}
 
 
-class FormatName(Enum):
-    """The formats of `tournament run`."""
-
-    RANDOM_ROUNDS = "random-rounds"
-    ROUND_ROBIN = "round-robin"
-    SWISS = "swiss"
-    GAUNTLET = "gauntlet"
-
-
-_FORMATS: dict[FormatName, type[RandomRounds | RoundRobin | Swiss | Gauntlet]] = {
-    FormatName.RANDOM_ROUNDS: RandomRounds,
-    FormatName.ROUND_ROBIN: RoundRobin,
-    FormatName.SWISS: Swiss,
-    FormatName.GAUNTLET: Gauntlet,
-}
 _FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "until_error")
 
 
@@ -256,7 +238,7 @@ class ScheduleSettings(Settings):
 
     group: ClassVar[str] = "Schedule"
 
-    format: FormatName = FormatName.RANDOM_ROUNDS
+    format: Literal["random-rounds", "round-robin", "swiss", "gauntlet"] = "random-rounds"
     """How it is decided which bots meet."""
     until_error: _Number | None = setting(None, absent="play all rounds", example=10.0)
     """End random-rounds when half of each rating's 95% interval is this many Elo at most; --rounds is the
@@ -292,10 +274,10 @@ class RunSettings(RatingSettings, PlaySettings, ScheduleSettings, RoundsSettings
             if key in self.model_fields_set and key not in takes:
                 flags = [f"--{own.replace('_', '-')}" for own in takes]
                 raise ValueError(
-                    f"--{key.replace('_', '-')}: it has no effect in {self.format.value}; "
+                    f"--{key.replace('_', '-')}: it has no effect in {self.format}; "
                     f"it takes {', '.join(flags[:-1])} and {flags[-1]}"
                 )
-        if self.format is FormatName.GAUNTLET and not self.challengers:
+        if self.format == "gauntlet" and not self.challengers:
             raise ValueError("--challengers: a gauntlet needs it, such as --challengers mine")
         return self
 
@@ -304,12 +286,12 @@ class RunSettings(RatingSettings, PlaySettings, ScheduleSettings, RoundsSettings
         keys = self.model_dump(include=set(self._format_keys()))
         if self.until_error is not None and "rounds" not in self.model_fields_set:
             keys["rounds"] = MAX_ROUNDS_UNTIL_ERROR
-        chosen = _FORMATS[self.format](**keys)
+        chosen = FORMATS[self.format](**keys)
         names = [bot.name for bot in self.bots]
         return self._config(names, chosen, anchor=self.anchor, anchor_elo=self.anchor_elo)
 
     def _format_keys(self) -> list[str]:
-        return [entry.name for entry in dataclasses.fields(_FORMATS[self.format]) if entry.name != "kind"]
+        return [entry.name for entry in dataclasses.fields(FORMATS[self.format]) if entry.name != "kind"]
 
 
 class SprtTestSettings(Settings):
@@ -378,9 +360,10 @@ def _explained(key: str, field: FieldInfo) -> str:
     text = " ".join((field.description or "").split()).replace("--", "")
     value = field.default if detail(field, "example") is None else detail(field, "example")
     absent = f" Default: {detail(field, 'absent')}." if detail(field, "absent") else ""
-    choices = ""
+    options = [str(other.value) for other in type(value)] if isinstance(value, Enum) else []
+    options += [str(other) for other in get_args(field.annotation) if isinstance(other, str)]
+    choices = f" One of: {', '.join(options)}." if options else ""
     if isinstance(value, Enum):
-        choices = f" One of: {', '.join(str(other.value) for other in type(value))}."
         value = value.value
     # JSON's strings, numbers, booleans and lists are also TOML's.
     return f"# {text}{choices}{absent}\n# {key} = {json.dumps(value)}\n"

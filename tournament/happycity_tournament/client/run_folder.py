@@ -17,6 +17,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from happycity import ConfigError
+from happycity.runtime.files import replacing
 from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
 from happycity_tournament.lineup import Lineup
 
@@ -88,7 +89,8 @@ class RemoteServer:
         """Let other commands of the same user find a run's own server while the context lasts."""
         path = folder / SERVER_FILE
         content = {"address": self.address, "token": self.access.token}
-        _replace(path, json.dumps(content), mode=0o600)
+        with replacing(path, private=True) as partial:
+            partial.write_text(json.dumps(content) + "\n", encoding="utf-8")
         try:
             yield
         finally:
@@ -145,7 +147,8 @@ class Run:
     def save(self) -> None:
         """Write the file of the run; a kill leaves the whole file or none."""
         content = _Content(tournament=self.tournament_id, venue=self._saved_venue(), lineup=self.lineup)
-        _replace(self.folder / RUN_FILE, content.model_dump_json(indent=2))
+        with replacing(self.folder / RUN_FILE) as partial:
+            partial.write_text(content.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
     def _saved_venue(self) -> Venue:
         """Return where the run is played as it holds from anywhere, without secrets."""
@@ -230,12 +233,3 @@ def _kept(store: str, folder: Path) -> str:
     if path.resolve() == (folder / STORE_FILE).resolve():
         return ""
     return make_url(store).set(database=str(path.resolve())).render_as_string(hide_password=False)
-
-
-def _replace(path: Path, text: str, *, mode: int = 0o666) -> None:
-    """Write a file in one step."""
-    unfinished = path.with_suffix(".tmp")
-    unfinished.unlink(missing_ok=True)
-    with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-        file.write(text + "\n")
-    unfinished.replace(path)

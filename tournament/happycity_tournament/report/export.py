@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 from happycity import RecordError
 from happycity.records.record import Json, loads
 from happycity.records.replay import metrics_of
+from happycity.runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
 from happycity_tournament.recorded_games import RecordedGame, named_record
-from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.storage.sources import Source
 

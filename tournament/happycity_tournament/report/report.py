@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from happycity.runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.report.facts import Facts, count_games
 from happycity_tournament.report.page import NotableGame, Report, render
-from happycity_tournament.report.whole_files import replacing
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.standings.rated_games import judged_games, rate_games
 from happycity_tournament.storage.sources import Source

@@ -9,10 +9,11 @@ from pathlib import Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield the path to write to; what is written takes the place of `path` if no error passes.
 
-    It is written beside that file first. A device or pipe is written to itself.
+    It is written beside that file first, also behind a symbolic link. Only its owner may read a private file.
+    A device or pipe is written to itself.
 
     Raises:
         OSError: it can't be written.
@@ -23,7 +24,10 @@ def replacing(path: Path) -> Iterator[Path]:
         return
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
+        partial.touch(0o600 if private else 0o666)
         yield partial
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
