@@ -239,7 +239,8 @@ def _usage_problem(error: typer.TyperException) -> str:
         return text
     if text.startswith("Got unexpected extra argument"):
         extra = text.partition(" (")[2].removesuffix(")")
-        return f"{extra}: no argument is expected here; a value with spaces needs quotes"
+        advice = "name the file by --config" if ".toml" in extra else "a value with spaces needs quotes"
+        return f"{extra}: no argument is expected here; {advice}"
     return f"{text[:1].lower()}{text[1:]}".replace(". Did you mean", "; did you mean").rstrip(".")
 
 

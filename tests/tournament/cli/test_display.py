@@ -50,7 +50,9 @@ def test_progress_is_shown_while_it_runs(update: Callable[..., str], screen: Scr
     # A line every few seconds is enough in a file.
     assert ("21 of 40" in update(0.1, games=21, decisions=1176)) is screen.console.is_terminal
     assert "30 of 40 games (75%), 1.5 games/s, 7 s left" in update(10.5, games=30, decisions=1680)
-    assert "30 of 40 games (75%), 0.0 games/s, unknown time left" in update(30, games=30, decisions=1680)
+    # A stop voids running games, and with them decisions that were counted.
+    update(30, games=30, decisions=1680, games_running=5, decisions_running=140)
+    assert "30 of 40 games (75%), 0.0 games/s, unknown time left" in update(9, games=30, decisions=1680)
 
 
 def test_events_are_lines_of_their_own(update: Callable[..., str]) -> None:

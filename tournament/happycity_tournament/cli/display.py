@@ -121,10 +121,8 @@ class Display(ExitStack):
             limit = snapshot.config.time.connect_seconds
             return f"waiting for {', '.join(snapshot.missing_bots)}, at most {limit:g} s"
         missing = f"; not connected: {', '.join(snapshot.missing_bots)}" if snapshot.missing_bots else ""
-        decisions, decisions_each = (
-            snapshot.decisions + snapshot.decisions_running,
-            _decisions_of_a_game(snapshot),
-        )
+        decisions = snapshot.decisions + snapshot.decisions_running
+        decisions_each = _decisions_of_a_game(snapshot)
         total = snapshot.games_total * decisions_each
         self._bar.update(self._games, completed=decisions, total=total)
         if (decisions_per_second := self._speed(decisions)) is None:
@@ -135,9 +133,8 @@ class Display(ExitStack):
             return f"{games_text(snapshot)}, {speed}; {sprt_progress(snapshot.test)}{missing}"
         if snapshot.until_error is not None:
             return f"{games_text(snapshot)}, {speed}; {error_text(snapshot)}{missing}"
-        left = (
-            _duration((total - decisions) / decisions_per_second) if decisions_per_second else "unknown time"
-        )
+        seconds = (total - decisions) / decisions_per_second if decisions_per_second else None
+        left = "unknown time" if seconds is None else _duration(seconds)
         return f"{games_text(snapshot)} ({decisions / total:.0%}), {speed}, {left} left{missing}"
 
     def _speed(self, decisions: int) -> float | None:
@@ -147,7 +144,8 @@ class Display(ExitStack):
         while self._decisions[0][0] < now - RATE_SECONDS:
             self._decisions.popleft()
         then, before = self._decisions[0]
-        return (decisions - before) / (now - then) if now > then else None
+        # Fewer than before: a stop has voided running games.
+        return max(0, decisions - before) / (now - then) if now > then else None
 
     def _news(self, snapshot: Snapshot) -> Iterator[str]:
         """Yield a line for each event that deserves one, once."""
