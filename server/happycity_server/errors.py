@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,10 +79,6 @@ class ApiError(HappyCityError):
             fields=((field[1], text),) if field else (),
             retry_seconds=_RETRY_SECONDS.get(reason) if retry_seconds is None else retry_seconds,
         )
-
-
-STREAM_BROKEN = (grpc.RpcError, asyncio.InvalidStateError)
-"""What gRPC raises where a stream has ended that is read or written."""
 
 
 class ListenError(HappyCityError):

@@ -19,7 +19,7 @@ from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
 from happycity_server.access.roles import check_name, principal
 from happycity_server.api.paging import page_size, page_token, position_of
-from happycity_server.errors import STREAM_BROKEN, ApiError, Reason, invalid
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
@@ -52,7 +52,7 @@ class PlayService:
         except ApiError as error:
             _log.info("bot_refused", reason=error.reason.name, peer=context.peer(), text=str(error))
             raise
-        except STREAM_BROKEN:  # the bot is gone
+        except grpc.RpcError:  # the bot is gone
             return
         try:
             await self._exchange(session, outbox, context)
@@ -99,7 +99,7 @@ class PlayService:
         if outbox.error is not None:
             raise outbox.error
         for outcome in outcomes:
-            if isinstance(outcome, Exception) and not isinstance(outcome, STREAM_BROKEN):
+            if isinstance(outcome, Exception) and not isinstance(outcome, grpc.RpcError):
                 raise outcome
 
     async def _receive(self, session: Session, outbox: Outbox, context: _Context) -> None:
@@ -111,7 +111,10 @@ class PlayService:
 
     async def _send(self, outbox: Outbox, context: _Context) -> None:
         while batch := await outbox.next_batch():
-            await context.write(batch)
+            try:
+                await context.write(batch)
+            except asyncio.InvalidStateError:  # gRPC's, where a stream has ended
+                raise grpc.RpcError from None
 
 
 async def _read(context: _Context) -> play.PlayRequest | None:
@@ -120,6 +123,8 @@ async def _read(context: _Context) -> play.PlayRequest | None:
         request = await context.read()
     except DecodeError:
         raise invalid("the message is not a PlayRequest") from None
+    except asyncio.InvalidStateError:  # as in writing
+        raise grpc.RpcError from None
     return request if isinstance(request, play.PlayRequest) else None
 
 

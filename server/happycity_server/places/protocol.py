@@ -32,7 +32,7 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
-from happycity_server.errors import STREAM_BROKEN, ApiError, invalid
+from happycity_server.errors import ApiError, invalid
 from happycity_server.places.bots import activity_message
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
@@ -200,13 +200,13 @@ class Worker:
             while isinstance(request := await context.read(), pb.WorkRequest):
                 self._heard += 1
                 self._take(request)
-        except STREAM_BROKEN:
+        except (grpc.RpcError, asyncio.InvalidStateError):  # the stream broke
             return
         except Exception:  # noqa: BLE001 - the boundary of a worker, which joins again
             _log.exception("worker_report_failed", worker=self.name)
 
     async def _write(self, context: WorkContext) -> None:
-        with suppress(*STREAM_BROKEN):
+        with suppress(grpc.RpcError, asyncio.InvalidStateError):
             while True:
                 while self._tasks:
                     await context.write(self._tasks.popleft())
