@@ -18,6 +18,7 @@ help: ## Show all targets
 setup: $(READY) ## Make .venv with all that the project needs
 
 $(READY): pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit("error: Python 3.11 or newer is needed; PYTHON=... names one")'
 	@echo "installing what uv.lock names into .venv: some 80 packages, about a minute"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
