@@ -11,6 +11,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -185,6 +186,10 @@ async def play_new(
     with _stop_handlers() as stop_handlers:
         async with _arena(venue, folder, lineup, stop_handlers, observer, web=web) as arena:
             await arena.start_bots(lineup, folder, observer)
+            if isinstance(venue, OwnServer):
+                # For the end of the run. While the bots start, nobody waits for SQLAlchemy.
+                storing = "happycity_tournament.storage.store"
+                asyncio.get_running_loop().run_in_executor(None, import_module, storing)
             created = await arena.connection.create(config)
             Run(folder=folder, tournament_id=created.tournament_id, venue=venue, lineup=lineup).save()
             return await arena.play(created.tournament_id, observer)
