@@ -9,16 +9,15 @@ from math import floor
 
 import numpy as np
 import pytest
-from tests.bots.matches import play
 
-from happycity import Config, ConfigError, Game, Mode, Move, View
+from happycity import Config, ConfigError, Game, Move, View
 from happycity_bots import BOTS, ChampionBot, SearchBot
 from happycity_bots.catalogue import factory_of
 from happycity_bots.champion import WEIGHTS, champions_network
 from happycity_bots.features import position_rows
 from happycity_bots.halving import Budget, Candidate, halve, prune
 from happycity_bots.network import UNIT, inputs_of
-from happycity_client import Bot, GameStarted
+from happycity_client import GameStarted
 
 SMALL = Budget(playouts=6)
 
@@ -113,21 +112,6 @@ def test_budgets_are_read() -> None:
     # The message names those that do.
     with pytest.raises(ConfigError, match="no effect on planner: search and champion take it"):
         factory_of("planner", SMALL)
-
-
-@pytest.mark.parametrize("bot", [SearchBot, ChampionBot])
-@pytest.mark.parametrize("mode", Mode)
-def test_the_same_seed_and_playouts_give_the_same_decisions(bot: type[Bot], mode: Mode) -> None:
-    def moves() -> list[Move]:
-        game = Game.deal(Config(players=2, mode=mode), seed=4)
-        return [move for _, move in play(game, [limited(bot), limited(bot)])]
-
-    assert moves() == moves()
-
-
-def limited(bot: type[Bot]) -> type[Bot]:
-    assert issubclass(bot, SearchBot | ChampionBot)
-    return type("Limited", (bot,), {"budget": SMALL})
 
 
 @pytest.mark.parametrize("name", ["search", "champion"])

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
-from tests.clients.programs import Records, Reference, played
+from tests.clients.programs import Reference, played
+from tests.commands.programs import Records
 from tools.languages import CLIENTS, LANGUAGES, command, missing
 
 from happycity import Mode

@@ -5,14 +5,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.commands.programs import Records, records
 from tests.programs import run
 
 from happycity import Mode
-from happycity.records.record import Json, loads
-from happycity_tournament.games import Position
-from happycity_tournament.storage.store import Store
 
-Records = dict[Position, Json]
 Reference = Callable[[str, Mode], Records]
 
 PATIENT = ("--connect-seconds", "60", "--decision-seconds", "60", "--grace-seconds", "60")
@@ -25,25 +22,12 @@ def duel(mode: Mode) -> tuple[str, ...]:
 
 
 def played(bots: Sequence[str], *, mode: Mode, folder: Path) -> Records:
+    """Return the records of a duel by their place in its schedule; bots must have played to the end."""
     store = f"sqlite:///{folder / 'games.sqlite'}"
     done = run("run", *bots, *duel(mode), "--store", store, module="happycity_tournament", cwd=folder)
     assert done.returncode == 0, done.stderr
-    return records(store)
-
-
-def records(url: str, *, tournament_id: int = 1) -> Records:
-    """Return the records of a tournament by their place in its schedule, without think times.
-
-    Bots that are compared must have played to the end.
-    """
-    by_place: Records = {}
-    with Store.existing(url) as store:
-        for game, text in store.all_games(tournament_id=tournament_id, with_records=True):
-            record = loads(text or "")
-            assert record["endings"] == ["finished", "finished"]
-            del record["clock"]
-            by_place[game.fixture.position] = record
-    assert by_place
+    by_place = records(store)
+    assert {tuple(record["endings"]) for record in by_place.values()} == {("finished", "finished")}
     return by_place
 
 

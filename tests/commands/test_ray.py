@@ -204,7 +204,6 @@ def test_run_starts_a_cluster_of_its_own() -> None:
         "--seed",
         "2",
     ]
-    arguments += ["--seed", "2"]
     alone, shared = "sqlite:///alone.sqlite", "sqlite:///shared.sqlite"
     programs.played(*arguments, "--store", alone)
     result = programs.tournament(*arguments, "--concurrency", "4", "--store", shared, "--ray", "local")

@@ -71,17 +71,6 @@ def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed
     assert (folder / "bots.log").stat().st_mtime_ns == before  # no bot has played
 
 
-@pytest.mark.thorough
-def test_a_run_that_was_killed_is_resumed(start: Start, gate: Gate, undisturbed: End) -> None:
-    """Its server ends by itself, which `resume` waits for. The folder may have been moved meanwhile."""
-    run, folder = begin(start, gate)
-    run.kill()
-    run.wait()
-    moved = folder.rename("moved")
-    gate.let_through(ALL_GAMES)
-    assert end_of(f"sqlite:///{moved}/games.sqlite", programs.played("resume", moved)) == undisturbed
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 @pytest.mark.thorough
 def test_a_run_on_a_server_outlives_that_server(

@@ -102,17 +102,6 @@ def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
         assert store.games(1) == []
 
 
-@pytest.mark.thorough
-def test_a_run_without_standard_streams(start: Start) -> None:
-    shell = 'exec "$@" <&- >&- 2>&-'
-    run = start(
-        "happycity_tournament", "run", "--rounds", "1", "--seats", "2", "--bots", "random,greedy",
-        shell=shell,
-    )  # fmt: skip
-    assert run.wait() == 0
-    assert json.loads(tournament("show", "--json").output)["state"] == "finished"
-
-
 NAMES = {"ann": "random", "bob": "random", "cem": "random", "dee": "greedy"}
 
 

@@ -50,15 +50,3 @@ async def illegal(bot: RemoteProgram) -> None:
     async for batch in batches(bot):
         for count, decision in enumerate(batch.decisions):
             await bot.answer(decision, (len(decision.moves), 2**32 - 1)[count % 2])
-
-
-async def twice(bot: RemoteProgram) -> None:
-    """Answer with the last move, then again, and then with the first one; in later messages too."""
-    async for batch in batches(bot):
-        for decision in batch.decisions:
-            answers = [
-                play.Answer(match_id=decision.match_id, decision_id=decision.decision_id, move=move)
-                for move in (len(decision.moves) - 1, len(decision.moves) - 1, 0)
-            ]
-            await bot.say(answers=answers)
-            await bot.say(answers=answers[1:])

@@ -9,12 +9,8 @@ from typing import Any
 import pytest
 from tests.misbehaviour import bots
 from tests.misbehaviour.arena import GAMES, Arena
-from tests.misbehaviour.bots import BadBot, batches, playing
-from tests.server.api.arena import RemoteProgram
+from tests.misbehaviour.bots import BadBot, playing
 
-from happycity import Game, Move
-from happycity.records.record import Json
-from happycity.records.replay import deal_of
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 
@@ -46,49 +42,6 @@ async def test_bot_that_makes_no_move_in_time_forfeits(
     trouble.check_forfeited(ending)
     seen = set(bot.notices) - {play.NOTICE_KIND_SERVER_LATE, play.NOTICE_KIND_UNKNOWN_MATCH}
     assert seen == {*notices, play.NOTICE_KIND_FORFEIT}
-
-
-def choices(record: Json, seat: int) -> list[tuple[Move, tuple[Move, ...]]]:
-    game, made = Game(deal_of(record)), []
-    for line in record["moves"]:
-        move = Move.parse(line["move"])
-        if game.seat == seat:
-            made.append((move, game.legal_moves))
-        game.apply(move)
-    return made
-
-
-async def test_first_answer_to_a_decision_counts(arena: Arena) -> None:
-    bot = await arena.connect("twice")
-    async with playing(bot, bots.twice):
-        trouble = await arena.trouble("twice")
-    trouble.check_finished()
-    for names, record in trouble.games:
-        made = choices(record, names.index("twice"))
-        assert len(made) > 10
-        assert all(move == legal[-1] for move, legal in made)
-
-
-async def test_bot_that_returns_plays_on(arena: Arena) -> None:
-    """A bot that is away in the middle of each game's first decision finds its games as they were."""
-
-    async def returning(bot: RemoteProgram) -> None:
-        left: set[int] = set()
-        while True:
-            async for batch in batches(bot):
-                new = {decision.match_id for decision in batch.decisions} - left
-                if new:
-                    break
-                for decision in batch.decisions:
-                    await bot.answer(decision)
-            left |= new
-            bot.call.cancel()
-            bot = await arena.matches.again(bot)
-            assert left <= set(bot.received.welcome.match_ids)
-
-    async with playing(await arena.connect("returning"), returning):
-        trouble = await arena.trouble("returning")
-    trouble.check_finished()
 
 
 @contextmanager

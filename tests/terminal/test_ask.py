@@ -12,6 +12,7 @@ import pytest
 from tests.commands.programs import happycity
 from tests.programs import run
 from tests.terminal.terminal import Key, Terminal
+from tests.terminal.test_show import stored_record
 from tests.tournament.servers import arena
 
 from happycity import Config
@@ -20,7 +21,6 @@ from happycity_client import Bot, Decision
 from happycity_tournament.client.run_folder import OwnServer, Run, own_store
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.lineup import BotEntry, Lineup
-from happycity_tournament.storage.store import Store
 
 BOT = Path(__file__).parent / "bots" / "first_move.py"
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,11 +80,7 @@ def ask(played_run: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def record_of(folder: Path, match_id: int) -> Json:
-    with Store.existing(own_store(folder)) as store:
-        record = loads(store.record(match_id) or "")
-        game = store.game(match_id)
-    assert game is not None
-    return {**record, "bots": list(game.bots)}
+    return loads(stored_record(folder / "games.sqlite", match_id))
 
 
 def decisions_of(folder: Path, match_id: int, bot: str) -> list[int]:

@@ -83,14 +83,6 @@ def test_a_trace_changes_nothing_else(plain: Json, traced: Json) -> None:
     assert traced == plain
 
 
-@pytest.mark.parametrize("record", [PLAIN, TRACED, SERVED], ids=["plain", "traced", "served"])
-def test_replay_returns_the_finished_game(record: Json) -> None:
-    game = replay(record)
-    assert game.outcome is not None
-    assert list(game.outcome.ranks) == record["outcome"]["ranks"]
-    assert len(game.reshuffles) == 1
-
-
 def test_a_line_that_is_no_record_is_a_record_error() -> None:
     for line in [
         "",

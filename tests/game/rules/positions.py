@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import TypedDict, Unpack
+from typing import Any
 
 from happycity import (
     CARDS_BY_ID,
@@ -55,24 +55,6 @@ def skip_to(game: Game, phase: Phase, *, seat: int) -> Game:
     while (game.seat, game.phase) != (seat, phase):
         game.apply(game.neutral_move)
     return game
-
-
-class Setup(TypedDict, total=False):
-    """What a position may differ in; see `view_with`."""
-
-    players: int
-    mode: Mode
-    scoring: Scoring
-    round: int
-    seat: int
-    coins: Sequence[int]
-    cities: Sequence[str]
-    markets: Sequence[str]
-    centre: str
-    specials: str
-    dwellings: Sequence[int] | None
-    discards: Sequence[int]
-    uses: Sequence[int] | None
 
 
 def view_with(
@@ -136,22 +118,22 @@ def _markets(mode: Mode, players: int, colours: Sequence[str]) -> list[Card]:
     return [COLOURED_MARKETS[Colour[name.upper()]] for name in (*colours, *left)][:players]
 
 
-def position(phase: Phase, **setup: Unpack[Setup]) -> Game:
+def position(phase: Phase, **setup: Any) -> Game:
     """Return a game that looks like `view_with` of the same arguments."""
     return Game.from_view(view_with(phase, **setup), random.Random(1))
 
 
-def expert(phase: Phase, **setup: Unpack[Setup]) -> Game:
+def expert(phase: Phase, **setup: Any) -> Game:
     setup["mode"] = Mode.EXPERT
     return position(phase, **setup)
 
 
-def next_round(**setup: Unpack[Setup]) -> Game:
+def next_round(**setup: Any) -> Game:
     setup["seat"] = _last_seat(setup)
     return expert(Phase.SPECIAL, **setup)
 
 
-def last_turn_over(**setup: Unpack[Setup]) -> Game:
+def last_turn_over(**setup: Any) -> Game:
     """Return an expert game when all turns of its last round are over: it has ended, or a Sphinx chooses."""
     setup["round"] = LAST_ROUND
     return next_round(**setup)
@@ -167,7 +149,7 @@ def price_of(game: Game, seat: int, known: Card) -> int:
     return game.cities.prices[seat][known.number]
 
 
-def _last_seat(setup: Setup) -> int:
+def _last_seat(setup: dict[str, Any]) -> int:
     return (setup.get("players") or max(2, len(setup.get("cities", ())))) - 1
 
 

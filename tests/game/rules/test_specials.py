@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.game.rules import positions
 
-from happycity import Card, Colour, Config, Event, EventKind, Game, IllegalMoveError, Mode, Phase
+from happycity import Card, Colour, Event, EventKind, Game, Mode, Phase
 from happycity.rules.cards import specials_of
 from happycity.rules.effects import EFFECTS
 
@@ -43,29 +43,6 @@ def about_to_take(special: Card, city: list[str], market: str) -> Game:
         specials=special.id,
         centre="bank hospital stadium",
     )
-
-
-def test_art_2_7_the_draft() -> None:
-    # Each seat's city begins with the market of its choice, at position 0, whose income is 1.
-    for seat in [0, 1, 2]:
-        picks = ["purple", "yellow", "green"]  # of seats 2, 1 and 0
-        game = positions.play(
-            Game.deal(Config(players=3, mode=Mode.EXPERT), seed=1), *[f"market {colour}" for colour in picks]
-        )
-        assert game.view().cities[seat] == (positions.card(f"happy_market_{picks[2 - seat]}"),)
-        assert game.view().incomes == (1, 1, 1)
-
-    # A colour that a later seat has picked is not legal any more.
-    game = positions.play(Game.deal(Config(players=3, mode=Mode.EXPERT), seed=1), "market green")
-    assert (game.seat, "market green" in positions.options(game)) == (1, False)
-    with pytest.raises(IllegalMoveError):
-        positions.play(game, "market green")
-
-    # During the draft everybody has 2 coins, an empty city and sees the specials.
-    view = positions.play(Game.deal(Config(players=4, mode=Mode.EXPERT), seed=1), "market blue").view()
-    assert view.coins == (2, 2, 2, 2)
-    assert [len(city) for city in view.cities] == [0, 0, 0, 1]
-    assert len(view.specials) == 6
 
 
 def test_art_3_10_conditions_of_expert_specials() -> None:

@@ -2,12 +2,8 @@
 
 from pathlib import Path
 
-import numpy as np
-from hypothesis import given
-from tests.game.rules.test_properties import positions
-
-from happycity import Game, Move
-from happycity.selfplay import ACTION_COUNT, ACTION_NUMBERING, ACTIONS, action_of, write_masks
+from happycity import Move
+from happycity.selfplay import ACTION_COUNT, ACTION_NUMBERING, ACTIONS, action_of
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -19,11 +15,3 @@ def test_the_numbering_is_that_of_its_version() -> None:
     # The numbering covers all moves, each once.
     assert {ACTIONS[action_of(move)] for move in Move.all()} == set(Move.all())
     assert ACTION_COUNT == len(set(ACTIONS)) == 141
-
-
-@given(positions())
-def test_a_mask_has_the_legal_moves(game: Game) -> None:
-    masks = np.ones((2, ACTION_COUNT), np.int8)
-    write_masks([game.legal_moves, ()], masks)
-    assert {ACTIONS[number] for number in np.flatnonzero(masks[0])} == set(game.legal_moves)
-    assert not masks[1].any()

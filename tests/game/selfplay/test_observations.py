@@ -9,7 +9,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 from tests.game.rules.test_properties import positions
 
-from happycity import CARDS, DWELLINGS, Colour, Config, Game, Mode, Phase, Scoring, View
+from happycity import CARDS, DWELLINGS, Colour, Game, Mode, Phase, Scoring, View
 from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.selfplay import OBSERVATION_LAYOUT, Observations
 
@@ -89,12 +89,3 @@ def test_observations_keep_to_their_bounds(game: Game) -> None:
     row = observations.of(game.view(), game.seat)
     assert (low <= row).all()
     assert (row <= high).all()
-
-
-def test_rows_of_a_batch_are_independent() -> None:
-    games = [Game.deal(Config(players=3, mode=mode), seed=seed) for seed in range(3) for mode in Mode]
-    observations = Observations(3)
-    rows = np.full((len(games), observations.size), 7, np.float32)
-    observations.write([game.view() for game in games], [1] * len(games), rows)
-    for game, row in zip(games, rows, strict=True):
-        assert (observations.of(game.view(), 1) == row).all()

@@ -23,12 +23,6 @@ CLOCKS = st.fixed_dictionaries({field: st.none() | st.integers(0, 2**50) for fie
 Times = dict[str, int | None]
 
 
-def encoded(
-    encoder: DecisionEncoder, game: Game, *, decision_id: int, events: Sequence[bytes], times: Times
-) -> bytes:
-    return encoder.decision(game, decision_id=decision_id, events=events, **times)
-
-
 def plain(
     game: Game, *, match_id: int, decision_id: int, events: Sequence[Event], times: Times
 ) -> play.PlayResponse:
@@ -60,26 +54,13 @@ def test_encoded_decisions_equal_plain_messages(
             fragments[seat].append(part)
             events[seat].extend(game.events)
         seat = game.seat
-        actual = encoded(encoder, game, decision_id=decision_id, events=fragments[seat], times=times)
+        actual = encoder.decision(game, decision_id=decision_id, events=fragments[seat], **times)
         expected = plain(game, match_id=match_id, decision_id=decision_id, events=events[seat], times=times)
         assert play.PlayResponse.FromString(actual) == expected
-        again = encoded(encoder, game, decision_id=decision_id, events=fragments[seat], times=times)
+        again = encoder.decision(game, decision_id=decision_id, events=fragments[seat], **times)
         assert again == actual
         fragments[seat], events[seat] = [], []
         game.apply(rng.choice(game.legal_moves))
-
-
-def test_absent_times_are_absent() -> None:
-    """No limit, no bank, nothing measured yet: nothing is sent, where 0 would be read as no time at all."""
-    game = Game.deal(Config(), seed=1)
-    encoder = DecisionEncoder(7, game.config)
-    nothing = encoder.decision(game, decision_id=1, events=[encoder.events(game.events)])
-    (decision,) = play.PlayResponse.FromString(nothing).decisions
-    assert decision.HasField("clock")
-    assert not decision.clock.ListFields()
-    zeros = encoder.decision(game, decision_id=1, events=[], **dict.fromkeys(CLOCK_FIELDS, 0))
-    (decision,) = play.PlayResponse.FromString(zeros).decisions
-    assert {field.name for field, _ in decision.clock.ListFields()} == set(CLOCK_FIELDS)
 
 
 def test_parts_add_up_to_a_response() -> None:
@@ -120,16 +101,6 @@ def test_a_negative_income_changes_no_coins() -> None:
         assert (decision.view.seats[0].coins, decision.view.seats[0].income) == (coins, income)
 
 
-def coins_sent(game: Game) -> dict[str, int]:
-    """Return the coins of each move as a bot gets them, by both ways of writing a decision."""
-    encoder = DecisionEncoder(1, game.config)
-    part = encoder.decision(game, decision_id=1, events=[encoder.events(game.events)])
-    (fast,) = play.PlayResponse.FromString(part).decisions
-    slow = decision_message(game, match_id=1, decision_id=1, events=game.events)
-    assert list(fast.moves) == list(slow.moves)
-    return {str(move_of(move)): move.coins for move in fast.moves}
-
-
 @given(config=CONFIGS, seed=st.integers(0, 10**9))
 @settings(max_examples=30)
 def test_coins_are_what_the_move_does(config: Config, seed: int) -> None:
@@ -139,7 +110,8 @@ def test_coins_are_what_the_move_does(config: Config, seed: int) -> None:
         seat, before = game.seat, game.view().coins
         move = rng.choice(game.legal_moves)
         promised = game.coin_change(move)
-        assert coins_sent(game)[str(move)] == promised
+        sent = {move_of(one): one.coins for one in decision_message(game, match_id=1, decision_id=1).moves}
+        assert sent[move] == promised
         game.apply(move)
         if move.kind in (MoveKind.BUILD, MoveKind.DWELL, MoveKind.COIN):
             assert game.events[0][:2] == (EventKind[move.kind.name], seat)

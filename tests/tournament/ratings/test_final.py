@@ -103,14 +103,6 @@ def width(line: BotRating) -> float:
     return line.high - line.low
 
 
-def test_cards_cancel_in_rotated_deals() -> None:
-    """Where cards decide nearly everything, rotations make intervals much narrower than single games do."""
-    lucky = replace(LEAGUE, luck=4.0)
-    rotated = rated(lucky.games({4: 250}, np.random.default_rng(2)))
-    single = rated(replace(lucky, seating="single").games({4: 1000}, np.random.default_rng(2)))
-    assert width(by_bot(rotated)["bot-2"]) < 0.7 * width(by_bot(single)["bot-2"])
-
-
 @pytest.mark.parametrize(("won", "mark"), [(0, LOST_ALL), (1, ""), (29, ""), (30, WON_ALL)])
 def test_a_bot_that_won_or_lost_all_has_a_wide_interval(won: int, mark: str) -> None:
     """It is finite, it is marked, and the likely strengths are in it."""

@@ -9,7 +9,7 @@ import pytest
 from tests.tournament.ratings.tables import columns
 from tools.benchmarks.models import League
 
-from happycity_tournament.ratings.columns import Floats, Games
+from happycity_tournament.ratings.columns import Floats
 from happycity_tournament.ratings.likelihood import (
     Choices,
     choices_of,
@@ -115,16 +115,3 @@ def test_gumbel_noise_draws_from_the_model() -> None:
         places = [order.index(bot) + 1 for bot in range(3)]
         share = (drawn == places).all(axis=1).mean()
         assert share == pytest.approx(math.exp(strict(order, STRENGTHS)), abs=0.01)
-
-
-def test_tables_of_every_size_share_one_scale() -> None:
-    league = League([0, 100, 200, 300, 400])
-    for seats in (2, 3, 4, 5):
-        games = league.games({seats: 3000 // seats}, np.random.default_rng(seats))
-        elos = ELO_PER_LOGIT * fit(choices_of(games)).strengths
-        assert (elos - elos.mean()).tolist() == pytest.approx([-200, -100, 0, 100, 200], abs=40)
-
-
-def test_equal_choices_are_counted_once() -> None:
-    games = League(list(range(0, 800, 100))).games({4: 2000}, np.random.default_rng(4))
-    assert [len(left.weights) for left in choices_of(Games(games.bots, games.tables)).left] == [28, 56, 70]

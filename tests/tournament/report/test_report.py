@@ -4,7 +4,6 @@ import json
 import re
 import statistics
 from collections import Counter
-from contextlib import closing
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -17,16 +16,15 @@ from tests.tournament.leagues import League
 from tests.tournament.report.conftest import Window
 from tests.tournament.runs import BOTS as BOTS_OF_RUN
 from tests.tournament.runs import make_run
+from tests.tournament.storage.test_sources import games_of, recorded_games
 
 from happycity import Config, Ending
 from happycity_tournament.config import SprtTest, TournamentConfig
-from happycity_tournament.games import FinishedGame
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.ratings.columns import GamesBuilder
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.ratings.final import rate
 from happycity_tournament.ratings.results import BotRating
-from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.report import charts
 from happycity_tournament.report.charts import FORFEITS
 from happycity_tournament.report.export import seat_rows
@@ -34,7 +32,6 @@ from happycity_tournament.report.facts import Spread, count_games
 from happycity_tournament.standings import figures
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.figures import GameColumns
-from happycity_tournament.storage.sources import open_source
 from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
@@ -97,19 +94,6 @@ def rows_of(page: Page, section: str) -> dict[str, list[str]]:
     """Return a section's table by the text of its first cell that is neither a number nor a range."""
     rows = page.tables[section][1:]
     return {next(cell for cell in row if not re.fullmatch(r"[\d-]+", cell)): row for row in rows}
-
-
-def recorded_games(source: Path | str) -> list[RecordedGame]:
-    with closing(open_source(str(source))) as opened:
-        return list(opened.games(with_records=True))
-
-
-def games_of(source: Path | str) -> list[FinishedGame]:
-    return [game for game, _ in recorded_games(source)]
-
-
-def points_of(game: FinishedGame, bot: str) -> int:
-    return game.seats[game.bots.index(bot)].points
 
 
 in_a_browser = pytest.mark.asyncio(loop_scope="session")
