@@ -15,7 +15,7 @@ import grpc
 import pytest
 from tests.server.api.arena import AT_ONCE, Arena, arena_with
 from tests.server.cables import Cable
-from tests.server.harness import Clock, Outcome, end_of, refused
+from tests.server.harness import Clock, Outcome, end_of, exchanged
 
 from happycity import Ending
 from happycity.v1 import match_pb2
@@ -160,22 +160,6 @@ async def test_bot_that_does_not_read_gets_the_reason(tmp_path: Path) -> None:
         assert ended.retry_seconds == 0.0
 
 
-async def end_of_raw(arena: Arena, *messages: bytes) -> Outcome:
-    """Send raw messages and close the stream; return how it ended."""
-
-    # Where a message is written to a stream that ends, grpc.aio raises an error of its own.
-    def exchanged() -> Outcome:
-        with grpc.insecure_channel(arena.address) as channel:
-            method: Any = channel.stream_stream("/happycity.v1.PlayService/Play")
-            try:
-                list(method(iter(messages)))
-            except grpc.RpcError as error:
-                return refused(error)
-        return Outcome()
-
-    return await asyncio.to_thread(exchanged)
-
-
 def hello(**fields: Any) -> bytes:
     return play.PlayRequest(hello=play.Hello(**{"name": "anna", **fields})).SerializeToString()
 
@@ -215,7 +199,7 @@ STREAMS: list[tuple[tuple[bytes, ...], Outcome]] = [
 async def test_streams_end_as_the_contract_says(arena: Arena, capfd: pytest.CaptureFixture[str]) -> None:
     """Whatever a bot sends, the server answers with a typed reason and has no error of its own."""
     for messages, expected in STREAMS:
-        ended = await end_of_raw(arena, *messages)
+        _, ended = await exchanged(arena.address, *messages)
         assert (ended.status, ended.reason, ended.fields) == (
             expected.status,
             expected.reason,
