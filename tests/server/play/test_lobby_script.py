@@ -49,7 +49,7 @@ class Scene:
         self._arena: Arena
         self._kept: list[object] = []  # arenas and programs of before, whose tasks go on to the end
         self._programs: dict[str, LocalProgram] = {}
-        """The latest program of each bot."""
+        """The latest program of each bot, and as former-NAME the one before."""
         self._matches: dict[int, Match] = {}
 
     async def play(self, line: str) -> list[str]:
@@ -70,8 +70,14 @@ class Scene:
     async def _connect(self, *words: str) -> None:
         """Connect a new program of each bot that is named."""
         for name in (word for word in words if "=" not in word):
-            self._programs[name] = self._arena.connect(name, **fields_of(list(words)))
-            self._kept.append(self._programs[name])
+            self._keep(name, self._arena.connect(name, **fields_of(list(words))))
+
+    def _keep(self, name: str, program: LocalProgram) -> None:
+        """Let a bot have another program."""
+        if name in self._programs:
+            self._programs[f"former-{name}"] = self._programs[name]
+        self._programs[name] = program
+        self._kept.append(program)
 
     async def _lose(self, name: str) -> None:
         """Break the connection of a bot."""
@@ -80,8 +86,7 @@ class Scene:
     async def _again(self, name: str, *words: str) -> list[str]:
         """Connect a bot's program once more, with its token; show what it gets."""
         before = self._programs[name]
-        self._programs[name] = before.again(**fields_of(list(words)))
-        self._kept.append(self._programs[name])
+        self._keep(name, before.again(**fields_of(list(words))))
         same = self._programs[name].resume_token == before.resume_token
         return ["resumed" if same else "a new program", *await self._read(name)]
 
@@ -170,12 +175,13 @@ def parts_of(got: play.PlayResponse) -> Iterator[str]:
     if got.HasField("welcome"):
         yield f"a welcome to {list(got.welcome.match_ids)}"
     for started in got.games_started:
-        yield f"game {started.match_id} in seat {started.seat}"
+        yield f"game {started.match_id} in seat {started.seat} with seed {started.seed}"
     for asked in got.decisions:
         clock = asked.clock
         left = f"{clock.time_left_us / 1e6:.1f} s" if clock.HasField("time_left_us") else "no limit"
         bank = f", bank {clock.bank_left_us / 1e6:.1f} s" if clock.HasField("bank_left_us") else ""
-        yield f"decision {asked.decision_id} of {asked.match_id} in seat {asked.view.seat}, {left}{bank}"
+        which = f"decision {asked.decision_id} of {asked.match_id} in seat {asked.view.seat}"
+        yield f"{which}, {left}{bank}, events: {len(asked.events)}"
     for notice in got.notices:
         kind = play.NoticeKind.Name(notice.kind).removeprefix("NOTICE_KIND_")
         where = f"decision {notice.decision_id} of {notice.match_id} in round {notice.round}"

@@ -15,7 +15,6 @@ from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import game_pb2, match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import PROTOCOL_VERSION, event_message
-from happycity_server.errors import Reason
 from happycity_server.play.match import Match, MatchState
 
 FINISHED, RESIGNED, CRASHED = Ending.FINISHED, Ending.RESIGNED, Ending.CRASHED
@@ -126,33 +125,6 @@ async def test_match_that_fails_while_it_is_shown_again_is_voided(
     assert (over.match_id, over.void_reason) == (match.match_id, match_pb2.VOID_REASON_SERVER_ERROR)
     assert [decision.match_id for decision in again.received.decisions] == [other.match_id]
     assert again.session.games == 1
-
-
-async def test_new_program_takes_the_games_over(arena: Arena) -> None:
-    """Games start over for it: seat and seed as before, every event so far, the open decision; no forfeit.
-
-    What the replaced program still sends is ignored, and the end of its stream is no lost one.
-    """
-    match, anna, ben = await playing(arena)
-    for _ in range(20):
-        program = (anna, ben)[match.referee.game.seat]
-        await program.answer(await program.decision(), -1)
-    successor = arena.connect("anna")
-    assert anna.end is Reason.REPLACED
-    made = len(match.referee.moves)
-    await anna.say(resigns=[play.Resign(match_id=match.match_id)])
-    anna.lose()
-    assert successor.session.outbox is successor.outbox
-    await successor.read()
-    assert successor.received.games_started[0] == anna.received.games_started[0]
-    while match.referee.game.seat != 0:
-        await ben.answer(await ben.decision())
-    events = (await successor.decision()).events
-    assert (events[0].kind, events[0].round) == (game_pb2.EVENT_KIND_ROUND_STARTED, 1)
-    assert len(events) > made
-    assert endings(match) == [FINISHED, FINISHED]
-    counters = arena.lobby.counters
-    assert (counters.streams_taken_over, counters.streams_lost) == (1, 0)
 
 
 @pytest.mark.parametrize(("crashed", "ending"), [(False, RESIGNED), (True, CRASHED)])
