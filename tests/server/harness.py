@@ -208,16 +208,19 @@ async def end_of(call: Any) -> Outcome:
     return Outcome()
 
 
-async def exchanged(address: str, *messages: bytes) -> tuple[list[play.PlayResponse], Outcome]:
-    """Send raw messages on a Play stream and close it; return what came, and how the stream ended."""
+async def exchanged(
+    address: str, *messages: play.PlayRequest | bytes
+) -> tuple[list[play.PlayResponse], Outcome]:
+    """Send messages on a Play stream, also raw ones, and close it; return what came, and how it ended."""
     responses: list[play.PlayResponse] = []
+    encoded = [each if isinstance(each, bytes) else each.SerializeToString() for each in messages]
 
     # Where a message is written to a stream that ends, grpc.aio raises an error of its own.
     def exchange() -> Outcome:
         with grpc.insecure_channel(address) as channel:
             method: Any = channel.stream_stream("/happycity.v1.PlayService/Play")
             try:
-                responses.extend(map(play.PlayResponse.FromString, method(iter(messages))))
+                responses.extend(map(play.PlayResponse.FromString, method(iter(encoded))))
             except grpc.RpcError as error:
                 return refused(error)
         return Outcome()

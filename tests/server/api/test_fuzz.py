@@ -139,14 +139,14 @@ async def test_any_dialogue_ends_in_order(fuzzed: Arena, dialogue: list[tuple[bo
         ]
         ids, token = {"of two": of_two, "alone": alone}, ""
         for resume, said in dialogue:
-            opening = hello(NAME, resume_token=token if resume else "").SerializeToString()
+            opening = hello(NAME, resume_token=token if resume else "")
             rest = [content for step in said for content in messages_of(step, ids)]
             responses, end = await exchanged(fuzzed.address, opening, *rest)
             assert (end.status.name, end.reason) in ENDS
             # A refusal may overtake the welcome.
             token = responses[0].welcome.resume_token if responses else token
-        last = hello(NAME), play.PlayRequest(goodbye=play.Goodbye())
-        _, end = await exchanged(fuzzed.address, *(each.SerializeToString() for each in last))
+        goodbye = play.PlayRequest(goodbye=play.Goodbye())
+        _, end = await exchanged(fuzzed.address, hello(NAME), goodbye)
         assert end == Outcome()
         await fuzzed.finished(alone)
         match = await fuzzed.finished(of_two)
