@@ -208,6 +208,27 @@ async def end_of(call: Any) -> Outcome:
     return Outcome()
 
 
+async def exchanged(
+    address: str, *messages: play.PlayRequest | bytes
+) -> tuple[list[play.PlayResponse], Outcome]:
+    """Send messages on a Play stream, also raw ones, and close it; return what came, and how it ended."""
+    responses: list[play.PlayResponse] = []
+    encoded = [each if isinstance(each, bytes) else each.SerializeToString() for each in messages]
+
+    # Where a message is written to a stream that ends, grpc.aio raises an error of its own.
+    def exchange() -> Outcome:
+        with grpc.insecure_channel(address) as channel:
+            method: Any = channel.stream_stream("/happycity.v1.PlayService/Play")
+            try:
+                responses.extend(map(play.PlayResponse.FromString, method(iter(encoded))))
+            except grpc.RpcError as error:
+                return refused(error)
+        return Outcome()
+
+    end = await asyncio.to_thread(exchange)
+    return responses, end
+
+
 def bearer(clear: str) -> Metadata:
     """Return the metadata of a call with a token."""
     return (("authorization", f"Bearer {clear}"),)

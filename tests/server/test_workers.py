@@ -15,11 +15,11 @@ from typing import Any
 
 import grpc
 import pytest
-import trustme
 from structlog.testing import capture_logs
 from tests.server.api.tournaments import config
 from tests.server.conftest import playing
 from tests.server.harness import Service, issued_token, serving, settings, tournaments_at
+from tests.server.process.test_tls import issue
 
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
@@ -33,14 +33,6 @@ from happycity_tournament.storage.store import Store
 
 POLLED: Mapping[str, Any] = {"calls_burst": 1_000_000}
 """A setting of servers that a test calls until something is there, however slow the machine is."""
-
-
-def certificates(folder: Path) -> tuple[Path, Path]:
-    """Make a CA and a certificate with its key for this machine; return the files of both."""
-    authority, ca, both = trustme.CA(), folder / "ca.pem", folder / "both.pem"
-    authority.cert_pem.write_to_path(str(ca))
-    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(both))
-    return ca, both
 
 
 def child_worker() -> int:
@@ -192,10 +184,11 @@ async def test_games_of_bots_at_the_workers_are_divided(tmp_path: Path) -> None:
 @pytest.mark.thorough
 async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
     """A worker that anybody starts plays too, over the one port of the server, until that ends."""
-    (ca, both), tokens = certificates(tmp_path), tmp_path / "tokens.json"
+    tls, tokens = issue(tmp_path, "tls"), tmp_path / "tokens.json"
     token, organiser = issued_token(tokens, Role.WORKER, "rack"), issued_token(tokens, Role.ORGANISER, "olga")
-    own = settings(tmp_path, tokens=tokens, tls_cert=both, tls_key=both, house="greedy,easy=random", **POLLED)
-    access, remarks = Access(token=organiser, ca=ca), asyncio.Queue[str]()
+    files = {"tls_cert": tls.cert, "tls_key": tls.key}
+    own = settings(tmp_path, tokens=tokens, house="greedy,easy=random", **files, **POLLED)
+    access, remarks = Access(token=organiser, ca=tls.ca), asyncio.Queue[str]()
     log, lost = list[bytes](), asyncio.Event()
     with capture_logs() as logs:
         async with (
@@ -205,7 +198,7 @@ async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
             environment = {
                 "HAPPYCITY_SERVER": f"grpcs://{server.address}",
                 "HAPPYCITY_TOKEN": token,
-                "HAPPYCITY_CA": str(ca),
+                "HAPPYCITY_CA": str(tls.ca),
             }
             program = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "happycity", "worker", "--name", "rack"),
@@ -246,10 +239,10 @@ async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None
 @pytest.mark.thorough
 async def test_house_plays_at_the_server_and_at_each_worker(tmp_path: Path) -> None:
     """The server's own bots are started once beside it and once beside each worker, also with TLS."""
-    ca, both = certificates(tmp_path)
-    files = {"tls_cert": both, "tls_key": both, "client_ca": ca}
+    tls = issue(tmp_path, "tls")
+    files = {"tls_cert": tls.cert, "tls_key": tls.key, "client_ca": tls.ca}
     own = settings(tmp_path, workers=2, house="greedy,easy=random", **files)
-    access, remarks = Access(ca=ca, cert=both, key=both), asyncio.Queue[str]()
+    access, remarks = Access(ca=tls.ca, cert=tls.cert, key=tls.key), asyncio.Queue[str]()
     with capture_logs() as logs:
         async with (
             run_server(own, remark=remarks.put_nowait) as server,

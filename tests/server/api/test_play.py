@@ -15,7 +15,7 @@ import grpc
 import pytest
 from tests.server.api.arena import AT_ONCE, Arena, arena_with
 from tests.server.cables import Cable
-from tests.server.harness import Clock, Outcome, end_of, refused
+from tests.server.harness import Clock, Outcome, end_of, exchanged, hello
 
 from happycity import Ending
 from happycity.v1 import match_pb2
@@ -160,30 +160,6 @@ async def test_bot_that_does_not_read_gets_the_reason(tmp_path: Path) -> None:
         assert ended.retry_seconds == 0.0
 
 
-async def end_of_raw(arena: Arena, *messages: bytes) -> Outcome:
-    """Send raw messages and close the stream; return how it ended."""
-
-    # Where a message is written to a stream that ends, grpc.aio raises an error of its own.
-    def exchanged() -> Outcome:
-        with grpc.insecure_channel(arena.address) as channel:
-            method: Any = channel.stream_stream("/happycity.v1.PlayService/Play")
-            try:
-                list(method(iter(messages)))
-            except grpc.RpcError as error:
-                return refused(error)
-        return Outcome()
-
-    return await asyncio.to_thread(exchanged)
-
-
-def hello(**fields: Any) -> bytes:
-    return play.PlayRequest(hello=play.Hello(**{"name": "anna", **fields})).SerializeToString()
-
-
-def said(**parts: Any) -> bytes:
-    return play.PlayRequest(**parts).SerializeToString()
-
-
 REFUSED = grpc.StatusCode.INVALID_ARGUMENT
 UNEXPECTED = Outcome(REFUSED, "HELLO_EXPECTED")
 
@@ -192,30 +168,30 @@ def invalid(*fields: str) -> Outcome:
     return Outcome(REFUSED, "INVALID_FIELD", fields=fields)
 
 
-STREAMS: list[tuple[tuple[bytes, ...], Outcome]] = [
+STREAMS: list[tuple[tuple[play.PlayRequest | bytes, ...], Outcome]] = [
     ((), UNEXPECTED),
     ((b"",), UNEXPECTED),
-    ((said(answers=[play.Answer(match_id=1)]), hello()), UNEXPECTED),
+    ((play.PlayRequest(answers=[play.Answer(match_id=1)]), hello("anna")), UNEXPECTED),
     ((b"\xff\xff\xff",), invalid()),
-    ((hello(), b"\xff\xff\xff"), invalid()),
-    ((hello(), hello()), invalid("hello")),
-    ((hello(), said(answers=[play.Answer()] * 20_000)), invalid("answers")),
-    ((hello(), said(resigns=[play.Resign()] * 20_000)), invalid("resigns")),
-    ((hello(name=""),), invalid("hello.name")),
-    ((hello(name="a b"),), invalid("hello.name")),
-    ((hello(name="a" * 65),), invalid("hello.name")),
-    ((hello(max_games=0),), invalid("hello.max_games")),
-    ((hello(max_games=1), b"", b""), Outcome()),
-    ((hello(max_games=2**32 - 1), said(goodbye=play.Goodbye())), Outcome()),
-    ((hello(resume_token="ü" * 300), b""), Outcome()),
-    ((hello(name=None),), invalid("hello.name")),
+    ((hello("anna"), b"\xff\xff\xff"), invalid()),
+    ((hello("anna"), hello("anna")), invalid("hello")),
+    ((hello("anna"), play.PlayRequest(answers=[play.Answer()] * 20_000)), invalid("answers")),
+    ((hello("anna"), play.PlayRequest(resigns=[play.Resign()] * 20_000)), invalid("resigns")),
+    ((hello(""),), invalid("hello.name")),
+    ((hello("a b"),), invalid("hello.name")),
+    ((hello("a" * 65),), invalid("hello.name")),
+    ((hello("anna", max_games=0),), invalid("hello.max_games")),
+    ((hello("anna", max_games=1), b"", b""), Outcome()),
+    ((hello("anna", max_games=2**32 - 1), play.PlayRequest(goodbye=play.Goodbye())), Outcome()),
+    ((hello("anna", resume_token="ü" * 300), b""), Outcome()),
+    ((play.PlayRequest(hello=play.Hello()),), invalid("hello.name")),
 ]
 
 
 async def test_streams_end_as_the_contract_says(arena: Arena, capfd: pytest.CaptureFixture[str]) -> None:
     """Whatever a bot sends, the server answers with a typed reason and has no error of its own."""
     for messages, expected in STREAMS:
-        ended = await end_of_raw(arena, *messages)
+        _, ended = await exchanged(arena.address, *messages)
         assert (ended.status, ended.reason, ended.fields) == (
             expected.status,
             expected.reason,

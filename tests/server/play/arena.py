@@ -116,9 +116,11 @@ class LocalProgram(Program):
         self.session.receive(self.outbox, play.PlayRequest(**parts), self._arena.now)
 
     async def catch_up(self) -> None:
-        """Read all that waits to be sent."""
+        """Read all that waits to be sent, or to the end of the stream."""
         while self.outbox.waiting_bytes or (self._sending is not None and self._sending.done()):
             await self.read()
+            if not self.batches[-1]:
+                return
 
     def lose(self) -> None:
         """Let the connection break."""
@@ -126,7 +128,7 @@ class LocalProgram(Program):
 
     def again(self, **hello: Any) -> LocalProgram:
         """Return the same program at a new connection."""
-        return LocalProgram(self._arena, self.session.name, resume_token=self.resume_token, **hello)
+        return LocalProgram(self._arena, self.session.name, **{"resume_token": self.resume_token, **hello})
 
 
 def broken_deal() -> Deal:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 import uvloop
+from tests.server.harness import Clock
 from tests.server.play.arena import Arena, LocalProgram
 
 from happycity import Ending, FailurePolicy, TimeControl
@@ -19,29 +20,19 @@ from happycity_server.play.match import Match
 TICK = 0.05
 
 
-class Raw:
-    """A time that the test moves."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def raw() -> Clock:
+    return Clock()
 
 
 @pytest.fixture
-def raw() -> Raw:
-    return Raw()
-
-
-@pytest.fixture
-def clock(raw: Raw) -> FairClock:
+def clock(raw: Clock) -> FairClock:
     clock = FairClock(raw, tick_seconds=TICK)
     clock.tick()
     return clock
 
 
-def test_time_runs_while_the_loop_does(raw: Raw, clock: FairClock) -> None:
+def test_time_runs_while_the_loop_does(raw: Clock, clock: FairClock) -> None:
     """As long as ticks come in time, the clock is the raw one."""
     began = clock()
     for _ in range(100):
@@ -51,7 +42,7 @@ def test_time_runs_while_the_loop_does(raw: Raw, clock: FairClock) -> None:
 
 
 @pytest.mark.parametrize("late", [0.005, 0.04, 0.2, OVERLOAD_SECONDS, 60.0])
-def test_delay_counts_up_to_the_tolerance(raw: Raw, clock: FairClock, late: float) -> None:
+def test_delay_counts_up_to_the_tolerance(raw: Clock, clock: FairClock, late: float) -> None:
     """What exceeds the tolerance of a delay is left out of the clock, which runs on as before."""
     began = clock()
     raw.now += TICK + late
@@ -64,7 +55,7 @@ def test_delay_counts_up_to_the_tolerance(raw: Raw, clock: FairClock, late: floa
     assert clock() - began == pytest.approx(2 * TICK + min(late, TOLERANCE_SECONDS))
 
 
-def test_clock_never_goes_back(raw: Raw, clock: FairClock) -> None:
+def test_clock_never_goes_back(raw: Clock, clock: FairClock) -> None:
     """Whatever the delays and the moments of reading, time is steady."""
     last = clock()
     for step in (0.01, 0.2, 0.0, 3.0, 0.04, 0.3, 0.31, 10.0, 0.0, 0.05):
@@ -77,7 +68,7 @@ def test_clock_never_goes_back(raw: Raw, clock: FairClock) -> None:
 
 def test_unix_time_does_not_jump() -> None:
     """The machine's clock counts once, at the start; afterwards the steady one does."""
-    wall, steady = Raw(), Raw()
+    wall, steady = Clock(), Clock()
     wall.now = 1_700_000_000.0
     clock = UnixClock(wall, steady)
     wall.now += 86_400.0

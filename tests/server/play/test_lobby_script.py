@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,28 @@ from tests.tables import Table
 from happycity import Ending, FailurePolicy, TimeControl, VoidReason
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
+from happycity_server.errors import ApiError
 from happycity_server.play.match import Match, MatchState
 
+COUNTED = (
+    *("matches_started", "matches_finished", "matches_voided", "decisions", "think_counts", "think_us"),
+    *("strikes", "forfeits", "streams_opened", "streams_resumed", "streams_taken_over", "streams_lost"),
+)
 POLICY = ("max_strikes", "grace_seconds")
 TIMES = ("decision_seconds", "bank_seconds", "margin_seconds", "no_clock")
 
 
 def fields_of(words: list[str]) -> dict[str, Any]:
-    """Return the values of words such as seat=1 or grace_seconds=2.5; a whole number is an int."""
+    """Return the values of words such as seat=1, grace_seconds=2.5 or resume_token=any."""
     pairs = (word.split("=") for word in words if "=" in word)
-    return {name: float(value) if "." in value else int(value) for name, value in pairs}
+    return {name: value_of(value) for name, value in pairs}
+
+
+def value_of(word: str) -> float | str:
+    """Return a number, an int if it is whole, or the word itself."""
+    if "." in word:
+        return float(word)
+    return int(word) if word.isdecimal() else word
 
 
 class Scene:
@@ -36,14 +49,18 @@ class Scene:
         self._arena: Arena
         self._kept: list[object] = []  # arenas and programs of before, whose tasks go on to the end
         self._programs: dict[str, LocalProgram] = {}
-        """The latest program of each bot."""
+        """The latest program of each bot, and as former-NAME the one before."""
         self._matches: dict[int, Match] = {}
 
     async def play(self, line: str) -> list[str]:
-        """Do what a line says; return what comes of it, and how the matches are then."""
+        """Do what a line says; return what comes of it, and how streams and matches are then."""
         verb, *words = line.split()
-        shown = await getattr(self, f"_{verb}")(*words)
-        return [*(shown or ()), *(state(match) for match in self._matches.values())]
+        try:
+            shown = await getattr(self, f"_{verb}")(*words)
+        except ApiError as error:
+            shown = [f"refused: {error.reason.name}"]
+        ends = [f"{name}'s stream ends: {each.end.name}" for name, each in self._programs.items() if each.end]
+        return [*(shown or ()), *ends, *(state(match) for match in self._matches.values())]
 
     async def _server(self, *words: str) -> None:
         """Begin another scene, at a server with some limits."""
@@ -53,8 +70,14 @@ class Scene:
     async def _connect(self, *words: str) -> None:
         """Connect a new program of each bot that is named."""
         for name in (word for word in words if "=" not in word):
-            self._programs[name] = self._arena.connect(name, **fields_of(list(words)))
-            self._kept.append(self._programs[name])
+            self._keep(name, self._arena.connect(name, **fields_of(list(words))))
+
+    def _keep(self, name: str, program: LocalProgram) -> None:
+        """Let a bot have another program."""
+        if name in self._programs:
+            self._programs[f"former-{name}"] = self._programs[name]
+        self._programs[name] = program
+        self._kept.append(program)
 
     async def _lose(self, name: str) -> None:
         """Break the connection of a bot."""
@@ -63,8 +86,7 @@ class Scene:
     async def _again(self, name: str, *words: str) -> list[str]:
         """Connect a bot's program once more, with its token; show what it gets."""
         before = self._programs[name]
-        self._programs[name] = before.again(**fields_of(list(words)))
-        self._kept.append(self._programs[name])
+        self._keep(name, before.again(**fields_of(list(words))))
         same = self._programs[name].resume_token == before.resume_token
         return ["resumed" if same else "a new program", *await self._read(name)]
 
@@ -90,8 +112,14 @@ class Scene:
         program = self._programs[name]
         program.batches.clear()
         await program.catch_up()
+        error = program.outbox.error
+        end = f"the end of the stream, {error.reason.name if error else 'OK'}"
         responses = map(play.PlayResponse.FromString, program.batches)
-        return [f"{name} gets {'; '.join(parts_of(response))}" for response in responses]
+        return [f"{name} gets {'; '.join(parts_of(response)) or end}" for response in responses]
+
+    async def _take(self, name: str) -> None:
+        """Begin to write a bot's next batch, which it doesn't take."""
+        await self._programs[name].outbox.next_batch()
 
     async def _say(self, name: str, what: str, *words: str) -> None:
         """Let a bot answer, resign, or say goodbye or nothing."""
@@ -117,6 +145,17 @@ class Scene:
     async def _disqualify(self, name: str, tournament: str) -> None:
         self._arena.lobby.disqualify(name, int(tournament), f"{name} failed too often")
 
+    async def _close(self, seconds: str) -> None:
+        """Close the lobby, after a time in which games may end."""
+        self._kept.append(asyncio.create_task(self._arena.lobby.close(float(seconds))))
+        await asyncio.sleep(0)
+
+    async def _counters(self) -> Iterator[str]:
+        """Show what was counted of matches and streams."""
+        counted = {name: getattr(self._arena.lobby.counters, name) for name in COUNTED}
+        shown = {name: dict(each) if isinstance(each, Counter) else each for name, each in counted.items()}
+        return (f"{name}: {each}" for name, each in shown.items() if each)
+
     async def _sessions(self) -> list[str]:
         """Show who is known, and how many games each plays."""
         known = self._arena.lobby.sessions
@@ -136,15 +175,19 @@ def parts_of(got: play.PlayResponse) -> Iterator[str]:
     if got.HasField("welcome"):
         yield f"a welcome to {list(got.welcome.match_ids)}"
     for started in got.games_started:
-        yield f"game {started.match_id} in seat {started.seat}"
+        yield f"game {started.match_id} in seat {started.seat} with seed {started.seed}"
     for asked in got.decisions:
         clock = asked.clock
         left = f"{clock.time_left_us / 1e6:.1f} s" if clock.HasField("time_left_us") else "no limit"
         bank = f", bank {clock.bank_left_us / 1e6:.1f} s" if clock.HasField("bank_left_us") else ""
-        yield f"decision {asked.decision_id} of {asked.match_id} in seat {asked.view.seat}, {left}{bank}"
+        which = f"decision {asked.decision_id} of {asked.match_id} in seat {asked.view.seat}"
+        yield f"{which}, {left}{bank}, events: {len(asked.events)}"
     for notice in got.notices:
         kind = play.NoticeKind.Name(notice.kind).removeprefix("NOTICE_KIND_")
-        yield f"notice {kind} for decision {notice.decision_id} of {notice.match_id}"
+        where = f"decision {notice.decision_id} of {notice.match_id} in round {notice.round}"
+        yield f"notice {kind} for {where} ({notice.text})"
+    if got.HasField("ping"):
+        yield f"ping {got.ping.nonce}"
     for over in got.games_over:
         seats = (match_pb2.Ending.Name(seat.ending) for seat in over.result.seats)
         yield " ".join((f"the end of {over.match_id}:", match_pb2.VoidReason.Name(over.void_reason), *seats))

@@ -32,16 +32,6 @@ async def test_pong_measures_the_round_trip(arena: Arena) -> None:
     assert match.record()["clock"]["round_trip_us"] == [pytest.approx(30_000, abs=2), 0]
 
 
-async def test_unread_pings_do_not_pile_up(arena: Arena) -> None:
-    """Of several pings that wait, only the latest is sent."""
-    anna = arena.connect("anna")
-    await anna.read()
-    for _ in range(5):
-        arena.wait(4.2)
-        await anna.say()
-    assert (await anna.read()).ping.nonce == 4
-
-
 async def test_unanswered_pings_end_no_stream(arena: Arena) -> None:
     """They measure nothing, and that is all: whether a bot is there, its connection knows."""
     anna = arena.connect("anna")
@@ -53,35 +43,6 @@ async def test_unanswered_pings_end_no_stream(arena: Arena) -> None:
     assert anna.end is None
     assert anna.session.round_trip_us is None
     assert match.referee.endings[0] is Ending.FINISHED
-
-
-async def test_write_that_does_not_end_ends_the_stream(arena: Arena) -> None:
-    """A batch that the connection doesn't take for too long means that the bot has stopped reading."""
-    anna = arena.connect("anna")
-    await anna.outbox.next_batch()  # and it is being written from now on
-    for _ in range(3):
-        arena.wait(4.9)
-        await anna.say()
-    assert anna.end is None
-    arena.wait(0.5)
-    assert anna.end is Reason.STALLED
-
-
-async def test_bot_may_leave_messages_unread_while_it_thinks(arena: Arena) -> None:
-    """Thinking is no stalling, as long as there is room for what waits; without a clock it may take for ever.
-
-    Whether a match or the whole server has none: a debugger stops a program, which reads nothing then.
-    """
-    slow = TimeControl(decision_seconds=20.0)
-    for where, time in ((arena, slow), (Arena(), TimeControl(no_clock=True)), (Arena(no_clock=True), slow)):
-        anna = where.connect("anna")
-        match = await where.match("anna", "ghost", time=time)
-        await anna.outbox.next_batch()
-        where.wait(19.0)
-        assert anna.end is None
-        where.wait(41.0)
-        assert anna.end is (Reason.STALLED if where is arena else None)
-        assert where is arena or match.referee.deadline is None
 
 
 async def test_full_outbox_ends_the_stream() -> None:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from typing import Any
 
 import pytest
 from tests.server.play.arena import DEAL, Arena, LocalProgram
 
-from happycity import Ending, FailurePolicy, Game, VoidReason
+from happycity import Ending, FailurePolicy, Game
 from happycity.compiled import is_compiled
 from happycity.records.replay import replay
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import game_pb2, match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import PROTOCOL_VERSION, event_message
-from happycity_server.errors import ApiError, Reason
 from happycity_server.play.match import Match, MatchState
 
-FINISHED, RESIGNED = Ending.FINISHED, Ending.RESIGNED
-CRASHED, DISCONNECTED = Ending.CRASHED, Ending.DISCONNECTED
+FINISHED, RESIGNED, CRASHED = Ending.FINISHED, Ending.RESIGNED, Ending.CRASHED
 
 
 async def playing(arena: Arena, **terms: Any) -> tuple[Match, LocalProgram, LocalProgram]:
@@ -35,13 +32,6 @@ def endings(match: Match) -> list[Ending]:
     return list(match.referee.endings)
 
 
-def end(match: Match, arena: Arena) -> None:
-    """Let both bots resign."""
-    for seat in (0, 1):
-        match.forfeit(seat, RESIGNED, arena.now)
-    assert match.state is MatchState.FINISHED
-
-
 async def test_welcome_says_what_the_server_speaks(arena: Arena) -> None:
     """Every program gets a token of its own; a new one resumes no match."""
     programs = [arena.connect("anna"), arena.connect("ben")]
@@ -54,24 +44,6 @@ async def test_welcome_says_what_the_server_speaks(arena: Arena) -> None:
         assert len(welcome.resume_token) > 16
         assert welcome.server.startswith("happycity-server/")
     assert programs[0].resume_token != programs[1].resume_token
-
-
-async def test_only_the_session_s_token_resumes(arena: Arena) -> None:
-    """A hello with another token, or with none, is that of a new program, which gets a token of its own.
-
-    The welcome of a new program names no match, though the bot's games start over for it.
-    """
-    _, last, _ = await playing(arena)
-    for token in ("", "nonsense", "ünsinn"):
-        new = arena.connect("anna", resume_token=token)
-        batch = await new.read()
-        assert not batch.welcome.match_ids
-        assert len(batch.games_started) == 1
-        assert new.resume_token != last.resume_token
-        last = new
-    again = last.again()
-    assert (await again.read()).welcome.match_ids == [1]
-    assert again.resume_token == last.resume_token
 
 
 async def played(arena: Arena, *, losing: bool) -> tuple[Match, list[bytes]]:
@@ -134,22 +106,6 @@ async def test_events_up_to_answers_are_the_whole_game(arena: Arena) -> None:
         assert len(of_bot) > len(events) / 2
 
 
-async def test_clock_runs_while_a_bot_is_away(arena: Arena) -> None:
-    """A decision that is sent again has the time that is left; being away restarts no clock."""
-    match, anna, _ = await playing(arena)
-    assert (await anna.decision()).clock.time_left_us == 10_000_000
-    anna.lose()
-    arena.wait(4.0)
-    again = anna.again()
-    assert (await again.decision()).clock.time_left_us == pytest.approx(6_000_000, abs=2)
-    arena.wait(6.2)
-    await again.read()
-    (notice,) = again.received.notices
-    assert (notice.kind, notice.match_id) == (play.NOTICE_KIND_TIMEOUT, match.match_id)
-    assert (notice.decision_id, notice.round) == (1, 1)
-    assert match.referee.think_us[0] == pytest.approx(10.02e6, abs=0.1e6)
-
-
 @pytest.mark.skipif(is_compiled(), reason="a fault can't be put into compiled code")
 async def test_match_that_fails_while_it_is_shown_again_is_voided(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
@@ -169,53 +125,6 @@ async def test_match_that_fails_while_it_is_shown_again_is_voided(
     assert (over.match_id, over.void_reason) == (match.match_id, match_pb2.VOID_REASON_SERVER_ERROR)
     assert [decision.match_id for decision in again.received.decisions] == [other.match_id]
     assert again.session.games == 1
-
-
-async def test_new_program_takes_the_games_over(arena: Arena) -> None:
-    """Games start over for it: seat and seed as before, every event so far, the open decision; no forfeit.
-
-    What the replaced program still sends is ignored, and the end of its stream is no lost one.
-    """
-    match, anna, ben = await playing(arena)
-    for _ in range(20):
-        program = (anna, ben)[match.referee.game.seat]
-        await program.answer(await program.decision(), -1)
-    successor = arena.connect("anna")
-    assert anna.end is Reason.REPLACED
-    made = len(match.referee.moves)
-    await anna.say(resigns=[play.Resign(match_id=match.match_id)])
-    anna.lose()
-    assert successor.session.outbox is successor.outbox
-    await successor.read()
-    assert successor.received.games_started[0] == anna.received.games_started[0]
-    while match.referee.game.seat != 0:
-        await ben.answer(await ben.decision())
-    events = (await successor.decision()).events
-    assert (events[0].kind, events[0].round) == (game_pb2.EVENT_KIND_ROUND_STARTED, 1)
-    assert len(events) > made
-    assert endings(match) == [FINISHED, FINISHED]
-    counters = arena.lobby.counters
-    assert (counters.streams_taken_over, counters.streams_lost) == (1, 0)
-
-
-async def test_goodbye_forfeits_all_games_at_once(arena: Arena) -> None:
-    """Games continue without the bot, its stream ends in good order, and the next program is a new one."""
-    match, anna, _ = await playing(arena)
-    await anna.read()
-    await anna.say(goodbye=play.Goodbye())
-    assert endings(match) == [DISCONNECTED, FINISHED]
-    assert arena.lobby.not_connected(["anna"]) == ["anna"]
-    while await anna.outbox.next_batch():
-        pass
-    assert anna.outbox.error is None
-    again = anna.again()  # even before the stream has ended
-    anna.lose()
-    assert not (await again.read()).welcome.match_ids
-    assert again.resume_token != anna.resume_token
-    assert arena.lobby.not_connected(["anna"]) == []
-    assert arena.lobby.counters.streams_lost == 0
-    match.forfeit(1, RESIGNED, arena.now)
-    assert match.results[0].reason == "the bot said goodbye"
 
 
 @pytest.mark.parametrize(("crashed", "ending"), [(False, RESIGNED), (True, CRASHED)])
@@ -260,60 +169,3 @@ async def test_bot_plays_several_seats_of_a_match(arena: Arena) -> None:
     assert endings(match) == [FINISHED] * 3
     assert not anna.notices
     assert anna.session.games == 0
-
-
-async def test_closing_lobby_voids_matches_and_refuses_bots(arena: Arena) -> None:
-    """Running matches are voided after the grace time, bots get notice and reason, nobody is welcomed."""
-    match, anna, _ = await playing(arena)
-    await arena.lobby.close(0.0)
-    assert match.void_reason is VoidReason.SHUTDOWN
-    await anna.until(lambda received: received.notices)
-    (over,) = anna.received.games_over
-    assert over.void_reason == match_pb2.VOID_REASON_SHUTDOWN
-    (notice,) = anna.received.notices
-    assert notice == play.Notice(kind=play.NOTICE_KIND_SHUTDOWN, text="the server is shutting down")
-    assert anna.outbox.error is not None
-    assert anna.outbox.error.reason is Reason.SHUTTING_DOWN
-    with pytest.raises(ApiError) as caught:
-        arena.connect("carl")
-    assert caught.value.reason is Reason.SHUTTING_DOWN
-
-
-async def test_bot_may_come_back_to_a_game_that_is_being_finished(arena: Arena) -> None:
-    """While a closing lobby lets games end, a lost stream can be resumed, but no other bot comes in."""
-    match, anna, _ = await playing(arena)
-    closing = asyncio.create_task(arena.lobby.close(30.0))
-    await asyncio.sleep(0)
-    anna.lose()
-    with pytest.raises(ApiError):
-        arena.connect("carl")
-    again = anna.again()
-    assert (await again.decision()).decision_id == 1
-    end(match, arena)
-    await closing
-    with pytest.raises(ApiError):
-        again.again()
-
-
-async def test_counters_count_what_happens(arena: Arena) -> None:
-    """Matches, decisions, think times, strikes, forfeits and streams are counted."""
-    match, anna, ben = await playing(arena)
-    decision = await anna.decision()
-    arena.now += 0.003
-    await anna.answer(decision, 99)
-    match.forfeit(0, RESIGNED, arena.now)
-    while match.state is MatchState.RUNNING:
-        await ben.answer(await ben.decision())
-    counters = arena.lobby.counters
-    assert (counters.matches_started, counters.matches_finished) == (1, 1)
-    assert counters.decisions == len(match.referee.moves)
-    assert sum(counters.think_counts) >= 1
-    assert counters.think_us >= 2000
-    assert counters.strikes == {"illegal_answer": 1}
-    assert counters.forfeits == {"resigned": 1}
-    assert (counters.streams_opened, counters.streams_resumed, counters.streams_lost) == (2, 0, 0)
-    anna.lose()
-    anna.again()
-    assert (counters.streams_opened, counters.streams_resumed, counters.streams_lost) == (3, 1, 1)
-    (await arena.match("anna", "ben")).void(VoidReason.STOPPED)
-    assert counters.matches_voided == {"stopped": 1}

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.message_factory import GetMessageClass
+from google.protobuf.unknown_fields import UnknownFieldSet
 from hypothesis import settings
 from tests.server.play.arena import Arena, LocalProgram
 
@@ -68,28 +71,12 @@ def test_tables_are_those_that_are_walked() -> None:
 
 def in_order(batch: bytes) -> Iterator[tuple[str, Any]]:
     """Yield the parts of a batch with their fields, in the order in which they were written."""
-    at = 0
-
-    def varint() -> int:
-        nonlocal at
-        number = shift = 0
-        while True:
-            byte = batch[at]
-            at += 1
-            number |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return number
-
-    fields = play.PlayResponse.DESCRIPTOR.fields_by_number
-    while at < len(batch):
-        begin = at
-        field = fields[varint() >> 3]
-        size = varint()
-        at += size
-        part = play.PlayResponse.FromString(batch[begin:at])
+    fields: Any = play.PlayResponse.DESCRIPTOR.fields_by_number
+    parts: Any = UnknownFieldSet(Empty.FromString(batch))  # to an empty message all fields are unknown
+    for part in parts:
+        field = fields[part.field_number]
         if field.is_repeated:
-            yield field.name, getattr(part, field.name)[0]
+            yield field.name, GetMessageClass(field.message_type).FromString(part.data)
 
 
 class Walker:
