@@ -85,11 +85,11 @@ def played(*arguments: object) -> Json:
     return result
 
 
-def settings_file(**settings: object) -> str:
-    """Write a file with settings that are no flags, as `tournament run` takes it; return its path."""
+def settings_file(**settings: object) -> tuple[str, str]:
+    """Write a file with settings that are no flags; return the arguments that name it."""
     lines = (f"{key} = {json.dumps(value)}\n" for key, value in settings.items())
     Path("settings.toml").write_text("".join(lines))
-    return "settings.toml"
+    return "--config", "settings.toml"
 
 
 def standings_of(result: Json) -> list[Json]:

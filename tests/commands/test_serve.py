@@ -101,7 +101,7 @@ def test_two_servers_never_share_a_store_or_an_address(start: Start) -> None:
         "database sqlite:///games.sqlite is in use by another server; stop that one or choose another store"
     )
     other = happycity("serve", *LISTEN, "--store", "sqlite:///other.sqlite")
-    assert other.error.startswith("listen: unix:arena.sock can't be listened on")
+    assert other.error.startswith("--listen: unix:arena.sock can't be listened on")
     first.kill()
     first.wait()
     serve(start)

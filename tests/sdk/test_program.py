@@ -20,7 +20,7 @@ class Refusing:
     allowed = {
         *sys.stdlib_module_names,
         *("grpc", "google", "google.protobuf", "google.rpc", "google._upb", "typing_extensions"),
-        *("happycity", "happycity_client", "happycity__mypyc"),
+        *("happycity", "happycity_client", "happycity_entry", "happycity__mypyc"),
     }
 
     def find_spec(self, name, path=None, target=None):

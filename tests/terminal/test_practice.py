@@ -87,7 +87,7 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
         (("--join", "a b", "--against", "greedy"), "bot name 'a b': use 1-64 of"),
         (("--bot", "mine=nowhere/bot", "--against", "greedy"), "there is no such program"),
         (("--bot", f"mine={sys.executable} no.py", "--against", "greedy"), "bot mine ended with status 2"),
-        (("--bot", f"mine={sys.executable} -c 1", "--against", "greedy"), "bot mine ended with status 0"),
+        (("--bot", f"mine={sys.executable} -c 1", "--against", "greedy"), "mine ended without connecting"),
         (("--join", "greedy", "--against", "easy"), "'greedy' is itself a bot of the house"),
     ],
     ids=range(9),

@@ -195,7 +195,9 @@ async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
     values = await ladder_values(feeds)
     values |= {
         "bot": bot,
-        "compared": {version: versions[version] for version in (old, new)},
+        "compared": versions,
+        "old": versions[old],
+        "new": versions[new],
         "comparison": comparison,
         "margin_of_comparison": student_margin(comparison.deals, error),
         "scale": rating_scale(entry.rating for entry in comparison.ratings),

@@ -217,7 +217,7 @@ class TournamentRun:
 
     async def _play_stage(self) -> None:
         """Play the missing games of a stage, as many at once as there is room for at the host's places."""
-        missing, playing = self._missing.fixtures(), 0
+        missing, playing, is_over = self._missing.fixtures(), 0, False
 
         def room() -> int:
             most = min(self.status.config.concurrency, self._at_once)
@@ -225,22 +225,25 @@ class TournamentRun:
 
         def fill() -> None:
             nonlocal playing
-            while room() > 0 and (fixture := self._next(missing)) is not None:
+            while room() > 0 and not is_over:
                 playing += 1
-                players.create_task(play_in_turn(fixture))
+                players.create_task(play_in_turn())
 
         def fill_new_places() -> None:
             if playing:
                 fill()
 
-        async def play_in_turn(fixture: Fixture | None) -> None:
-            nonlocal playing
+        async def play_in_turn() -> None:
+            nonlocal playing, is_over
             try:
-                while fixture is not None:
+                while room() >= 0:
+                    # Taken when it begins, not before: the ids of games follow the schedule.
+                    if (fixture := self._next(missing)) is None:
+                        is_over = True
+                        break
                     await self._play(fixture)
                     self._at_once += WIDENING
                     fill()
-                    fixture = self._next(missing) if room() >= 0 else None
             except BaseException:
                 playing = 0  # nothing more begins, as all others are cancelled
                 raise
