@@ -11,7 +11,7 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.wire.messages import config_of
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
 from happycity_web.lobby import BOTS_SHOWN
@@ -188,6 +188,8 @@ async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
     versions = {version.version_id: version for version in bot.versions}
     if not {old, new} <= versions.keys():
         raise ApiError(Reason.NOT_IN_LADDER, f"old, new: {bot.bot!r} has no versions {old} and {new}")
+    if old == new:
+        raise invalid("new: choose another version than the older one")
     comparison = await arena.call(
         arena.ladder.CompareVersions, pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
     )
