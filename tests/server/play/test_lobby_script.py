@@ -32,7 +32,7 @@ TIMES = ("decision_seconds", "bank_seconds", "margin_seconds", "no_clock")
 def fields_of(words: list[str]) -> dict[str, Any]:
     """Return the values of words such as seat=1, grace_seconds=2.5 or resume_token=any."""
     pairs = (word.split("=") for word in words if "=" in word)
-    return {name: value_of(value) for name, value in pairs}
+    return {name: value == "1" if name == "no_clock" else value_of(value) for name, value in pairs}
 
 
 def value_of(word: str) -> float | str:
