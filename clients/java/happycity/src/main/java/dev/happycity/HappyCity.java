@@ -27,10 +27,10 @@ public final class HappyCity {
   }
 
   /**
-   * Is a bot's whole program: plays until the server ends the session normally, or until
-   * SIGINT or SIGTERM, and then returns. If a setting can't be used, if there is no server to play
-   * on, or if it refuses the bot, one line says so and the program exits with status 2; with status
-   * 1 if the server breaks the protocol.
+   * Is a bot's whole program: plays until the server ends the session normally, or until SIGINT or
+   * SIGTERM, and then returns. If a setting can't be used, if there is no server to play on, or if
+   * it refuses the bot, one line says so and the program exits with status 2; with status 1 if the
+   * server breaks the protocol.
    */
   public static void run(BotFactory factory, Settings settings) {
     System.getProperties() // one line: time, level, message
@@ -64,8 +64,8 @@ public final class HappyCity {
   }
 
   /**
-   * Plays all games that the server offers, until it ends the session normally. A connection
-   * that is lost is made again, and the games go on.
+   * Plays all games that the server offers, until it ends the session normally. A connection that
+   * is lost is made again, and the games go on.
    *
    * @throws InterruptedException if the thread is interrupted; the bot has said goodbye then
    * @throws HappyCityException if a setting can't be used, if there is no server, if it refuses the
