@@ -16,7 +16,7 @@ class Table:
     """Returns the lines that come of an input."""
 
     def check(self, *, least: int) -> None:
-        """Check that at least so many inputs are there, and that the same as before comes of each."""
+        """Check that the file has `least` lines of results or more, and that each input still has its own."""
         text = self.path.read_text("utf-8")
         assert sum(line.startswith("    ") for line in text.splitlines()) >= least
         assert self._made_again(text) == text

@@ -134,7 +134,7 @@ def test_wins_alone_hardly_say_how_far_a_bot_is_ahead() -> None:
         won.add(deal(number, (2, 1), [(1, 2), (1, 2)]))
         mixed.add(deal(number, (2, 1), [(1, 2), (2, 1)]))
     assert 2000 < won.rating(2, 1.0).elo < 3500
-    assert 100 < won.rating(2, 1.0).error < 1000
+    assert 100 < won.rating(2, 1.0).error < 700
     assert mixed.rating(2, 1.0).error < 40
 
 

@@ -89,7 +89,7 @@ async def begun(
 async def over(
     channel: grpc.aio.Channel, tournament_id: int, metadata: Any = (), games: int | None = None
 ) -> pb.WatchTournamentResponse:
-    """Watch a tournament to its end, or until so many games are finished; return the last message."""
+    """Watch a tournament to its end, or until `games` are finished; return the last message."""
     update = pb.WatchTournamentResponse()
     watching = tournaments_at(channel).WatchTournament(metadata, tournament_id=tournament_id)
     async for update in watching:

@@ -51,11 +51,11 @@ def test_a_bot_of_ones_own_is_an_opponent_in_the_expert_game() -> None:
 @pytest.mark.thorough
 def test_who_leaves_sees_how_it_ends() -> None:
     """`q` asks first; the seat is forfeited, and the others play on."""
-    done = run("play", "--against", "greedy", "--seed", "4", input="q\nn\n?\nwhatever\nq\ny\n")
+    done = run("play", "--against", "greedy", "--seed", "4", input="q\nn\n?\nbuild it\nq\ny\n")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("leave the game to the others? your seat is forfeited (y/n): ") == 2
     assert "Points are inhabitants times hearts" in done.stdout
-    assert "'whatever' is not a move here; type a number from 1 to " in done.stdout
+    assert "'build it' is not a move here; type a number from 1 to " in done.stdout
     assert "The game is over." in done.stdout
     assert "disconnected" in done.stdout
 

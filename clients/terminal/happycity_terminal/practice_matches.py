@@ -21,9 +21,9 @@ AT_ONCE = 4
 CONNECT_SECONDS = 30.0
 """How long a bot may take to connect."""
 PAUSE_SECONDS = 0.1
+"""The pause between two attempts where the server names none."""
 USUAL_SECONDS = 3.0
 """The time in which a bot that was just started is expected to connect."""
-"""The pause between two attempts where the server names none."""
 MAX_SEED = 2**32 - 1
 
 

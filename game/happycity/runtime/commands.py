@@ -166,7 +166,7 @@ class LazyGroup(TyperGroup):
         self.commands = dict.fromkeys(self.entries)  # type: ignore[assignment]  # `get_command` makes them
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import a command; None if there is none of this name."""
+        """Import a command; return None if no command has this name."""
         if (entry := self.entries.get(cmd_name)) is None:
             return None
         one = Commands("")

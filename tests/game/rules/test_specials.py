@@ -77,7 +77,7 @@ def test_art_6_a_special_has_no_colour() -> None:
     positions.play(game, "take joke_shop")
     assert [game.cities.count(0, colour) for colour in Colour] == before
 
-    # Who has a special is not asked again, whatever is met.
+    # A seat that has a special is not offered another one, even if its city meets a condition.
     game = positions.expert(
         Phase.SPECIAL, cities=("igloo house castle", ""), specials="joke_shop", centre="bank hospital stadium"
     )

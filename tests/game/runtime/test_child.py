@@ -151,7 +151,7 @@ async def test_what_a_program_leaves_behind_is_killed_without_grace() -> None:
 async def test_a_grandchild_has_the_grace_time_too() -> None:
     """A shell that ends at once doesn't take the goodbye from the program that it runs."""
     goodbye = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), os.write(1, b'bye'), os._exit(0)))"
-    code = f"import os, signal, time; {goodbye}; os.write(1, b'up\\n'); time.sleep(1000)"
+    code = f"import os, signal, time; {goodbye}; os.write(1, b'up\\n'); signal.pause()"
     with piped(["sh", "-c", f'"{sys.executable}" -c "$0" & wait', code]) as child:
         assert await line_of(child) == "up"
         await child.stop(LONG)

@@ -103,7 +103,7 @@ class Arena:
         return self.call.WatchTournament(tournament_id=tournament_id, interval={}, **fields)
 
     async def watched(self, tournament_id: int, *, games: int | None = None) -> Changes:
-        """Watch a tournament to its end, or until so many games are finished."""
+        """Watch a tournament to its end, or until `games` are finished."""
         changes = Changes()
         call = self.watch(tournament_id)
         async for message in call:

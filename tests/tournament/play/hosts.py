@@ -140,7 +140,7 @@ def resumed_run(store: AsyncStore, host: Host, tournament_id: int) -> Tournament
 async def played(
     store: AsyncStore, config: TournamentConfig, host: Host | None = None, *, after: int | None = None
 ) -> TournamentRun:
-    """Play a tournament to its end, or until so many games are finished, when it is interrupted."""
+    """Play a tournament to its end, or interrupt it when `after` games are finished."""
     host = host or Host(store)
     run = new_run(store, host, config)
     if after is not None:

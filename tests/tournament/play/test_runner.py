@@ -90,6 +90,16 @@ async def test_every_game_of_the_schedule_is_played_once(store: AsyncStore) -> N
     assert states(store, run) == (FINISHED, FINISHED)
 
 
+async def test_games_begin_in_the_order_of_the_schedule(
+    store: AsyncStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their ids follow from it, so it holds too while more and more games are played at once."""
+    monkeypatch.setattr("happycity_tournament.play.runner.FIRST_GAMES", 2)
+    host = hosts.Host(store)
+    await hosts.played(store, replace(CONFIG, concurrency=64), host)
+    assert [*host.attempts] == [fixture.position for fixture in SCHEDULE]
+
+
 @each_format
 async def test_concurrency_changes_nothing(store: AsyncStore, config: TournamentConfig) -> None:
     one = await hosts.undisturbed(store, replace(config, concurrency=1))

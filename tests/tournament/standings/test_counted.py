@@ -117,7 +117,7 @@ def test_practice_is_not_counted_and_other_games_are() -> None:
 
 
 def test_games_after_the_decision_of_a_test_are_not_counted(run: Run) -> None:
-    """Those that had begun when it decided are left out, in whatever parts they come, and `rate` says so."""
+    """Games after the decision are left out, however many are read at once, and `rate` says so."""
     chosen = SprtTest(candidate="new", base="old", elo0=0, elo1=50, max_blocks=200)
     config = TournamentConfig(bots=("new", "old"), game=Config(players=2), format=chosen, seed=1)
     schedule = schedule_of(config)

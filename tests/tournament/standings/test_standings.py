@@ -271,7 +271,7 @@ LAST = OWN[POLICY.disqualify_games - 1]
 
 
 def games_of_eva(finished_early: int = 0) -> list[FinishedGame]:
-    """Return all games; eva has finished so many of those after her last one before it was known."""
+    """Return all games; eva forfeits hers after LAST, but for the first `finished_early` of them."""
     early = OWN[POLICY.disqualify_games :][:finished_early]
     return [
         with_ending_of(

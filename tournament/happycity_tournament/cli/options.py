@@ -73,7 +73,7 @@ GamesLimit = Annotated[
     ),
 ]
 BOTS_HELP = "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name."
-Commands = Annotated[
+BotCommands = Annotated[
     list[str] | None,
     typer.Option(
         "--bot",

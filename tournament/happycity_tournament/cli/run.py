@@ -10,7 +10,7 @@ import typer
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import AsJson
 from happycity.runtime.settings import flags_of, load, naming_flags
-from happycity_tournament.cli.options import BASICS, BOTS_HELP, Commands, Joining
+from happycity_tournament.cli.options import BASICS, BOTS_HELP, BotCommands, Joining
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.settings import (
     FILE_ONLY,
@@ -50,7 +50,7 @@ def run(
             rich_help_panel=BASICS,
         ),
     ] = None,
-    commands: Commands = None,
+    commands: BotCommands = None,
     joining: Joining = None,
     as_json: AsJson = False,
     write_example: Annotated[

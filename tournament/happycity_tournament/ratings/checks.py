@@ -68,7 +68,7 @@ def _halves(estimate: Estimate) -> Iterator[Deviation]:
     """Yield each bot's strength in the second and the first half of its deals, one step from the fit."""
     games, half = estimate.games, estimate.deals // 2
     seen, totals, later, squares = np.zeros((4, len(games.bots)))
-    for scores, played in deal_sums(games, scores_of(games, estimate.fit.strengths)):
+    for scores, played in deal_sums(games, scores_of(estimate.fit.strengths)):
         order = seen + np.cumsum(played, axis=0)
         seen = order[-1]
         totals += scores.sum(axis=0)
@@ -95,7 +95,7 @@ def _places(estimate: Estimate) -> Iterator[Deviation]:
     changes = [fit.inverse @ slopes.T for _, slopes, _ in kinds]
     squares, totals = np.zeros((2, 2, len(games.bots)))
     by_kind = (deal_sums(games, off) for _, _, off in kinds)
-    for (own, _), *parts in zip(deal_sums(games, scores_of(games, fit.strengths)), *by_kind, strict=True):
+    for (own, _), *parts in zip(deal_sums(games, scores_of(fit.strengths)), *by_kind, strict=True):
         for kind, (sums, _) in enumerate(parts):
             squares[kind] += ((sums - own @ changes[kind]) ** 2).sum(axis=0)
             totals[kind] += sums.sum(axis=0)

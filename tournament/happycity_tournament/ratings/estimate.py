@@ -121,7 +121,7 @@ def estimate_of(games: Games) -> Estimate:
     """
     estimated = fit(choices_of(games))
     squares, shared = np.zeros_like(estimated.inverse), np.zeros_like(estimated.inverse)
-    for scores, played in deal_sums(games, scores_of(games, estimated.strengths)):
+    for scores, played in deal_sums(games, scores_of(estimated.strengths)):
         squares += scores.T @ scores
         shared += played.T @ played
     deals = shared.diagonal()
@@ -131,7 +131,7 @@ def estimate_of(games: Games) -> Estimate:
     return Estimate(games, estimated, shared.astype(np.int64), covariance, pools_of(games))
 
 
-def scores_of(_: Games, strengths: Floats) -> Callable[[TableColumns], Floats]:
+def scores_of(strengths: Floats) -> Callable[[TableColumns], Floats]:
     """Return what gives the scores of games, [game, seat]."""
     return lambda table: game_scores(table, strengths)
 
