@@ -22,7 +22,7 @@ MAX_ATTEMPTS = 3
 """How often a game is begun at most; one that is voided each time has found a fault of the arena."""
 FIRST_GAMES = 64
 """Games that begin at once at first, at each place. With all of them none would end for long."""
-WIDENING = 3
+WIDENING = 12
 """How many more games may run at once after each one that has ended."""
 
 _log = structlog.get_logger()
