@@ -4,8 +4,8 @@ import json
 import os
 import select
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +54,18 @@ def add_node(cluster: Any) -> None:
 
 
 def programs_on_nodes() -> Mapping[int, str]:
-    """Return the programs that run workers and bots on nodes, by their process ids."""
+    """Return the programs that run workers and bots on nodes of these tests, by their process ids.
+
+    Another of xdist's processes may run tests of this file at the same time, on a cluster of its own.
+    """
+    ours = f"PYTEST_XDIST_WORKER={os.environ.get('PYTEST_XDIST_WORKER', '')}".encode()
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended
             text = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
             environment = (process / "environ").read_bytes()
-            if b"RAY_JOB_ID=" in environment and "happycity" in text:
+            is_ours = ours in environment.split(b"\0") or "PYTEST_XDIST_WORKER" not in os.environ
+            if is_ours and b"RAY_JOB_ID=" in environment and ("happycity" in text or "gated.py" in text):
                 found[int(process.name)] = text
     return found
 
@@ -73,6 +78,15 @@ def wait_until_nothing_runs() -> None:
                 ended, _, _ = select.select([handle], [], [], END_SECONDS)
                 os.close(handle)
                 assert ended, text
+
+
+def wait_for_end_of_one(processes: Iterable[int]) -> None:
+    with ExitStack() as opened:
+        handles = [os.pidfd_open(process) for process in processes]
+        for handle in handles:
+            opened.callback(os.close, handle)
+        ended, _, _ = select.select(handles, [], [], END_SECONDS)
+        assert ended, processes
 
 
 def wait_for_workers(program: Program, count: int) -> None:
@@ -108,8 +122,10 @@ def test_results_do_not_depend_on_nodes(
         server = programs.own_server(programs.own_folder())
         programs.wait_for_waiting_games(server, "gated", 3 * AT_ONCE)  # at all three places
         (other,) = cluster.worker_nodes
+        bots = [process for process, text in programs_on_nodes().items() if "gated.py" in text]
         cluster.remove_node(other, allow_graceful=False)
         programs.wait_for_line(run, " was lost; ")
+        wait_for_end_of_one(bots)  # which would take permits that the games need
         gate.let_through(GAMES // 4)
         programs.follow(server, until_games=GAMES // 4)
         add_node(cluster)
