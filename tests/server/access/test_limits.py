@@ -107,8 +107,10 @@ async def test_games_that_are_played_again_cost_more(tmp_path: Path) -> None:
         await h.met(channel, "one", "two", "one")
     values: dict[str, Any] = {"calls_per_second": 0.001, "calls_burst": REPLAY_CALLS + 5}
     async with h.serving(tmp_path, **values) as (_, channel):
-        watches = [h.matches_at(channel).WatchMatch(match_id=number).read() for number in (1, 1, 2, 1)]
-        reasons = [(await h.outcome_of(watch)).reason for watch in watches]
+        matches, reasons = h.matches_at(channel), []
+        for number in (1, 1, 2, 1):  # a call begins when it is made, so each is made after the one before
+            watch = matches.WatchMatch(match_id=number)
+            reasons.append((await h.outcome_of(watch.read())).reason)
     assert reasons == ["", "", "RATE_LIMITED", ""]
 
 
