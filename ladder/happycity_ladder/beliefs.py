@@ -34,11 +34,11 @@ NEW_ERROR = 450.0
 SEASON_ERROR = 30.0
 """Standard deviation, in Elo, of what the end of a season adds to each guest's strength."""
 PRESENT_DAYS = 7.0
-"""After so long without a deal only the rating of a version is kept, without its covariances."""
+"""The time without a deal after which only the rating of a version is kept, without its covariances."""
 MAX_PRESENT = 512
 """Versions with covariances at most: time and memory grow with the square."""
 DISPERSION_DEALS = 10_000
-"""The dispersion is a mean over about so many deals."""
+"""About how many deals the dispersion is a mean of."""
 
 _FORMAT = 1
 _NEW_BOTS = 0  # the key of their mean; those of versions are positive

@@ -60,7 +60,7 @@ class Quotas:
     deals_per_day: PositiveInt = 500
     """Deals that the challenges of an owner may ask for in 24 hours."""
     challenge_hours: PositiveFloat = 24.0
-    """After so long, a challenge that not all have accepted expires."""
+    """The time after which a challenge expires that not all have accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +81,11 @@ class LadderConfig:
     version_change: Annotated[float, Field(gt=0, le=2000)] = 100.0
     """Elo by which a new version differs from the one before it, as a standard deviation."""
     provisional_error: PositiveFloat = 50.0
-    """A rating is provisional until its standard error is at most so many Elo."""
+    """The standard error, in Elo, above which a rating is provisional."""
     inactive_days: PositiveFloat = 14.0
-    """A bot that hasn't played for so long isn't ranked."""
+    """The time without a game after which a bot isn't ranked."""
     season_days: Annotated[float, Field(ge=0)] = 0.0
-    """A season ends after so long; 0: when the organiser ends it."""
+    """How long a season lasts; 0: until the organiser ends it."""
     deals_per_bot: PositiveInt = 2
     """Deals that a bot plays at once at most, each in all rotations of the seats."""
     deals_at_once: PositiveInt = 100

@@ -22,7 +22,7 @@ WITH_HOUSE = 0.125
 PATIENCE = 2.0
 """Seconds for which a bot with room waits for more bots to choose from."""
 TABLES = 3
-"""With bots for so many tables, or with half of all bots, there is enough to choose from."""
+"""With bots for this many tables, or with half of all bots, there is enough to choose from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

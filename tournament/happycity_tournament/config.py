@@ -322,7 +322,7 @@ def _check_count(name: str, count: int, *, most: int = MAX_GAMES) -> None:
 
 
 def check_error(name: str, error: float) -> None:
-    """Raise a ConfigError unless half an interval of so many Elo can be asked for."""
+    """Raise a ConfigError unless a tournament can be asked for half an interval of this many Elo."""
     if not MIN_ERROR <= error <= MAX_ELO:
         raise ConfigError(f"{name}: {error:g} is not between {MIN_ERROR:g} and {MAX_ELO:g}")
 

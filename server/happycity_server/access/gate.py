@@ -1,4 +1,4 @@
-"""Admits calls by whatever transport they come: token, role, rate, and the streams of one caller."""
+"""Admits calls of gRPC, pages and agents alike: token, role, rate, and the streams of one caller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from happycity_server.access.roles import EVERYBODY, ROLES, Principal, principal
 from happycity_server.errors import ApiError, Reason, too_many
 
 SWEEP_SECONDS = 0.5
-"""A stream whose token was revoked, or has expired, is ended after so long at the latest."""
+"""The longest time from a token's end, by revocation or expiry, to that of its streams."""
 OPEN_STREAM_CALLS = 0.1
 """What opening a stream counts on an open server, in calls."""
 

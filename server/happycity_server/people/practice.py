@@ -71,7 +71,7 @@ class Practice:
         return own
 
     def charge_table(self, caller: str, *, is_open: int) -> None:
-        """Count a table that a person sets up, of whom so many are open; refuse one too many."""
+        """Count a table that a person sets up, of whom `is_open` are open; refuse one too many."""
         self._charge(f"table of {caller}", is_open=is_open, what="tables of yours")
 
     def _charge(self, key: str, *, is_open: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""One bot, by its name: the games that it plays, on whatever connection it has at present."""
+"""One bot, by its name: the games that it plays, and its connection while it has one."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Session:
         self._untimed = False  # whether it plays without clocks, perhaps in a debugger
 
     def has_room(self, seats: int = 1) -> bool:
-        """Return whether the bot may take so many more seats, by its own will and the server's.
+        """Return whether the bot may take this number of seats more, by its own limit and the server's.
 
         A batch is applied in field order (started before over), so a game counts until its GameOver is
         sent. A match in which the bot fills more seats than it plays games at once is played when it plays
@@ -228,7 +228,7 @@ class Session:
                 seat.match.forfeit(seat.index, ending, now, reason=reason)
 
     def expired(self, now: float) -> bool:
-        """Return whether the bot is gone, or has been away for so long that nothing is kept for it."""
+        """Return whether the bot is gone, or has been away for longer than its games are kept."""
         keep = max(self._limits.keep_seconds, self.grace_seconds)
         return self.gone or (not self._seats and self.away_for(now) > keep)
 

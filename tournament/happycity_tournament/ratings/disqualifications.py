@@ -11,7 +11,7 @@ from happycity_tournament.games import CountedGame
 
 
 class Disqualifications:
-    """Judges bots by the games in the order of their schedule, so that it is the same whatever ended first.
+    """Judges bots by the games in the order of their schedule, so that their order of ending changes nothing.
 
     A bot is disqualified by the game with which it has forfeited at least the policy's share of enough games,
     or in which it was silent; a share of 0 spares all. All its games after that one are unrated: those in

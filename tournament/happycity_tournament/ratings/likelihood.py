@@ -158,7 +158,7 @@ def game_scores(table: TableColumns, strengths: Floats) -> Floats:
 
 
 def chances_above(differences: Floats) -> Floats:
-    """Return the probabilities to be placed above bots that are so much weaker, in logits."""
+    """Return the probabilities to be placed above bots, by how much weaker they are in logits."""
     chances: Floats = 0.5 + 0.5 * np.tanh(differences / 2)
     return chances
 

@@ -59,7 +59,7 @@ class StoppedTest:
         return (self.score1 - self.score0) / math.sqrt(self.variance)
 
     def drift(self, score: float) -> float:
-        """Return what a block adds to the ratio on average, if it scores so much on average."""
+        """Return what a block adds to the ratio on average, by its mean score."""
         middle = (self.score0 + self.score1) / 2
         return (self.score1 - self.score0) * (score - middle) / self.variance
 
@@ -99,7 +99,7 @@ def _quantile_of_higher(test: StoppedTest, score: float) -> float:
 
 
 def _chance_of_higher(test: StoppedTest, score: float) -> float:
-    """Return the probability that a test whose blocks score so much on average ends higher than this one."""
+    """Return the probability that a test of blocks with this mean score ends higher than this one."""
     drift, ended = test.drift(score), test.blocks * test.drift(test.mean)
     first = min(test.first_look, test.blocks)
     mean, deviation = first * drift, math.sqrt(first) * test.step
@@ -124,7 +124,7 @@ def _chance_of_higher(test: StoppedTest, score: float) -> float:
 
 
 def _bounds(test: StoppedTest, deviations: float) -> tuple[float, float]:
-    """Return the bounds of a sum that moves in steps of so many standard deviations of a block's."""
+    """Return the bounds of a sum whose steps have this standard deviation, in those of a block."""
     overshoot = OVERSHOOT * test.step * deviations
     return min(test.lower + overshoot, test.lower / 2), max(test.upper - overshoot, test.upper / 2)
 

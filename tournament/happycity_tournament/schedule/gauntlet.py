@@ -42,7 +42,7 @@ class GauntletSchedule(FixedSchedule):
 
 
 def lineup_count(opponents: int, *, size: int) -> int:
-    """Return how many lineups of `size` it takes for so many opponents to be in equally many of them."""
+    """Return the smallest number of lineups of `size` in which all opponents are equally often."""
     return opponents // math.gcd(opponents, size)
 
 

@@ -25,7 +25,7 @@ _FEWEST_REPLAYS = 4
 _ENOUGH_BOTS = 800
 """Bots in all replays together, after which the factor is exact enough."""
 _MOST_ROUNDS = 30
-"""A longer tournament is taken for one of so many rounds: its last rounds add little."""
+"""The most rounds that are replayed; of a longer tournament the last rounds would add little."""
 _HELD = 0.95
 _DIGITS = 3
 """Of an Elo: rounding errors, which differ between processors, must not change who meets in a replay."""

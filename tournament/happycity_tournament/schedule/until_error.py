@@ -112,7 +112,7 @@ def errors_of(estimate: Estimate, *, anchor: str | None = None) -> dict[str, flo
 
 
 def next_look(rounds: int, excess: float) -> int:
-    """Return after which round to look again, if after so many the error is `excess` times the goal."""
+    """Return after which round to look again, if the error after `rounds` is `excess` times the goal."""
     least = rounds + math.ceil(rounds / _LEAST_SHARE)
     most = _MOST_GROWTH * rounds
     return most if excess**2 >= _MOST_GROWTH else max(least, math.ceil(rounds * excess**2))

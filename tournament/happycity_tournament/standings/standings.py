@@ -1,4 +1,4 @@
-"""The standings of a tournament: the same after the same games, whatever the order in which they end."""
+"""The standings of a tournament: the same after the same games, in any order of their ends."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ class Standings:
     """Counts results in the order of the schedule, which `expect` sets.
 
     A result that comes early is held back, with all of its columns, until those before it are there. So the
-    standings after so many games don't depend on how many were played at once, and short games, which end
-    first, don't count for more. For the same reason disqualification goes by the games that count.
+    standings after any number of games don't depend on how many were played at once, and short games, which
+    end first, don't count for more. For the same reason disqualification goes by the games that count.
     Games of a bot that is disqualified are not rated.
     """
 

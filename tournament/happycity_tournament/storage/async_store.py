@@ -57,7 +57,7 @@ class AsyncStore:
             self._loader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store-loader")
         self._gathering: list[_Saving] = []
         self._enough = asyncio.Event()
-        """Set when so many games have gathered that they need not wait for more."""
+        """Set when enough games have gathered to be written without waiting for more."""
         self._max_gathered = max_gathered
         self._committing: asyncio.Task[None] | None = None
 
