@@ -42,7 +42,7 @@ def serve(
 ) -> None:
     """Run the game server. Stop it with Ctrl-C or SIGTERM; a second one voids the matches that still run.
 
-    On loopback, everybody may do everything unless there is a file of tokens. To listen to other machines,
+    On loopback, every caller may do everything unless there is a file of tokens. To listen to other machines,
     it needs tokens and TLS.
     """
     settings = load_settings(flags, os.environ, config)

@@ -128,7 +128,7 @@ class AccessSettings(Settings):
     tokens: Path = DEFAULT_TOKENS
     """File of the tokens; see happycity token. On loopback it need not exist."""
     open: bool = False
-    """Let everybody do everything, even if there are tokens."""
+    """Let every caller do everything, even if there are tokens."""
     tls_cert: Path | None = None
     """The server's certificate, PEM."""
     tls_key: Path | None = None
@@ -263,7 +263,7 @@ class ServerSettings(
 
     def toml(self) -> str:
         """Return the settings as a configuration file; a password is hidden, and absent values left out."""
-        import tomli_w  # noqa: PLC0415 - seldom needed
+        import tomli_w  # noqa: PLC0415 - rarely needed
 
         values = self.model_dump(mode="json", exclude_none=True)
         return tomli_w.dumps({**values, "store": self.shown_store})

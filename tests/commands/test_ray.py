@@ -136,7 +136,7 @@ def test_results_do_not_depend_on_nodes(
     assert programs.standings_of(json.loads(output)) == programs.standings_of(alone)
     assert programs.records(store) == expected
     with Store.existing(store) as opened:
-        assert opened.require_tournament(1).troubles.games_voided == 0
+        assert opened.require_tournament(1).problems.games_voided == 0
     lines = (programs.own_folder() / "server.log").read_text().splitlines()
     lost = [json.loads(line) for line in lines if line.startswith("{")]  # Ray has lines of its own
     assert [entry["matches"] for entry in lost if entry["event"] == "worker_lost"] == [AT_ONCE]
@@ -192,7 +192,7 @@ def test_house_plays_on_the_nodes(start: Start, cluster: Any, monkeypatch: pytes
     wait_until_nothing_runs()
     ours = programs.records(tournament_id=1)
     with Store.existing(STORE) as store:
-        assert store.require_tournament(1).troubles.games_voided == 0
+        assert store.require_tournament(1).problems.games_voided == 0
 
     _, where = programs.serve_where(start, *own)
     arena = RemoteServer(address=f"grpcs://{where['listening']}", access=Access(ca=Path("ca.pem")))

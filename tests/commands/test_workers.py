@@ -106,7 +106,7 @@ def test_results_do_not_depend_on_killed_workers(
         assert run.returncode == 0, errors
     assert records(url) == expected
     with Store.existing(url) as store:
-        assert store.require_tournament(1).troubles.games_voided == 0
+        assert store.require_tournament(1).problems.games_voided == 0
     assert undisturbed["standings"]
 
 

@@ -24,12 +24,12 @@ OPEN_STREAM_CALLS = 0.1
 """What opening a stream counts on an open server, in calls."""
 
 _GUESTS = frozenset(Role) - {Role.WORKER}
-"""The roles of callers from other machines, where everybody may do everything."""
+"""The roles of callers from other machines, where every caller may do everything."""
 _log = structlog.get_logger()
 
 
 class Authenticator:
-    """Finds out who calls. Without a tokens file everybody may do everything."""
+    """Finds out who calls. Without a tokens file every caller may do everything."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class Authenticator:
     ) -> None:
         """Admit the tokens of a file, and `own` callers by theirs, which are kept in clear.
 
-        Without a file everybody may do everything, unless `is_open` says otherwise.
+        Without a file every caller may do everything, unless `is_open` says otherwise.
         """
         self._tokens = tokens
         self.is_open = tokens is None if is_open is None else is_open
-        """Whether everybody may do everything."""
+        """Whether every caller may do everything."""
         self._now = now
         self._own = dict(own or {})
         self.person_of: Callable[[str], str] = lambda secret: ""

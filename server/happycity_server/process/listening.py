@@ -114,7 +114,7 @@ def _server_options(settings: ServerSettings) -> tuple[tuple[str, int], ...]:
 
 
 def tokens_of(settings: ServerSettings) -> TokenFile | None:
-    """Open the tokens file; None if everybody may do everything."""
+    """Open the tokens file; None if every caller may do everything."""
     if settings.open:
         return None
     try:

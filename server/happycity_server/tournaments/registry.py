@@ -299,7 +299,7 @@ class Tournaments:
         status = run.status  # another one after a change of the roster
         status.remarks.append(problem)
         with suppress(StoreError):
-            await self._store.write(self._store.store.set_troubles, tournament_id, status.troubles)
+            await self._store.write(self._store.store.set_problems, tournament_id, status.problems)
 
     def interrupt_all(self) -> None:
         """Let no tournament start another game, because the server is about to stop."""

@@ -112,7 +112,7 @@ async def test_concurrency_changes_nothing(store: AsyncStore, config: Tournament
         assert one.progress.games == one.games_total
     loaded = loaded_status(store, many)
     assert (loaded.config, loaded.state, loaded.progress) == (many.config, many.state, many.progress)
-    assert (loaded.test, loaded.troubles) == (many.test, many.troubles)
+    assert (loaded.test, loaded.problems) == (many.test, many.problems)
     assert loaded.standings.lines() == many.standings.lines()
     stored = store.store.require_tournament(one.tournament_id)
     assert config.format.kind == "sprt" or stored.games_total == one.games_total
@@ -341,7 +341,7 @@ async def test_a_voided_game_is_played_again(store: AsyncStore) -> None:
     run = await hosts.played(store, CONFIG, hosts.Host(store, fault=fault))
     assert run.status.games_voided == sum(fixture.table == 1 for fixture in SCHEDULE) * (MAX_ATTEMPTS - 1)
     await check_end(store, run, CONFIG)
-    assert loaded_status(store, run).troubles == run.status.troubles
+    assert loaded_status(store, run).problems == run.status.problems
 
 
 def voided(fixture: Fixture, _: int) -> VoidReason | None:
@@ -456,8 +456,8 @@ async def test_a_bot_that_forfeits_too_often_plays_no_more(store: AsyncStore) ->
     assert {host.disqualified[fixture.position] for fixture in STRICT_SCHEDULE[-40:]} == {("eva",)}
     assert host.disqualified[STRICT_SCHEDULE[0].position] == ()
     stored = store.store.require_tournament(run.status.tournament_id)
-    assert stored.troubles == run.status.troubles
-    assert stored.troubles.disqualified == ("eva",)
+    assert stored.problems == run.status.problems
+    assert stored.problems.disqualified == ("eva",)
 
 
 async def test_a_disqualified_bot_is_so_after_an_interruption(store: AsyncStore) -> None:

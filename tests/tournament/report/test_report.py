@@ -28,7 +28,7 @@ from happycity_tournament.ratings.results import BotRating
 from happycity_tournament.report import charts
 from happycity_tournament.report.charts import FORFEITS
 from happycity_tournament.report.export import seat_rows
-from happycity_tournament.report.facts import Spread, count_games
+from happycity_tournament.report.facts import Histogram, count_games
 from happycity_tournament.standings import figures
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.figures import GameColumns
@@ -343,10 +343,10 @@ def test_the_same_games_have_the_same_report(played: Path, page: Page, tmp_path:
 
 def test_a_spread_is_that_of_its_numbers() -> None:
     numbers = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5]
-    spread = Spread(numbers)
+    spread = Histogram(numbers)
     assert spread.mean == pytest.approx(statistics.fmean(numbers))
     assert [spread.quantile(share) for share in (0, 0.5, 1)] == [1, statistics.median(numbers), 9]
-    assert (Spread().mean, Spread().quantile(0.5)) == (0, 0)
+    assert (Histogram().mean, Histogram().quantile(0.5)) == (0, 0)
 
 
 @pytest.mark.parametrize("rounds", [1, 19, 20, 21, 83])

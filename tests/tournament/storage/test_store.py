@@ -20,7 +20,7 @@ from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.schema import metadata
 from happycity_tournament.storage.store import Store
-from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
+from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 
 ROOT = Path(__file__).parents[3]
 FINISHED, RUNNING = TournamentState.FINISHED, TournamentState.RUNNING
@@ -67,7 +67,7 @@ def test_tournaments_come_back_newest_first(store: Store) -> None:
     store.set_state(4, FINISHED)
     stored = store.require_tournament(2)
     assert (stored.config, stored.games_total, stored.created_at) == (config, 2**40, 0.5)
-    assert (stored.state, store.tournament_state(2), stored.troubles) == (RUNNING, RUNNING, Troubles())
+    assert (stored.state, store.tournament_state(2), stored.problems) == (RUNNING, RUNNING, Problems())
     assert ids(store.tournaments(None)) == [4, 3, 2, 1]
     assert ids(store.tournaments(2)) == [4, 3]
     assert ids(store.tournaments(2, 2)) == [1]
@@ -104,17 +104,17 @@ def test_changes_are_those_of_one_tournament(store: Store) -> None:
     first, second = add_tournament(store), add_tournament(store)
     store.set_state(first, RUNNING)
     before = store.tournament(second)
-    troubles = Troubles(games_voided=3, games_unrated=4, disqualified=("zoe", "é"), remarks=("'\"",))
+    problems = Problems(games_voided=3, games_unrated=4, disqualified=("zoe", "é"), remarks=("'\"",))
     store.set_config(first, {"bots": ["eve"]}, games_total=3)
-    store.set_troubles(first, troubles)
+    store.set_problems(first, problems)
     stored = store.require_tournament(first)
     assert (stored.config, stored.games_total, stored.state) == ({"bots": ["eve"]}, 3, RUNNING)
-    assert stored.troubles == troubles
+    assert stored.problems == problems
     assert store.tournament(second) == before
     refused: tuple[Callable[[], None], ...] = (
         lambda: store.set_state(5, RUNNING),
         lambda: store.set_config(5, {}, games_total=1),
-        lambda: store.set_troubles(5, Troubles()),
+        lambda: store.set_problems(5, Problems()),
     )
     for change_of_none in refused:
         with pytest.raises(StoreError, match="has no tournament 5"):

@@ -16,7 +16,7 @@ from happycity_tournament.play.terms import Terms
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
 from happycity_tournament.standings.standings import Standings
-from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
+from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 
 if TYPE_CHECKING:  # a client of a server does without
     from happycity_tournament.storage.store import Store
@@ -74,9 +74,9 @@ class TournamentStatus:
         )
 
     @property
-    def troubles(self) -> Troubles:
+    def problems(self) -> Problems:
         """What went wrong so far."""
-        return Troubles(
+        return Problems(
             games_voided=self.games_voided,
             games_unrated=self.standings.games_unrated,
             disqualified=self.standings.disqualified,
@@ -280,8 +280,8 @@ def disqualify_stored(store: Store, tournament_id: int, bot: str) -> None:
     """
     stored = store.require_tournament(tournament_id)
     check_disqualification(TournamentConfig.of(stored.config), stored.state, bot)
-    disqualified = tuple(dict.fromkeys((*stored.troubles.disqualified, bot)))
-    store.set_troubles(tournament_id, replace(stored.troubles, disqualified=disqualified))
+    disqualified = tuple(dict.fromkeys((*stored.problems.disqualified, bot)))
+    store.set_problems(tournament_id, replace(stored.problems, disqualified=disqualified))
 
 
 def _status_of(store: Store, stored: StoredTournament) -> TournamentStatus:
@@ -293,11 +293,11 @@ def _status_of(store: Store, stored: StoredTournament) -> TournamentStatus:
         schedule_of(config),
         stored.created_at,
         progress=store.progress(stored.id),
-        games_voided=stored.troubles.games_voided,
+        games_voided=stored.problems.games_voided,
         profiles=dict(stored.profiles),
-        remarks=list(stored.troubles.remarks),
+        remarks=list(stored.problems.remarks),
     )
-    for bot in stored.troubles.disqualified:  # those of the organiser don't follow from the games
+    for bot in stored.problems.disqualified:  # those of the organiser don't follow from the games
         status.standings.disqualify(bot)
     return status
 

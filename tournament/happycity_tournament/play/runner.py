@@ -335,7 +335,7 @@ class TournamentRun:
 
     async def _store_troubles(self) -> None:
         status = self.status
-        await self._store.write(self._store.store.set_troubles, status.tournament_id, status.troubles)
+        await self._store.write(self._store.store.set_problems, status.tournament_id, status.problems)
 
     async def _store_games_total(self) -> None:
         """Store how many games there are after all, where results have ended the schedule."""

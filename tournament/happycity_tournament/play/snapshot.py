@@ -13,7 +13,7 @@ from happycity_tournament.play.progress import TournamentStatus, load_status, re
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.standings.standings import Standing
-from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
+from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 
 if TYPE_CHECKING:  # a client of a server does without
     from happycity_tournament.storage.store import Store
@@ -136,12 +136,12 @@ def stored_snapshot(store: Store, tournament_id: int, *, claimed: bool | None = 
 
 def listed(stored: StoredTournament, progress: Progress, *, claimed: bool = False) -> Snapshot:
     """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`."""
-    state, troubles = stored.state if claimed else resting_state(stored.state), stored.troubles
+    state, problems = stored.state if claimed else resting_state(stored.state), stored.problems
     try:
         config = TournamentConfig.of(stored.config)
     except ConfigError as error:
         config, state = None, TournamentState.UNREADABLE
-        troubles = replace(troubles, remarks=(*troubles.remarks, str(error)))
+        problems = replace(problems, remarks=(*problems.remarks, str(error)))
     return Snapshot(
         tournament_id=stored.id,
         config=config,
@@ -150,7 +150,7 @@ def listed(stored: StoredTournament, progress: Progress, *, claimed: bool = Fals
         state=state,
         games_total=stored.games_total,
         profiles=stored.profiles,
-        **_so_far(progress, troubles),
+        **_so_far(progress, problems),
     )
 
 
@@ -166,18 +166,18 @@ def played(status: TournamentStatus, missing_bots: Iterable[str] = ()) -> Snapsh
         missing_bots=tuple(missing_bots),
         profiles=status.profiles,
         test=status.test,
-        **_so_far(status.progress, status.troubles),
+        **_so_far(status.progress, status.problems),
     )
 
 
-def _so_far(progress: Progress, troubles: Troubles) -> dict[str, Any]:
+def _so_far(progress: Progress, problems: Problems) -> dict[str, Any]:
     """Return what a snapshot says of games."""
     return {
         "games": progress.games,
         "decisions": progress.decisions,
         "seconds": progress.seconds,
         "started_at": progress.started_at if progress.games else None,
-        **asdict(troubles),
+        **asdict(problems),
     }
 
 

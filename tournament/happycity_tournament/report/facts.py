@@ -23,7 +23,7 @@ MAX_FORFEITS_SHOWN = 20
 """Games with forfeits that are kept as notable ones."""
 
 
-class Spread(Counter[int]):
+class Histogram(Counter[int]):
     """How often each number occurred."""
 
     @property
@@ -45,9 +45,9 @@ class Spread(Counter[int]):
 class BotTimes:
     """What records say of a bot."""
 
-    thinking: Spread = field(default_factory=Spread)
+    thinking: Histogram = field(default_factory=Histogram)
     """Microseconds of its decisions, to three digits."""
-    round_trips: Spread = field(default_factory=Spread)
+    round_trips: Histogram = field(default_factory=Histogram)
     """Microseconds of its last round trip in each game, to three digits."""
     metrics: dict[str, Moments] = field(default_factory=dict)
     """The numbers that it sent with its answers, by their names."""

@@ -18,7 +18,7 @@ from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Result
 from happycity_tournament.storage.database import as_json
 from happycity_tournament.storage.schema import games
-from happycity_tournament.storage.stored import StoredTournament, Troubles
+from happycity_tournament.storage.stored import Problems, StoredTournament
 
 _Json = TypeVar("_Json", dict[str, Any], list[Any])
 
@@ -137,13 +137,13 @@ def game_of(row: Row[Any]) -> FinishedGame:
     )
 
 
-def troubles_columns(troubles: Troubles) -> dict[str, Any]:
+def problem_columns(problems: Problems) -> dict[str, Any]:
     """Return the columns of `tournaments` that hold what went wrong."""
     return {
-        "games_voided": troubles.games_voided,
-        "games_unrated": troubles.games_unrated,
-        "disqualified": json.dumps(troubles.disqualified),
-        "remarks": json.dumps(troubles.remarks),
+        "games_voided": problems.games_voided,
+        "games_unrated": problems.games_unrated,
+        "disqualified": json.dumps(problems.disqualified),
+        "remarks": json.dumps(problems.remarks),
     }
 
 
@@ -157,7 +157,7 @@ def tournament_of(row: Row[Any]) -> StoredTournament:
         games_total=row.games_total,
         state=state if config else TournamentState.UNREADABLE,
         created_at=row.created_at,
-        troubles=Troubles(
+        problems=Problems(
             games_voided=row.games_voided,
             games_unrated=row.games_unrated,
             disqualified=tuple(map(str, _json(row.disqualified, []))),

@@ -35,11 +35,11 @@ from happycity_tournament.storage.rows import (
     game_of,
     insert_games,
     mentions,
+    problem_columns,
     profile_of,
     results_of,
     state_of,
     tournament_of,
-    troubles_columns,
 )
 from happycity_tournament.storage.schema import (
     NEXT_MATCH_KEY,
@@ -49,7 +49,7 @@ from happycity_tournament.storage.schema import (
     records,
     tournaments,
 )
-from happycity_tournament.storage.stored import Progress, StoredTournament, Troubles
+from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 
 _ROWS_AT_ONCE = 500
 _RESULTS_AT_ONCE = 200  # with more, the garbage collector looks at their lists again and again
@@ -87,7 +87,7 @@ class Store(Database):
             "games_total": games_total,
             "state": TournamentState.WAITING.value,
             "created_at": created_at,
-            **troubles_columns(Troubles()),
+            **problem_columns(Problems()),
         }
         with self.writing() as connection:
             key = connection.execute(insert(tournaments).values(row)).inserted_primary_key
@@ -102,9 +102,9 @@ class Store(Database):
         """Note where a tournament stands."""
         self._change(tournament_id, state=state.value)
 
-    def set_troubles(self, tournament_id: int, troubles: Troubles) -> None:
+    def set_problems(self, tournament_id: int, problems: Problems) -> None:
         """Note what went wrong in a tournament."""
-        self._change(tournament_id, **troubles_columns(troubles))
+        self._change(tournament_id, **problem_columns(problems))
 
     def set_profiles(self, tournament_id: int, said: Mapping[str, BotProfile]) -> None:
         """Note what bots of a tournament said of themselves, in place of what they said before."""

@@ -12,7 +12,7 @@ from happycity_tournament.games import BotProfile, FinishedGame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Troubles:
+class Problems:
     """What went wrong in a tournament, as it was noted last."""
 
     games_voided: int = 0
@@ -40,7 +40,7 @@ class StoredTournament:
     """Unix time in seconds."""
     request_id: str | None = None
     """That of the request by which it was made, after its caller, if it had one."""
-    troubles: Troubles = field(default_factory=Troubles)
+    problems: Problems = field(default_factory=Problems)
     profiles: Mapping[str, BotProfile] = field(default_factory=dict)
     """What its bots said of themselves, by their names, of those that have connected since it began."""
 
