@@ -18,8 +18,10 @@ const (
 	protocolVersion = 1
 	// welcomeTime is how long the server may take to welcome the bot.
 	welcomeTime = 20 * time.Second
-	// endTime is how long the server may take to end the stream after a goodbye, and then bots to return.
-	endTime = time.Second
+	// goodbyeTime is how long the server may take to end the stream after a goodbye, endTime how long bots may
+	// take to return then.
+	goodbyeTime = 5 * time.Second
+	endTime     = time.Second
 	// holdTime is how long answers wait for others at most, while bots think about those.
 	holdTime     = 5 * time.Millisecond
 	firstPause   = 100 * time.Millisecond
@@ -90,7 +92,7 @@ func (s *session) connect(ctx context.Context) (messages int, e *Error) {
 	out := newOutbox()
 	defer context.AfterFunc(ctx, func() {
 		out.add(&happycityv1.PlayRequest{Goodbye: &happycityv1.Goodbye{}}, true)
-		time.AfterFunc(endTime, cancel)
+		time.AfterFunc(goodbyeTime, cancel)
 	})()
 	stream, err := happycityv1.NewPlayServiceClient(channel).Play(streamCtx)
 	if err != nil {

@@ -24,7 +24,7 @@ constexpr unsigned protocol_version = 1;
 /// How long the server may take to accept the bot.
 constexpr std::chrono::seconds welcome_time{20};
 /// How long the server may take to end the stream after a goodbye.
-constexpr std::chrono::seconds goodbye_time{1};
+constexpr std::chrono::seconds goodbye_time{5};
 
 /// Prepares a connection.
 std::shared_ptr<grpc::Channel> channel_of(const Setup& setup) {

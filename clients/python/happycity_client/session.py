@@ -25,7 +25,7 @@ SEND_SECONDS = 0.005
 """While a bot is busy with a batch of decisions, its answers wait this long for others to join them."""
 WELCOME_SECONDS = 20.0
 """A server that has not welcomed the bot by then is given up."""
-GOODBYE_SECONDS = 1.0
+GOODBYE_SECONDS = 5.0
 """How long the server may take to end the stream after a goodbye."""
 
 _OPTIONS = (

@@ -20,7 +20,7 @@ const PROTOCOL_VERSION: u32 = 1;
 /// How long the server may take to accept the bot, to answer another call, and to end the stream after a goodbye.
 const WELCOME_TIME: Duration = Duration::from_secs(20);
 const ANSWER_TIME: Duration = Duration::from_secs(2);
-const GOODBYE_TIME: Duration = Duration::from_secs(1);
+const GOODBYE_TIME: Duration = Duration::from_secs(5);
 /// How long an answer may wait for others.
 const HOLD: Duration = Duration::from_millis(2);
 /// The largest batch that the server may send, in bytes.

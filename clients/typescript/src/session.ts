@@ -15,7 +15,7 @@ const TURN_MS = 5;
 /** A server that has not welcomed the bot after this time is given up. */
 const WELCOME_MS = 20_000;
 /** How long the server may take to end the stream after a goodbye. */
-const GOODBYE_MS = 1_000;
+const GOODBYE_MS = 5_000;
 
 const OPTIONS = {
   // A new connection must not come back to an old one's dead socket.

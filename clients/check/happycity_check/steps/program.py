@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from fnmatch import fnmatchcase
 
 import grpc
@@ -18,6 +19,7 @@ from happycity_check.step import step
 from happycity_check.steps.endings import NO_HTTP_2, NOBODY, TLS_SERVER, closed_port, ends_with, try_all
 from happycity_check.trial_bot import NOISE, TrialBot, Variables
 
+_BUSY_SECONDS = 2.0
 _DEFAULT_GAMES = 8
 _NASTY = "a\x1b[2J\x07b\nerror: c\r\x9bd"
 """A text of a server that clears a terminal, rings its bell, and looks like an error."""
@@ -218,7 +220,9 @@ async def _log(bot: TrialBot) -> str:
 async def _signals(bot: TrialBot) -> str:
     """On SIGINT and SIGTERM the bot says goodbye and ends with status 0, also while it thinks."""
 
-    async def ends(number: signal.Signals, *, others: str = "", alone: bool = False) -> None:
+    async def ends(
+        number: signal.Signals, *, others: str = "", alone: bool = False, busy: bool = False
+    ) -> None:
         async with bot.another() as other:
             conversation, match = await other.conversation(), other.match(others=others)
             await start(conversation, [match])
@@ -227,6 +231,8 @@ async def _signals(bot: TrialBot) -> str:
             if alone:
                 other.server.close()
             os.kill(other.own_process().child.pid, number)
+            if busy:
+                time.sleep(_BUSY_SECONDS)  # noqa: ASYNC251 - nothing of the server shall run
             goodbye = alone or await conversation.receive_goodbye(bot.options.timeout)
             demand(goodbye, "it ended without a goodbye")
             await other.demand_end()
@@ -235,6 +241,7 @@ async def _signals(bot: TrialBot) -> str:
         {
             "SIGINT": ends(signal.SIGINT),
             "SIGTERM": ends(signal.SIGTERM),
+            "SIGTERM at a busy server": ends(signal.SIGTERM, busy=True),
             "SIGTERM while it thinks": ends(signal.SIGTERM, others="slow"),
             "SIGTERM while it looks for a lost server": ends(signal.SIGTERM, alone=True),
         }

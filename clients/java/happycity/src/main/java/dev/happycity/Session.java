@@ -28,7 +28,7 @@ import java.util.concurrent.TimeoutException;
 final class Session {
   private static final int PROTOCOL_VERSION = 1;
   private static final int WELCOME_SECONDS = 20; // for the answer to the hello
-  private static final int GOODBYE_SECONDS = 1; // for the end of the stream after a goodbye
+  private static final int GOODBYE_SECONDS = 5; // for the end of the stream after a goodbye
   private static final long FIRST_PAUSE_MILLIS = 100;
   private static final long LONGEST_PAUSE_MILLIS = 5000;
   private static final System.Logger LOG = System.getLogger("dev.happycity");
@@ -95,6 +95,7 @@ final class Session {
 
     private ClientCallStreamObserver<PlayRequest> call;
     private volatile boolean connected; // whether the server has answered by HTTP/2
+    private boolean closed; // whether the goodbye was sent, after which nothing may be
 
     /** Plays until the stream ends normally. An interrupted thread says goodbye first. */
     void run() throws InterruptedException {
@@ -112,7 +113,7 @@ final class Session {
         throw server.explain(status.asException(), connected, false);
       } catch (InterruptedException e) {
         player.close();
-        send(PlayRequest.newBuilder().setGoodbye(Goodbye.getDefaultInstance()).build());
+        sayGoodbye();
         channel.shutdown().awaitTermination(GOODBYE_SECONDS, TimeUnit.SECONDS);
         throw e;
       } finally {
@@ -121,7 +122,15 @@ final class Session {
     }
 
     private synchronized void send(PlayRequest batch) {
-      call.onNext(batch);
+      if (!closed) {
+        call.onNext(batch);
+      }
+    }
+
+    private synchronized void sayGoodbye() {
+      send(PlayRequest.newBuilder().setGoodbye(Goodbye.getDefaultInstance()).build());
+      call.onCompleted();
+      closed = true;
     }
 
     @Override
