@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,7 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set the number of examples and of numpy's threads before any test module is imported."""
+    """Set signals, the number of examples and numpy's threads before any test module is imported."""
+    # A shell that starts the tests in the background lets them, and all that they start, ignore SIGINT.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     settings.load_profile("thorough" if config.getoption("thorough") else "ordinary")
     # On a busy machine, threads that share small matrix products wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
