@@ -131,7 +131,7 @@ async def _load(port: int) -> float:
 
 def tournament() -> float:
     """Return decisions a second of a whole tournament between light bots, as the command prints it."""
-    return play_tournament("--bots", LIGHT_BOTS, "--rounds", 300, path=os.environ.get("PYTHONPATH", "")).rate
+    return play_tournament("--bots", LIGHT_BOTS, "--rounds", 1000, path=os.environ.get("PYTHONPATH", "")).rate
 
 
 FIGURES: dict[str, Callable[[], float]] = {
