@@ -83,7 +83,7 @@ class LadderConfig:
     provisional_error: PositiveFloat = 50.0
     """The standard error, in Elo, above which a rating is provisional."""
     inactive_days: PositiveFloat = 14.0
-    """The time without a game after which a bot isn't ranked."""
+    """The time without a connection after which a bot isn't ranked."""
     season_days: Annotated[float, Field(ge=0)] = 0.0
     """How long a season lasts; 0: until the organiser ends it."""
     deals_per_bot: PositiveInt = 2

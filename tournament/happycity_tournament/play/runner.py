@@ -128,7 +128,7 @@ class TournamentRun:
         text = f"disqualified from tournament {tournament_id}: {bot} {why}"
         self._host.disqualify(bot, tournament_id, text)
         self._end_if_unrated()
-        await self._store_troubles()
+        await self._store_problems()
 
     async def run(self) -> None:
         """Play all games that are missing; the host stores each before it counts here.
@@ -147,7 +147,7 @@ class TournamentRun:
                 self._deadline.cancel()
             status = self.status
             status.standings.flush()
-            await self._store_troubles()  # those of an earlier host may be over
+            await self._store_problems()  # those of an earlier host may be over
             if status.schedule.decided:
                 await self._store_games_total()
             # Without a reason to end early, what is missing are games that could not be played.
@@ -275,7 +275,7 @@ class TournamentRun:
                 return
             self.status.games_voided += 1
             _log.warning("game_voided", **self._log_fields(fixture), reason=played.value, attempt=attempt)
-            await self._store_troubles()
+            await self._store_problems()
             if self._ending is not None:
                 return
         await self._give_up(fixture)
@@ -313,7 +313,7 @@ class TournamentRun:
         )
         _log.error("game_given_up", **self._log_fields(fixture), attempts=MAX_ATTEMPTS)
         self.status.abandon(fixture)
-        await self._store_troubles()
+        await self._store_problems()
 
     def _log_fields(self, fixture: Fixture) -> dict[str, int]:
         """Return a game for log lines, which must not reveal its deal."""
@@ -333,7 +333,7 @@ class TournamentRun:
         self._called.set()
         self._host.drop_waiting(self.status.tournament_id)
 
-    async def _store_troubles(self) -> None:
+    async def _store_problems(self) -> None:
         status = self.status
         await self._store.write(self._store.store.set_problems, status.tournament_id, status.problems)
 
