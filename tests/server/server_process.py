@@ -32,9 +32,17 @@ class ServerProcess:
         return int(text.split()[1]) / 1e9
 
     def megabytes(self) -> float:
-        """Return the memory that the process has at present."""
+        """Return the memory that the process has at present, without the files that it maps.
+
+        Their pages come and go with the needs of other processes.
+        """
         status = Path(f"/proc/{self.pid}/status").read_text().splitlines()
-        return int(next(line for line in status if line.startswith("VmRSS")).split()[1]) / 1024
+        kibibytes = {
+            name: int(rest.split()[0])
+            for name, _, rest in (line.partition(":") for line in status)
+            if rest.endswith(" kB")
+        }
+        return (kibibytes["RssAnon"] + kibibytes["VmSwap"]) / 1024
 
     def metric(self, name: str) -> dict[str, float]:
         """Return the samples of a metric by the value of their label, "" without one."""

@@ -160,9 +160,15 @@ def api_error_of(error: Exception) -> ApiError | None:
 
 
 async def abort(context: grpc.aio.ServicerContext[Any, Any], error: ApiError | None) -> Never:
-    """End a call with an error's status and details; None is a failure of the server."""
-    if error is None:
-        await context.abort(grpc.StatusCode.INTERNAL, "the server failed; its log says why")
-    code = error.reason.status
-    encoded = encode_status(code.value[0], str(error), error.details)
-    await context.abort(code, str(error), trailing_metadata=((STATUS_METADATA, encoded),))
+    """End a call with an error's status and details; None is a failure of the server.
+
+    A call whose caller leaves before the status is sent counts as cancelled.
+    """
+    try:
+        if error is None:
+            await context.abort(grpc.StatusCode.INTERNAL, "the server failed; its log says why")
+        code = error.reason.status
+        encoded = encode_status(code.value[0], str(error), error.details)
+        await context.abort(code, str(error), trailing_metadata=((STATUS_METADATA, encoded),))
+    except grpc.aio.InternalError:  # that gRPC would log as a failure of the server
+        raise asyncio.CancelledError from None
