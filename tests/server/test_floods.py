@@ -22,7 +22,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux's /proc")
 
-MAX_MEGABYTES = 300.0
+MAX_MEGABYTES = 255.0
 _HEADERS, _RESET, _SETTINGS = 1, 3, 4
 _END_HEADERS = 4
 _CANCEL = struct.pack(">I", 8)

@@ -35,6 +35,10 @@ from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby
 
 _OPTIONS = (
+    # What gRPC receives ahead of a stream's reader: by default 4 MB, and more, without a limit, where the
+    # machine is slow to answer.
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", 1024 * 1024),
     ("grpc.so_reuseport", 0),  # else a second server would share the port without a word
     ("grpc.max_send_message_length", 64 * 1024 * 1024),
     # Clients may ping as often as every 10 s without being disconnected, also while they have no call open.
