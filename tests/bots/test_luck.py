@@ -55,10 +55,11 @@ def late_game(config: Config, seed: int, sizes: Sequence[int]) -> Game:
 def orders_of(game: Game) -> Iterator[Game]:
     """Yield the same position with each order of each deck, and of the box in the expert game."""
     boxes = list(permutations(game._box)) if game.config.mode is Mode.EXPERT else [game._box]
-    for *decks, box in product(*[list(permutations(deck)) for deck in game._decks], boxes):
-        ordered = game.copy()
-        ordered._decks, ordered._box = [list(deck) for deck in decks], box
-        yield ordered
+    for decks in product(*[list(permutations(deck)) for deck in game._decks]):
+        for box in boxes:
+            ordered = game.copy()
+            ordered._decks, ordered._box = list(map(list, decks)), box
+            yield ordered
 
 
 def played(game: Game) -> list[Move]:

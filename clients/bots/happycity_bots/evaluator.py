@@ -21,7 +21,6 @@ from happycity.rules.cities import Cities
 from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
 from happycity.rules.scoring import Outcome, score
 from happycity.rules.views import Phase
-from happycity.text.words import plural
 from happycity_bots.champion import CONFIDENCE, DENIAL, TurnStrengths, champions_network, lead
 from happycity_bots.network import Network
 from happycity_bots.planner import SECOND_DRAW
@@ -246,21 +245,16 @@ class Evaluator:
 
     def __init__(self, network: Network | None = None, *, playouts: int = 0, seed: int = 0) -> None:
         self._network = network or champions_network()
-        self._playouts, self._seed = playouts, seed
+        self.playouts = playouts
+        """Playouts for each purchase and special."""
+        self._seed = seed
         self._turn: tuple[View, Turn] | None = None
 
     @property
     def digest(self) -> str:
         """What identifies the values: a hash of weights and settings, 12 hexadecimal digits."""
-        settings = f"{_VERSION} {self._network.digest} {self._playouts} {self._seed}"
+        settings = f"{_VERSION} {self._network.digest} {self.playouts} {self._seed}"
         return hashlib.sha256(settings.encode()).hexdigest()[:12]
-
-    @property
-    def budget(self) -> str:
-        """What a decision may cost, in words."""
-        return (
-            f"{plural(self._playouts, 'playout')} a purchase or special" if self._playouts else "no playouts"
-        )
 
     def values(self, game: Game) -> list[SeatValue]:
         """Return what a position is worth to each seat; an open game may await a card.
@@ -271,7 +265,7 @@ class Evaluator:
         if game.outcome is not None:
             return list(map(SeatValue, places_of(game.outcome), map(float, game.outcome.points)))
         places = self._position(game)
-        if self._playouts and game.legal_moves:
+        if self.playouts and game.legal_moves:
             places = min([value.places for value in self.moves(game)], key=itemgetter(game.seat))
         cities = cities_of(view)
         seats = zip(places, view.coins, strict=True)
@@ -282,14 +276,14 @@ class Evaluator:
 
     def moves(self, game: Game) -> list[MoveValue]:
         """Return what is to be expected after each legal move, in the order of `legal_moves`."""
-        known, tried = game.opened(), game.phase in (Phase.BUY, Phase.SPECIAL) and self._playouts > 0
+        known, tried = game.opened(), game.phase in (Phase.BUY, Phase.SPECIAL) and self.playouts > 0
         moves = known.legal_moves
         totals = [self._after(known, move) for move in moves]
         if tried:
             sums = [[place * CONFIDENCE for place in places] for places in totals]
             view = game.view()
             rng = random.Random(f"happycity evaluator {self._seed} {dumps(state_json(view))}")
-            trials = max(1, self._playouts // len(moves))
+            trials = max(1, self.playouts // len(moves))
             for world in islice(Game.worlds(view, rng), trials):
                 for number, move in enumerate(moves):
                     sums[number] = list(map(add, sums[number], self._round_later(world, move)))
