@@ -1,7 +1,7 @@
 """How lucky the seats of a game were: what each card that came was worth, less the mean of what could have.
 
 These are control variates as in AIVAT (Burch, Schmid, Moravčík, Morrill & Bowling 2018, arXiv 1612.06915).
-Before a card is turned over, whoever has seen the whole game knows which cards are left in its deck, and each
+Before a card is turned over, a viewer of the whole game knows which cards are left in its deck, and each
 of them is as likely to come: decks and reshuffles are uniform permutations, and bots see no hidden order. So
 the luck of a draw has the mean 0, whatever values the cards are given, and so has the sum over a game. That
 holds only if the values were fixed before the games were seen: state the evaluator's digest with results.
