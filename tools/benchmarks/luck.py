@@ -72,6 +72,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.deals < 2:
         parser.error(f"--deals {options.deals}: a variance takes 2 or more")
+    if options.bots[0] == options.bots[1]:
+        parser.error("--bots: the two are the same, so their difference doesn't vary")
     evaluator, pair = Evaluator(), [CONTENDERS[name] for name in options.bots]
     print(f"{' and '.join(options.bots)}, {options.deals} deals a row, evaluator {evaluator.digest}")
     print("| seats | mode | score | luck | without luck | less | ms CPU a game |")
