@@ -83,7 +83,7 @@ def test_the_digest_tells_settings_apart() -> None:
 
 @pytest.mark.parametrize("mode", Mode)
 def test_expected_places_add_up_in_every_position(mode: Mode) -> None:
-    """The places of n seats are 1 + 2 + ... + n, whoever has them."""
+    """The places of n seats are 1 + 2 + ... + n."""
     game, evaluator = Game.deal(Config(players=4, mode=mode), seed=3), Evaluator()
     while game.outcome is None:
         for places in ([value.place for value in evaluator.values(game)], *_after_moves(evaluator, game)):

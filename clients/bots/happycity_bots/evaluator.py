@@ -259,7 +259,7 @@ class Evaluator:
     def values(self, game: Game) -> list[SeatValue]:
         """Return what a position is worth to each seat; an open game may await a card.
 
-        With playouts, the best move that waits is the acting seat's.
+        With playouts, these are the values after the acting seat's best move.
         """
         view = game.view()
         if game.outcome is not None:
