@@ -306,12 +306,12 @@ def play_locally(bot: type[Bot], **_: object) -> None:
         bot(GameStarted(match_id=1, config=config, seat=seat, bots=("one", "two"), seed=seat))
         for seat in (0, 1)
     ]
-    untold: list[list[Event]] = [[], []]
+    pending: list[list[Event]] = [[], []]
     with asyncio.Runner() as runner:
         while game.outcome is None:
-            for events in untold:
+            for events in pending:
                 events.extend(game.events)
-            events, untold[game.seat] = untold[game.seat], []
+            events, pending[game.seat] = pending[game.seat], []
             decision = Decision.of(game, events)
             choice = bots[game.seat].choose(decision)
             chosen = runner.run(awaited(choice)) if inspect.isawaitable(choice) else choice

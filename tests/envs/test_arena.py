@@ -80,16 +80,16 @@ def test_a_policy_sees_what_it_was_trained_on(mode: Mode) -> None:
         return COIN if mask[COIN] else int(legal[-1 if discards else 0])
 
     bots = [bot_for(policy, game) for _ in range(2)]
-    told: list[list[Event]] = [[], []]
+    pending: list[list[Event]] = [[], []]
     unanswered = rebuilt = 0
     while game.outcome is None:
-        for events in told:
+        for events in pending:
             events.extend(game.events)
         seat = game.seat
-        move = bots[seat].choose(Decision.of(game, told[seat]))
-        # A decision that the clock settles while the stream is lost: its events are told again.
+        move = bots[seat].choose(Decision.of(game, pending[seat]))
+        # A decision that the clock settles while the stream is lost: its events are sent again.
         if game.round % 3:
-            told[seat] = []
+            pending[seat] = []
         else:
             unanswered += 1
         assert isinstance(move, Move)

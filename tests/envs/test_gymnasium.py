@@ -40,7 +40,7 @@ def test_the_environment_passes_the_check(config: Config) -> None:
 
 
 def test_a_policy_may_be_an_opponent() -> None:
-    """It is told all that happened since its last decision, so it sees which cards were discarded."""
+    """It gets all events since its last decision, so it sees which cards were discarded."""
     rows: list[NDArray[np.float32]] = []
 
     def policy(observation: NDArray[np.float32], mask: NDArray[np.int8]) -> int:

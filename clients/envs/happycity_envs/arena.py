@@ -48,7 +48,7 @@ def choose_action(policy: Policy, observation: NDArray[np.float32], mask: NDArra
 
 
 class Discards:
-    """Counts the face-up cards in the discard piles by what a seat is told of its game.
+    """Counts the face-up cards in the discard piles by the events of its decisions.
 
     A view has their number alone.
     """

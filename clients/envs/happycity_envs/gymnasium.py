@@ -80,7 +80,7 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.game = Game.deal(self.config, seed=0)
         """The game as the engine has it."""
         self._bots: dict[int, Bot] = {}
-        self._untold: dict[int, list[Event]] = {}  # what each bot will be told with its next decision
+        self._pending_events: dict[int, list[Event]] = {}  # by seat: for its next decision
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -100,7 +100,7 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._bots[seat] = opponent(
                 GameStarted(match_id=0, config=self.config, seat=seat, bots=names, seed=self._draw_seed())
             )
-        self._untold = {seat: list(self.game.events) for seat in self._bots}
+        self._pending_events = {seat: list(self.game.events) for seat in self._bots}
         self._play_others()
         return self._observation(), self._info()
 
@@ -127,7 +127,7 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def _play_others(self) -> None:
         game = self.game
         while game.outcome is None and game.seat != self.seat:
-            events, self._untold[game.seat] = self._untold[game.seat], []
+            events, self._pending_events[game.seat] = self._pending_events[game.seat], []
             move = self._bots[game.seat].choose(Decision.of(game, events))
             if inspect.isawaitable(move):
                 raise ConfigError(f"opponents: {type(self._bots[game.seat]).__name__} chooses asynchronously")
@@ -136,8 +136,8 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def _apply(self, move: Move) -> None:
         self.game.apply(move)
-        for untold in self._untold.values():
-            untold.extend(self.game.events)
+        for pending in self._pending_events.values():
+            pending.extend(self.game.events)
 
     def _observation(self) -> NDArray[np.float32]:
         return self._observations.of(self.game, self.seat)
