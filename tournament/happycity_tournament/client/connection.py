@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import grpc
 
 from happycity import Config, ConfigError, HappyCityError, TimeControl
+from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
@@ -81,6 +82,8 @@ class Connection:
         self._matches = MatchServiceStub(channel)
         self._bots = BotServiceStub(channel)
         self._play: Callable[..., Any] = PlayServiceStub(channel).Play
+        self.guests = AccessServiceStub(channel)
+        """The methods for guests and their tokens, for `call`."""
         self.ladder = LadderServiceStub(channel)
         """The methods of the server's ladder, for `call`."""
         self._access = access
