@@ -57,7 +57,8 @@ def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> N
         "happycity_tournament", "run", "--format", "round-robin", "--cycles", "8", "--seats", "2",
         "--bots", "random", "--bot", command_of("gated"), "--bot", command_of("mortal"), "--seed", "1",
         *settings_file(disqualify_share=0.5, disqualify_games=8), "--concurrency", "4",
-        "--decision-seconds", "120", "--grace-seconds", "0", "--restarts", "0", "--json", stderr=subprocess.PIPE,
+        "--decision-seconds", "120", "--grace-seconds", "0", "--restarts", "0", "--json",
+        stderr=subprocess.PIPE,
     )  # fmt: skip
     line = wait_for_line(run, "bot mortal ended with signal SIGKILL")
     assert line.endswith(f"(output: {own_folder()}/bot-mortal.log); its seats are forfeited\n")

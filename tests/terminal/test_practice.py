@@ -72,8 +72,8 @@ async def test_a_bot_that_is_connected_stays(server: str, tmp_path: Path) -> Non
         ran = await asyncio.to_thread(happycity, tmp_path, *arguments)
         assert (ran.returncode, ran.stderr.splitlines()[-1]) == (
             2,
-            f"error: --bot: a program is connected to {server} as 'kept' already; let it play by --join kept, or "
-            "end it first, or choose another name",
+            f"error: --bot: a program is connected to {server} as 'kept' already; let it play by --join "
+            "kept, or end it first, or choose another name",
         )
         await met(channel, "kept")
         kept.cancel()
