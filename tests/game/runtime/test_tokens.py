@@ -155,7 +155,7 @@ def test_owner_is_kept(path: Path) -> None:
     assert file.refresh()
     assert file.owner_of("one") == "carl"
     for wrong in ("two\nlines", " blank", "x" * 65):
-        with pytest.raises(ConfigError, match="^owner "):
+        with pytest.raises(ConfigError, match=r"^owner "):
             tokens.new_token(tokens.Role.BOT, "one", created=NOW, owner=wrong)
 
 
