@@ -46,7 +46,8 @@ class AccessService(AccessServiceServicer):
                 raise invalid(f"bots: {error}") from None
             check_free_of_house(name, self._house)
         if self._tokens is None:
-            raise invalid("invitation: this server is open to everybody; connect without one")
+            text = "this server is open to everybody: connect without an invitation"
+            raise ApiError(Reason.INVITATION_CLOSED, text)
         path, now = self._tokens.path, self._now()
         with _refusals():
             owner, made = await asyncio.to_thread(
@@ -62,9 +63,8 @@ class AccessService(AccessServiceServicer):
         """Replace the token of the call."""
         old = principal().token
         if old is None or self._tokens is None:
-            raise invalid(
-                "authorization: the call shows no token of this server's file that could be renewed"
-            )
+            text = "the call shows no token of this server's file, which could be renewed"
+            raise ApiError(Reason.UNKNOWN_TOKEN, text)
         with _refusals():
             clear, token = await asyncio.to_thread(renew_token, self._tokens.path, old, now=self._now())
         return _message(token, clear)
@@ -72,7 +72,8 @@ class AccessService(AccessServiceServicer):
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: object) -> pb.RevokeTokenResponse:
         """End a token of the caller's owner."""
         if self._tokens is None or request.id not in [token.id for token in self._own_tokens()]:
-            raise invalid(f"id: {request.id[:40]!r} is not a token of the owner of the call's token")
+            text = f"the owner of the call's token has no token {request.id[:40]!r}"
+            raise ApiError(Reason.UNKNOWN_TOKEN, text)
         with _refusals():
             await asyncio.to_thread(revoke_token, self._tokens.path, request.id)
         return pb.RevokeTokenResponse()
@@ -89,7 +90,7 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except InvitationError as error:
-        raise invalid(f"invitation: {error}") from None
+        raise ApiError(Reason.INVITATION_CLOSED, str(error)) from None
     except NameTakenError as error:
         raise ApiError(Reason.WRONG_NAME, str(error)) from None
     except ConfigError as error:

@@ -64,8 +64,8 @@ class AccessServiceServicer:
     def Join(self, request, context):
         """Exchanges an invitation for a token of each bot that the guest names. It needs no token, and an invitation is good
         for one call. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
-        the server's own bots, and with ERROR_REASON_INVALID_FIELD for any other bad name, for too many of them, and if the
-        invitation is unknown, used or expired.
+        the server's own bots, with ERROR_REASON_INVALID_FIELD for any other bad name or too many of them, and with
+        ERROR_REASON_INVITATION_CLOSED if the invitation is unknown, used or expired.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -80,14 +80,14 @@ class AccessServiceServicer:
 
     def RenewToken(self, request, context):
         """Replaces the token of the call by a new one with the same name, owner and end. Streams of the old one end. A call that shows no
-        token of the server's file is refused with ERROR_REASON_INVALID_FIELD.
+        token of the server's file is refused with ERROR_REASON_UNKNOWN_TOKEN.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Ends a token of the caller's owner, and its streams; ERROR_REASON_INVALID_FIELD if the owner has no such token.
+        """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -36,17 +36,17 @@ class AccessServiceStub:
     Join: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.JoinRequest, _access_service_pb2.JoinResponse]
     """Exchanges an invitation for a token of each bot that the guest names. It needs no token, and an invitation is good
     for one call. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
-    the server's own bots, and with ERROR_REASON_INVALID_FIELD for any other bad name, for too many of them, and if the
-    invitation is unknown, used or expired.
+    the server's own bots, with ERROR_REASON_INVALID_FIELD for any other bad name or too many of them, and with
+    ERROR_REASON_INVITATION_CLOSED if the invitation is unknown, used or expired.
     """
     ListTokens: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListTokensRequest, _access_service_pb2.ListTokensResponse]
     """Lists the tokens of the caller's owner, oldest first."""
     RenewToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RenewTokenRequest, _access_service_pb2.BotToken]
     """Replaces the token of the call by a new one with the same name, owner and end. Streams of the old one end. A call that shows no
-    token of the server's file is refused with ERROR_REASON_INVALID_FIELD.
+    token of the server's file is refused with ERROR_REASON_UNKNOWN_TOKEN.
     """
     RevokeToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.RevokeTokenResponse]
-    """Ends a token of the caller's owner, and its streams; ERROR_REASON_INVALID_FIELD if the owner has no such token."""
+    """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
 
 @_typing.type_check_only
 class AccessServiceAsyncStub(AccessServiceStub):
@@ -56,17 +56,17 @@ class AccessServiceAsyncStub(AccessServiceStub):
     Join: _aio.UnaryUnaryMultiCallable[_access_service_pb2.JoinRequest, _access_service_pb2.JoinResponse]  # type: ignore[assignment]
     """Exchanges an invitation for a token of each bot that the guest names. It needs no token, and an invitation is good
     for one call. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
-    the server's own bots, and with ERROR_REASON_INVALID_FIELD for any other bad name, for too many of them, and if the
-    invitation is unknown, used or expired.
+    the server's own bots, with ERROR_REASON_INVALID_FIELD for any other bad name or too many of them, and with
+    ERROR_REASON_INVITATION_CLOSED if the invitation is unknown, used or expired.
     """
     ListTokens: _aio.UnaryUnaryMultiCallable[_access_service_pb2.ListTokensRequest, _access_service_pb2.ListTokensResponse]  # type: ignore[assignment]
     """Lists the tokens of the caller's owner, oldest first."""
     RenewToken: _aio.UnaryUnaryMultiCallable[_access_service_pb2.RenewTokenRequest, _access_service_pb2.BotToken]  # type: ignore[assignment]
     """Replaces the token of the call by a new one with the same name, owner and end. Streams of the old one end. A call that shows no
-    token of the server's file is refused with ERROR_REASON_INVALID_FIELD.
+    token of the server's file is refused with ERROR_REASON_UNKNOWN_TOKEN.
     """
     RevokeToken: _aio.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.RevokeTokenResponse]  # type: ignore[assignment]
-    """Ends a token of the caller's owner, and its streams; ERROR_REASON_INVALID_FIELD if the owner has no such token."""
+    """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
 
 class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
     """Gives guests the tokens of their bots. Organisers make the invitations, by `happycity invite create`."""
@@ -79,8 +79,8 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_access_service_pb2.JoinResponse, _abc.Awaitable[_access_service_pb2.JoinResponse]]:
         """Exchanges an invitation for a token of each bot that the guest names. It needs no token, and an invitation is good
         for one call. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
-        the server's own bots, and with ERROR_REASON_INVALID_FIELD for any other bad name, for too many of them, and if the
-        invitation is unknown, used or expired.
+        the server's own bots, with ERROR_REASON_INVALID_FIELD for any other bad name or too many of them, and with
+        ERROR_REASON_INVITATION_CLOSED if the invitation is unknown, used or expired.
         """
 
     @_abc_1.abstractmethod
@@ -98,7 +98,7 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.BotToken, _abc.Awaitable[_access_service_pb2.BotToken]]:
         """Replaces the token of the call by a new one with the same name, owner and end. Streams of the old one end. A call that shows no
-        token of the server's file is refused with ERROR_REASON_INVALID_FIELD.
+        token of the server's file is refused with ERROR_REASON_UNKNOWN_TOKEN.
         """
 
     @_abc_1.abstractmethod
@@ -107,6 +107,6 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _access_service_pb2.RevokeTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.RevokeTokenResponse, _abc.Awaitable[_access_service_pb2.RevokeTokenResponse]]:
-        """Ends a token of the caller's owner, and its streams; ERROR_REASON_INVALID_FIELD if the owner has no such token."""
+        """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
 
 def add_AccessServiceServicer_to_server(servicer: AccessServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
