@@ -71,7 +71,7 @@ class Settings:
         read_settings_file(os.environ)
         name = name or os.environ.get("HAPPYCITY_NAME")
         tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
-        if token is None and not os.environ.get("HAPPYCITY_TOKEN"):
+        if token is None:
             token = tokens.get(name or default_name)
         access = Access.from_env(token)
         return cls(

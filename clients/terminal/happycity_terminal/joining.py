@@ -96,10 +96,9 @@ def _read(out: Path) -> tuple[RemoteServer, dict[str, str], dict[str, str]]:
 
 
 def _write(out: Path, values: Mapping[str, str], tokens: Mapping[str, str]) -> None:
-    """Write a file of settings that its owner alone may read: one token as such, several by name."""
-    if len(tokens) == 1:
-        own = {"HAPPYCITY_TOKEN": next(iter(tokens.values()))}
-    else:
-        own = {"HAPPYCITY_TOKENS": format_tokens(tokens)}
+    """Write a file of settings that its owner alone may read: several tokens by name, the first as such."""
+    own = {"HAPPYCITY_TOKEN": next(iter(tokens.values()))}
+    if len(tokens) > 1:
+        own["HAPPYCITY_TOKENS"] = format_tokens(tokens)
     with replacing(out, private=True) as partial:
         partial.write_text(settings_text({**values, **own}), encoding="utf-8")

@@ -139,8 +139,8 @@ def practice(
     if not 1 <= len(opponents) <= 4:
         raise ConfigError(f"--against: {len(opponents)} bots; name 1 to 4, separated by commas")
     at = RemoteServer.at(server)
-    if not at.access.token:  # a guest with several bots has their tokens by name
-        own = parse_tokens(os.environ.get(TOKENS_VARIABLE, "")).get(lineup.names[0], "")
+    # A guest with several bots has their tokens by name.
+    if own := parse_tokens(os.environ.get(TOKENS_VARIABLE, "")).get(lineup.names[0]):
         at = replace(at, access=replace(at.access, token=own))
     plan = PracticePlan(
         server=at,
