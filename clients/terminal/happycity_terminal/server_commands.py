@@ -73,10 +73,10 @@ def join(
         Path, typer.Option(metavar="FILE", help="The file of settings.", envvar=SETTINGS_VARIABLE)
     ] = Path(SETTINGS_FILE),
 ) -> None:
-    """Join a server by an invitation: name the bots, and get a file of settings that they read.
+    """Join a server by an invitation; write the bots' settings.
 
-    The file has the server's address and certificate, and a token for each bot. It is read in the folder
-    where a bot or a command is started, or where HAPPYCITY_ENV says. Keep it secret.
+    The guest names the bots. The file has the server's address and certificate, and a token for each bot. It
+    is read in the folder where a bot or a command is started, or where HAPPYCITY_ENV says. Keep it secret.
     """
     from happycity_terminal.joining import join_server, renew_tokens, revoke_tokens
 
