@@ -22,6 +22,7 @@ SETTINGS_VARIABLE = "HAPPYCITY_ENV"
 """The environment variable with the path of another such file."""
 CA_FILE = "happycity-ca.pem"
 """Where a guest's copy of the server's CA certificate is, beside the settings."""
+_PATHS = ("HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_TOKENS")
 _LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>.*)")
 
 
@@ -91,6 +92,6 @@ def read_settings_file(environ: MutableMapping[str, str]) -> None:
         if (match := _LINE.fullmatch(line.strip())) is None:
             raise ConfigError(f"{path}:{number}: it is not HAPPYCITY_NAME=VALUE")
         name, value = match["name"], match["value"]
-        if name in ("HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY"):
+        if name in _PATHS:
             value = str(path.parent / value)
         environ.setdefault(name, value)

@@ -50,9 +50,12 @@ def test_the_file_fills_in_what_the_environment_lacks(
     read_settings_file(environ)
     assert environ == {"HAPPYCITY_SERVER": "grpcs://a:1", "HAPPYCITY_CA": "ca.pem", "HAPPYCITY_TOKEN": "own"}
     monkeypatch.chdir("/")
+    with (tmp_path / "happycity.env").open("a") as file:
+        file.write("HAPPYCITY_SERVE_TOKENS=tokens.json\n")
     named = {"HAPPYCITY_ENV": str(tmp_path / "happycity.env")}
     read_settings_file(named)
     assert named["HAPPYCITY_CA"] == str(tmp_path / "ca.pem")
+    assert named["HAPPYCITY_SERVE_TOKENS"] == str(tmp_path / "tokens.json")
 
 
 @pytest.mark.parametrize("server", ["grpc://other:1", ""])
