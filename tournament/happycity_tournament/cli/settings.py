@@ -31,7 +31,7 @@ from happycity_tournament.config import (
     SprtTest,
     TournamentConfig,
 )
-from happycity_tournament.lineup import BotEntry
+from happycity_tournament.lineup import DEFAULT_RESTARTS, BotEntry
 
 DEFAULT_SEATS = 4
 _TIME, _POLICY, _SPRT = TimeControl(), FailurePolicy(), SprtTest(candidate="", base="")
@@ -149,6 +149,10 @@ class RunningSettings(Settings):
     """Games that run at the same time."""
     processes: _Count = 1
     """Processes among which the reference bots are divided."""
+    restarts: _CountOrNone = DEFAULT_RESTARTS
+    """How often a bot that the run has started, and that ends during the games, is started again."""
+    fail_on_forfeit: _Switch = False
+    """Exit with status 1 if a bot has forfeited a game, such as in the tests of a bot."""
     workers: _Workers | None = setting(None, absent="by the cores, if that pays", example=2)
     """Processes that play games beside the run's own server, each with its own processes of bots."""
     ray: _Text | None = setting(None, metavar="ADDRESS", example="auto")
