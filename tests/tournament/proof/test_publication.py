@@ -90,7 +90,8 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
         "round 1, table 0, rotation 0: its deal, bots, seeds or kind",
     ),
     "a position is malformed": (lambda f: f.games[0].update(position="x"), "a game: malformed line"),
-    "a line has no record": (lambda f: f.games[3].pop("record"), "rotation 3: malformed line"),
+    "a key is added to a line": (lambda f: f.games[3].update(more=1), "a game: malformed line"),
+    "a line has no record": (lambda f: f.games[3].pop("record"), "a game: malformed line"),
     "bots change their seats": (
         lambda f: f.games[0]["record"]["bots"].reverse(),
         "deal, bots, seeds or kind",

@@ -79,7 +79,7 @@ class BasicSettings(Settings):
     """Seed of all deals and of the bots."""
     salt: _Text | None = setting(None, absent="random", example="16 random characters or more")
     """Random text that hides the seed in the hash that `tournament commit` prints."""
-    beacon: _Text | None = setting(None, absent="none: the deals follow from the seed alone")
+    beacon: _Text | None = setting(None, absent="none", example="drand 123: 5f3c")
     """Public randomness, drawn after that hash was published; the deals follow from it, seed and salt."""
 
 

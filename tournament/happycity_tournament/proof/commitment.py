@@ -112,10 +112,11 @@ class Commitment:
             ConfigError: it is malformed, or its hashes are not those of what it says.
         """
         try:
-            assert isinstance(stored, dict)
+            if not isinstance(stored, dict):
+                raise TypeError("not an object")
             content, seed, salt = stored["commitment"], stored["seed"], stored["salt"]
-            assert type(seed) is int
-            assert isinstance(salt, str)
+            if type(seed) is not int or not isinstance(salt, str):
+                raise TypeError("not a number and a text")
             made = cls(
                 seed=seed,
                 salt=salt,
@@ -130,7 +131,7 @@ class Commitment:
                 raise ConfigError("hash: it is not that of the commitment")
             if made.json() != {key: stored[key] for key in made.json()}:
                 raise ConfigError("commitment: it is not in the form that this version writes")
-        except (AssertionError, AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ConfigError(f"commitment: malformed: {type(error).__name__}") from None
         return made
 

@@ -241,7 +241,11 @@ def _replay_line(line: bytes) -> FinishedGame:
     where = f"{GAMES_FILE}: a game"
     try:
         content = json.loads(line)
+        if canonical(content) + b"\n" != line or content.keys() != {"position", "bot_seeds", "record"}:
+            raise ValueError("not as it is published")
         position = tuple(content["position"])
+        if [type(number) for number in position] != [int, int, int]:
+            raise ValueError("not a position")
         where = f"{GAMES_FILE}: {place_in_words(position)}"
         record, seeds = content["record"], tuple(content["bot_seeds"])
         game = game_of_record(json.dumps(record), number=_ID)
@@ -249,7 +253,7 @@ def _replay_line(line: bytes) -> FinishedGame:
         if deal_of(record) != Deal.shuffle(config_of(record), seed=game.deal_seed):
             raise VerificationError("the cards are not those of the deal's seed")
     except HappyCityError as error:
-        raise VerificationError(f"{where}: {error}") from None
+        raise VerificationError(f"{where}: {error!s:.300}") from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         raise VerificationError(f"{where}: malformed line") from None
     return replace(game, position=position, tournament_id=_ID, bot_seeds=seeds)
