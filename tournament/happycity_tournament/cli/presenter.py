@@ -31,6 +31,7 @@ from happycity_tournament.client.session import (
 )
 from happycity_tournament.config import TournamentState
 from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.proof.commitment import COMMITMENT_FILE
 from happycity_tournament.ratings.sprt import Verdict
 
 PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
@@ -64,6 +65,8 @@ class Presenter:
         except ServerError:
             if self.folder is not None:
                 with suppress(OSError):  # there is something in it
+                    if [path.name for path in self.folder.iterdir()] == [COMMITMENT_FILE]:
+                        (self.folder / COMMITMENT_FILE).unlink()  # of a tournament that was never made
                     self.folder.rmdir()
             raise
         except (asyncio.CancelledError, KeyboardInterrupt):

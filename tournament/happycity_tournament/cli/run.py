@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from happycity import ConfigError
 from happycity.match import DEFAULT_LINEUP
-from happycity.runtime.commands import AsJson
+from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.settings import flags_of, load, naming_flags
 from happycity_tournament.cli.options import BASICS, BOTS_HELP, BotCommands, Joining
 from happycity_tournament.cli.presenter import Presenter
@@ -26,6 +27,7 @@ from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.schedule import schedule_of
 
 File = Annotated[
@@ -104,8 +106,14 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
 def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:
     """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
+    salt = secrets.token_hex(32) if settings.salt is None else settings.salt
+    commitment = Commitment(seed=config.seed, salt=salt, config=config, beacon=settings.beacon)
+    config = commitment.deals
     schedule = schedule_of(config)
     folder = new_folder()
+    commitment.save(folder)
+    if settings.salt is not None:
+        remark(f"commitment {commitment.hash}")
     venue: Venue
     if settings.server_to_use:
         venue = RemoteServer.at(settings.server)  # without a flag, that of the environment
