@@ -42,7 +42,9 @@ COMMANDS = "happycity.commands"
 
 HEADINGS = {
     **dict.fromkeys(("play", "show", "tournament"), "Play and watch"),
-    **dict.fromkeys(("new-bot", "check", "analyse", "ask", "join", "practice", "bot", "bridge"), "Write a bot",
+    **dict.fromkeys(
+        ("new-bot", "check", "analyse", "ask", "join", "practice", "bot", "bridge"), "Write a bot"
+    ),
     **dict.fromkeys(
         ("competition", "serve", "status", "invite", "token", "cert", "ladder", "worker", "backup"),
         "Run a server",
