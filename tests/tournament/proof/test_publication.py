@@ -39,7 +39,7 @@ def published(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Forger:
-    """Changes a copy of a published tournament, and makes all hashes anew that need no replay."""
+    """Changes a copy of a published tournament, and makes all hashes again that need no replay."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
