@@ -143,7 +143,7 @@ def analyse(
     ] = DEFAULT_PLAYOUTS,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each decision of a bot cost in a game, and how lucky it was.
+    """Say what each decision of a bot cost in a game, and its luck.
 
     Positions are valued by the network of the bot champion, in places: after each legal move, the expected
     place of the bot, 1 for the first. A loss is by how much that is worse than after the best move. The luck

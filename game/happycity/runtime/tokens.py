@@ -94,6 +94,11 @@ class Role(Enum):
     """Play games for the server; see `happycity worker`."""
 
 
+def _lasts(expires: datetime | None, now: datetime) -> bool:
+    """Return whether a secret is good at a time; one without an end always is."""
+    return expires is None or now < expires
+
+
 class Token(BaseModel):
     """A token as it is kept: all but its secret."""
 
@@ -115,7 +120,7 @@ class Token(BaseModel):
 
     def is_valid(self, now: datetime) -> bool:
         """Return whether the token has not expired."""
-        return self.expires is None or now < self.expires
+        return _lasts(self.expires, now)
 
 
 class Invitation(BaseModel):
@@ -137,7 +142,7 @@ class Invitation(BaseModel):
 
     def is_valid(self, now: datetime) -> bool:
         """Return whether the invitation has not expired."""
-        return self.expires is None or now < self.expires
+        return _lasts(self.expires, now)
 
 
 class _Content(BaseModel):
