@@ -30,6 +30,7 @@ PACKAGES = sorted(
 )
 """The project's packages; their parents are what Python imports from."""
 HOT = {
+    "game/happycity": "observation_rows",
     "game/happycity/rules": "cities determinization effects game moves shuffling",
     "game/happycity/records": "random_games record",
     "game/happycity/wire": "decisions messages",

@@ -42,8 +42,13 @@ COMMANDS = "happycity.commands"
 
 HEADINGS = {
     **dict.fromkeys(("play", "show", "tournament"), "Play and watch"),
-    **dict.fromkeys(("new-bot", "check", "ask", "practice", "bot", "bridge"), "Write a bot"),
-    **dict.fromkeys(("serve", "status", "token", "ladder", "worker", "backup"), "Run a server"),
+    **dict.fromkeys(
+        ("new-bot", "check", "analyse", "ask", "join", "practice", "bot", "bridge"), "Write a bot"
+    ),
+    **dict.fromkeys(
+        ("competition", "serve", "status", "invite", "token", "cert", "ladder", "worker", "backup"),
+        "Run a server",
+    ),
     **dict.fromkeys(("llm", "mcp"), "Other AIs"),
     **dict.fromkeys(("simulate", "catalogue"), "Records and cards"),
 }

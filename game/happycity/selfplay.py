@@ -5,24 +5,40 @@ It needs numpy (`pip install 'happycity[selfplay]'`), which the rest of `happyci
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from happycity.errors import ConfigError
-from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour, Mode
-from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config, Scoring
+from happycity.observation_rows import (
+    ACTION_NUMBERS,
+    COINS,
+    INCOMES,
+    MOST_IN_DECK,
+    SYMBOLS,
+    RowEncoder,
+    masks_of,
+    next_rows,
+    play_moves,
+)
+from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Card, Colour
+from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
 from happycity.rules.scoring import Outcome
 from happycity.rules.views import Phase, View
 
-OBSERVATION_LAYOUT: Final = 1
-"""The version of the layout. It goes up whenever a number gets another meaning."""
+OBSERVATION_LAYOUT: Final = 2
+"""The version of the layout. It goes up whenever a number gets another meaning, or a row another length.
+
+A row of version 1 is the beginning of a row of version 2: all but the last plane, `discarded`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +55,8 @@ class Plane:
     """Whether there is one for each seat, the observer's first, then in order of turns."""
 
 
-_COINS, _INCOMES, _SYMBOLS, _MOST_IN_DECK = 20, 10, 10, 28
-
-
 def _planes(players: int) -> tuple[Plane, ...]:
+    """Return the planes in the order in which `happycity.observation_rows` encodes them."""
     return (
         Plane("phase", len(Phase), 0, 1, "1 for the phase, in the order of `Phase`"),
         Plane("expert", 1, 0, 1, "1 in the expert game"),
@@ -53,13 +67,13 @@ def _planes(players: int) -> tuple[Plane, ...]:
         Plane("centre", len(BUILDINGS), 0, 1, "copies of each building in the centre, divided by 2"),
         Plane("specials", len(SPECIALS), 0, 1, "1 for each special that can be taken"),
         Plane("dwellings", len(DWELLINGS), 0, 1, "cards left of each dwelling, divided by 4"),
-        Plane("decks", len(DECKS), 0, 1, f"cards in each deck, divided by {_MOST_IN_DECK}"),
-        Plane("discards", len(DECKS), 0, 1, f"cards in each discard pile, divided by {_MOST_IN_DECK}"),
-        Plane("coins", 1, 0, 100, f"coins, divided by {_COINS}", each_seat=True),
-        Plane("income", 1, -10, 20, f"income of a round, divided by {_INCOMES}", each_seat=True),
+        Plane("decks", len(DECKS), 0, 1, f"cards in each deck, divided by {MOST_IN_DECK}"),
+        Plane("discards", len(DECKS), 0, 1, f"cards in each discard pile, divided by {MOST_IN_DECK}"),
+        Plane("coins", 1, 0, 100, f"coins, divided by {COINS}", each_seat=True),
+        Plane("income", 1, -10, 20, f"income of a round, divided by {INCOMES}", each_seat=True),
         Plane("uses", 1, 0, 1, "how often a limited special still applies, divided by 2", each_seat=True),
-        Plane("inhabitants", 1, -10, 10, f"printed inhabitants, divided by {_SYMBOLS}", each_seat=True),
-        Plane("hearts", 1, -10, 10, f"printed hearts, divided by {_SYMBOLS}", each_seat=True),
+        Plane("inhabitants", 1, -10, 10, f"printed inhabitants, divided by {SYMBOLS}", each_seat=True),
+        Plane("hearts", 1, -10, 10, f"printed hearts, divided by {SYMBOLS}", each_seat=True),
         Plane("colours", len(Colour), 0, 1, f"cards of each colour, divided by {CITY_SIZE}", each_seat=True),
         Plane("size", 1, 0, 1, f"cards in the city, divided by {CITY_SIZE}", each_seat=True),
         Plane("city", len(CARDS), 0, 1, "1 for each card in the city", each_seat=True),
@@ -71,53 +85,41 @@ def _planes(players: int) -> tuple[Plane, ...]:
             f"position of each card in the city from 1, divided by {CITY_SIZE}; 0 without the card",
             each_seat=True,
         ),
+        Plane(
+            "discarded", len(BUILDINGS), 0, 1, "copies of each building in the discard piles, divided by 2"
+        ),
     )
-
-
-def _sums() -> NDArray[np.float32]:
-    """Return what each card adds to the sums of its city: a row for each card."""
-    rows = [
-        [card.inhabitants, card.hearts, *(card.colour is colour for colour in Colour), 1] for card in CARDS
-    ]
-    return np.array(rows, dtype=np.float32)
-
-
-# Whole numbers, so that a sum is the same in any order.
-_SUMS: Final = _sums()
-_SCALES: Final = np.array([_SYMBOLS, _SYMBOLS, *([CITY_SIZE] * len(Colour)), CITY_SIZE], dtype=np.float32)
-_FIRST_SPECIAL: Final = SPECIALS[0].number
-_POSITIONS: Final = np.arange(1, CITY_SIZE + 1, dtype=np.float32) / CITY_SIZE
 
 
 class Observations:
     """Writes positions of one kind of game into arrays.
 
-    A row has the planes of the table one after the other; those of a seat follow all others, one seat after
-    the other, the observer's first. Only the number of players decides how long a row is.
+    A row has the planes of the table one after the other; then those of a seat, one seat after the other, the
+    observer's first; last what is in the discard piles. Only the number of players decides how long a row is.
+    It is all of the past that matters to the future: with it, a hidden order is all that isn't known.
     """
 
     def __init__(self, players: int) -> None:
         self.players = players
         self.planes = _planes(players)
         """What a row holds, in this order; planes of each seat are listed once."""
-        self.table_size = sum(plane.size for plane in self.planes if not plane.each_seat)
-        """Numbers that don't belong to a seat: the first of a row."""
+        parts = list(self.parts())
+        self.table_size = next(place.start for plane, _, place in parts if plane.each_seat)
+        """Numbers before those of the seats."""
         self.seat_size = sum(plane.size for plane in self.planes if plane.each_seat)
         """Numbers of each seat."""
-        self.size = self.table_size + players * self.seat_size
+        self.size = parts[-1][2].stop
         """Numbers of a row."""
-        parts = list(self.parts())
-        self._table = {plane.name: place.start for plane, seat, place in parts if seat is None}
-        self._seat = {plane.name: place.start - self.table_size for plane, seat, place in parts if seat == 0}
 
     def parts(self) -> Iterator[tuple[Plane, int | None, slice]]:
         """Yield each plane with its seat, counted from the own, and its place; None: it is of no seat."""
         at = 0
-        table = [(plane, None) for plane in self.planes if not plane.each_seat]
-        seats = [(plane, n) for n in range(self.players) for plane in self.planes if plane.each_seat]
-        for plane, seat in [*table, *seats]:
-            yield plane, seat, slice(at, at + plane.size)
-            at += plane.size
+        for each_seat, group in groupby(self.planes, attrgetter("each_seat")):
+            planes = list(group)
+            for seat in range(self.players) if each_seat else (None,):
+                for plane in planes:
+                    yield plane, seat, slice(at, at + plane.size)
+                    at += plane.size
 
     def bounds(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return the least and the highest number that each place of a row can have."""
@@ -126,73 +128,14 @@ class Observations:
             low[place], high[place] = plane.low, plane.high
         return low, high
 
-    def of(self, view: View, seat: int) -> NDArray[np.float32]:
-        """Return one position as `seat` sees it."""
-        row = np.empty(self.size, np.float32)
-        self.write([view], [seat], row[np.newaxis])
-        return row
+    def of(self, game: Game, seat: int) -> NDArray[np.float32]:
+        """Return the position of a game as `seat` sees it."""
+        return self.of_view(game.view(), game.discarded, seat)
 
-    def write(self, views: Sequence[View], seats: Sequence[int], out: NDArray[np.float32]) -> None:
-        """Write positions, each as one seat sees it, into the rows of `out` (rows x `size`)."""
-        rows, size = len(views), self.size
-        out.fill(0)
-        ones: list[int] = []
-        positions: list[int] = []
-        for row, (view, seat) in enumerate(zip(views, seats, strict=True)):
-            self._collect(view, seat, row * size, ones, positions)
-        flat = out.reshape(-1)
-        flat[ones] = 1
-        cities = out[:, self.table_size :].reshape(rows, self.players, self.seat_size)
-        city = cities[:, :, self._seat["city"] : self._seat["positions"]]
-        cities[:, :, self._seat["inhabitants"] : self._seat["city"]] = city @ _SUMS / _SCALES
-        flat[positions[::2]] = _POSITIONS[positions[1::2]]
-        self._write_numbers(views, seats, out, cities)
-
-    def _collect(self, view: View, seat: int, start: int, ones: list[int], positions: list[int]) -> None:
-        """Collect where ones are, and where positions of cards are and which."""
-        table, players = self._table, self.players
-        ones.append(start + table["phase"] + view.phase - 1)
-        ones.append(start + table["seat"] + seat)
-        ones.append(start + table["turn"] + (view.seat - seat) % players)
-        first = start + table["specials"] - _FIRST_SPECIAL
-        ones.extend([first + card.number for card in view.specials])
-        at = start + self.table_size - 1  # cards are numbered from 1
-        city, place = self._seat["city"], self._seat["positions"]
-        cities = view.cities
-        for cards in cities[seat:] + cities[:seat]:
-            for position, card in enumerate(cards):
-                number = at + card.number
-                ones.append(number + city)
-                positions += (number + place, position)
-            at += self.seat_size
-
-    def _write_numbers(
-        self,
-        views: Sequence[View],
-        seats: Sequence[int],
-        out: NDArray[np.float32],
-        cities: NDArray[np.float32],
-    ) -> None:
-        table, numbers = self._table, self._seat
-        config = [view.config for view in views]
-        out[:, table["expert"]] = [each.mode is Mode.EXPERT for each in config]
-        out[:, table["sum"]] = [each.scoring is Scoring.SUM for each in config]
-        out[:, table["round"]] = [view.round / LAST_ROUND for view in views]
-        for row, view in enumerate(views):
-            for card in view.centre:
-                out[row, table["centre"] + card.number - 1] += 0.5
-        out[:, table["dwellings"] : table["decks"]] = [view.dwellings for view in views]
-        out[:, table["dwellings"] : table["decks"]] /= 4
-        sizes = out[:, table["decks"] : self.table_size]
-        sizes[:] = [view.decks + view.discards for view in views]
-        sizes /= _MOST_IN_DECK
-        pairs = list(zip(views, seats, strict=True))
-        cities[:, :, numbers["coins"]] = [view.coins[seat:] + view.coins[:seat] for view, seat in pairs]
-        cities[:, :, numbers["income"]] = [view.incomes[seat:] + view.incomes[:seat] for view, seat in pairs]
-        cities[:, :, numbers["uses"]] = [view.uses[seat:] + view.uses[:seat] for view, seat in pairs]
-        cities[:, :, numbers["coins"]] /= _COINS
-        cities[:, :, numbers["income"]] /= _INCOMES
-        cities[:, :, numbers["uses"]] /= 2
+    def of_view(self, view: View, discarded: Sequence[Card], seat: int) -> NDArray[np.float32]:
+        """Return a position as `seat` sees it: what a view shows, and the cards in the discard piles."""
+        encoded = RowEncoder(view.config).row_of_view(view, discarded, seat)
+        return np.frombuffer(encoded, np.float32).copy()
 
 
 ACTION_NUMBERING: Final = 1
@@ -201,12 +144,10 @@ ACTIONS: Final[tuple[Move, ...]] = tuple(Move.all())
 """The move with each number."""
 ACTION_COUNT: Final = len(ACTIONS)
 
-_NUMBERS: Final = {move: number for number, move in enumerate(ACTIONS)}
-
 
 def action_of(move: Move) -> int:
     """Return the number of a move, 0 to `ACTION_COUNT` - 1."""
-    return _NUMBERS[move]
+    return ACTION_NUMBERS[move]
 
 
 def move_of(action: int) -> Move:
@@ -220,11 +161,9 @@ def move_of(action: int) -> Move:
     return ACTIONS[action]
 
 
-def write_masks(options: Iterable[Sequence[Move]], out: NDArray[np.int8]) -> None:
+def write_masks(options: Sequence[Sequence[Move]], out: NDArray[np.int8]) -> None:
     """Write for each row of `out` (rows x `ACTION_COUNT`) which actions are legal: 1, or else 0."""
-    out.fill(0)
-    flat = out.reshape(-1)
-    flat[[row * ACTION_COUNT + _NUMBERS[move] for row, moves in enumerate(options) for move in moves]] = 1
+    out[:] = np.frombuffer(masks_of(options), np.int8).reshape(out.shape)
 
 
 def mask_of(moves: Sequence[Move]) -> NDArray[np.int8]:
@@ -271,6 +210,10 @@ class Arrays:
     """The seed of the deal."""
 
 
+_CHUNK: Final = 64
+"""Games that are played on and written at once: what is used of them stays in the processor's caches."""
+
+
 class SelfPlay:
     """Many games played in step: choose one action for each, call `step`, and look at the arrays again.
 
@@ -295,6 +238,8 @@ class SelfPlay:
         self._config = config
         self._reward = reward
         self._observations = Observations(config.players)
+        self._encoders = [RowEncoder(config) for _ in range(games)]
+        self._chunks = [slice(start, min(start + _CHUNK, games)) for start in range(0, games, _CHUNK)]
         self._seeds = list(range(seed, seed + games))
         self.games = [Game.deal(config, seed=each) for each in self._seeds]
         """The games as the engine has them, hidden orders included."""
@@ -306,7 +251,8 @@ class SelfPlay:
             rewards=np.zeros((games, config.players), np.float32),
             seeds=np.array(self._seeds, np.uint64),
         )
-        self._write()
+        for some in self._chunks:
+            self._write(some)
 
     def step(self, actions: Sequence[int] | NDArray[np.integer]) -> None:
         """Play one legal action in each game, and write all arrays.
@@ -320,22 +266,28 @@ class SelfPlay:
             raise ConfigError(f"actions: {len(actions)} instead of {len(self.games)}, one for each game")
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
-        for row, action in enumerate(np.asarray(actions).tolist()):
-            game = self.games[row]
-            game.apply(move_of(action))
-            if game.outcome is not None:
-                arrays.ended[row] = True
-                arrays.rewards[row] = rewards_of(game.outcome, self._reward)
-                self._deal_next(row)
-        self._write()
+        moves = [move_of(action) for action in np.asarray(actions).tolist()]
+        for some in self._chunks:
+            first = some.start
+            for row in play_moves(self.games[some], moves[some]):
+                self._end(first + row)
+            self._write(some)
+
+    def _end(self, row: int) -> None:
+        outcome = self.games[row].outcome
+        assert outcome is not None
+        self.arrays.ended[row] = True
+        self.arrays.rewards[row] = rewards_of(outcome, self._reward)
+        self._deal_next(row)
 
     def _deal_next(self, row: int) -> None:
         self._seeds[row] += len(self.games)
         self.arrays.seeds[row] = self._seeds[row]
         self.games[row] = Game.deal(self._config, seed=self._seeds[row])
 
-    def _write(self) -> None:
-        seats = [game.seat for game in self.games]
-        self.arrays.seats[:] = seats
-        write_masks([game.legal_moves for game in self.games], self.arrays.masks)
-        self._observations.write([game.view() for game in self.games], seats, self.arrays.observations)
+    def _write(self, some: slice) -> None:
+        arrays, games = self.arrays, self.games[some]
+        arrays.seats[some] = [game.seat for game in games]
+        write_masks([game.legal_moves for game in games], arrays.masks[some])
+        rows = np.frombuffer(next_rows(self._encoders[some], games), np.float32)
+        arrays.observations[some] = rows.reshape(len(games), -1)

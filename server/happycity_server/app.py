@@ -22,6 +22,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from happycity.access.v1beta1.access_service_pb2_grpc import add_AccessServiceServicer_to_server
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal, run
 from happycity.runtime.tokens import Role, TokenFile
@@ -34,6 +35,7 @@ from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceService
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.access.roles import CONTRACT, Principal
+from happycity_server.api.access import AccessService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
@@ -246,6 +248,8 @@ class _Components:
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
         ladder = LadderService(reader)
+        now = gate.authenticator.now
+        add_AccessServiceServicer_to_server(AccessService(tokens, house=self.secrets, now=now), server)
         add_BotServiceServicer_to_server(bots, server)
         add_MatchServiceServicer_to_server(matches, server)
         add_TournamentServiceServicer_to_server(tournaments, server)

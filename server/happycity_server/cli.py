@@ -89,7 +89,7 @@ def worker(**flags: object) -> None:
 
 token = Commands("Create, list and revoke the tokens of a server.")
 
-_TOKENS = typer.Option("--tokens", help="File of the tokens.", envvar="HAPPYCITY_SERVE_TOKENS")
+TOKENS_OPTION = typer.Option("--tokens", help="File of the tokens.", envvar="HAPPYCITY_SERVE_TOKENS")
 
 
 @token.command()
@@ -103,11 +103,11 @@ def create(
     expires: Annotated[
         str, typer.Option(help="How long the token is valid, such as 30d, 12h or 90m; for ever if absent.")
     ] = "",
-    tokens: Annotated[Path, _TOKENS] = DEFAULT_TOKENS,
+    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
 ) -> None:
     """Create a token and print it, this once: only its hash is stored."""
     now = datetime.now(UTC)
-    until = now + _duration(expires) if expires else None
+    until = now + duration(expires) if expires else None
     clear, created = new_token(role, name, created=now, expires=until, owner=owner)
     earlier = [
         one.id for one in _stored(tokens) if (one.role, one.name) == (role, name) and one.is_valid(now)
@@ -115,10 +115,8 @@ def create(
     add_tokens(tokens, [created])
     if earlier:
         remark(f"{name} has other tokens that stay valid: {', '.join(earlier)}")
-    typer.echo(
-        f"{role.value} token {created.id} of {_named(created)}, {_until(created, now)}; in {tokens}",
-        err=True,
-    )
+    valid = validity(created.expires, now)
+    typer.echo(f"{role.value} token {created.id} of {_named(created)}, {valid}; in {tokens}", err=True)
     typer.echo(clear)
 
 
@@ -130,7 +128,7 @@ def _stored(tokens: Path) -> Sequence[Token]:
 def list_tokens(
     *,
     as_json: AsJson = False,
-    tokens: Annotated[Path, _TOKENS] = DEFAULT_TOKENS,
+    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
 ) -> None:
     """List the tokens of a file, without their secrets."""
     try:
@@ -146,7 +144,7 @@ def list_tokens(
         typer.echo(json.dumps(rows, indent=2))
         return
     table = [("id", "role", "valid", "name")]
-    table += [(one.id, one.role.value, _until(one, now), _named(one)) for one in stored]
+    table += [(one.id, one.role.value, validity(one.expires, now), _named(one)) for one in stored]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         typer.echo("  ".join(map(str.ljust, row, widths)).rstrip())
@@ -156,7 +154,7 @@ def list_tokens(
 def revoke(
     token_id: Annotated[str, typer.Argument(metavar="ID", help="The token's id, as token list shows it.")],
     *,
-    tokens: Annotated[Path, _TOKENS] = DEFAULT_TOKENS,
+    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
 ) -> None:
     """Revoke a token: a running server refuses it at once, and ends the streams that use it."""
     revoked = revoke_token(tokens, token_id)
@@ -168,18 +166,20 @@ def _named(one: Token) -> str:
     return one.name if one.owner == one.name else f"{one.name} (owner: {one.owner})"
 
 
-def _duration(text: str) -> timedelta:
+def duration(text: str) -> timedelta:
+    """Read the value of --expires; ConfigError if it is not a time."""
     match = re.fullmatch(r"(\d{1,5})([dhm])", text)
     if match is None or not int(match[1]):
         raise ConfigError(f"--expires: {text!r} is not a time such as 30d, 12h or 90m")
     return timedelta(days=int(match[1]) * _DAYS[match[2]])
 
 
-def _until(one: Token, now: datetime) -> str:
-    if one.expires is None:
+def validity(expires: datetime | None, now: datetime) -> str:
+    """Return in words until when something is valid."""
+    if expires is None:
         return "for ever"
-    when = one.expires.strftime("%Y-%m-%d %H:%M UTC")
-    return f"until {when}" if one.is_valid(now) else f"expired {when}"
+    when = expires.strftime("%Y-%m-%d %H:%M UTC")
+    return f"until {when}" if now < expires else f"expired {when}"
 
 
 if TYPE_CHECKING:

@@ -45,6 +45,8 @@ class Reason(Enum):
     NO_LADDER = "NO_LADDER", grpc.StatusCode.FAILED_PRECONDITION
     NOT_IN_LADDER = "NOT_IN_LADDER", grpc.StatusCode.NOT_FOUND
     CHALLENGE_CLOSED = "CHALLENGE_CLOSED", grpc.StatusCode.FAILED_PRECONDITION
+    INVITATION_CLOSED = "INVITATION_CLOSED", grpc.StatusCode.FAILED_PRECONDITION
+    UNKNOWN_TOKEN = "UNKNOWN_TOKEN", grpc.StatusCode.NOT_FOUND
 
     def __init__(self, text: str, status: grpc.StatusCode) -> None:
         self.text = text

@@ -18,7 +18,7 @@ VERSION = f"{version('happycity')} ({'compiled' if is_compiled() else 'pure Pyth
 @pytest.mark.parametrize(
     ("line", "status", "expected"),
     [
-        ("happycity -h", 0, "Run a server:\n  serve "),
+        ("happycity -h", 0, "Run a server:\n  competition "),
         ("happycity --version", 0, VERSION),
         ("tournament --version", 0, VERSION),
         ("tournament games -h", 0, "-q, --quiet"),

@@ -1,6 +1,7 @@
 """`tournament run`, `sprt` and `init`: the processes that they start, and what they play."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,7 +57,8 @@ def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> N
         "happycity_tournament", "run", "--format", "round-robin", "--cycles", "8", "--seats", "2",
         "--bots", "random", "--bot", command_of("gated"), "--bot", command_of("mortal"), "--seed", "1",
         *settings_file(disqualify_share=0.5, disqualify_games=8), "--concurrency", "4",
-        "--decision-seconds", "120", "--grace-seconds", "0", "--json", stderr=subprocess.PIPE,
+        "--decision-seconds", "120", "--grace-seconds", "0", "--restarts", "0", "--json",
+        stderr=subprocess.PIPE,
     )  # fmt: skip
     line = wait_for_line(run, "bot mortal ended with signal SIGKILL")
     assert line.endswith(f"(output: {own_folder()}/bot-mortal.log); its seats are forfeited\n")
@@ -69,12 +71,61 @@ def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> N
     forfeits = {line["bot"]: line["forfeits"] for line in result["standings"]}
     assert forfeits.pop("mortal") > 0
     assert forfeits == {"random": 0, "gated": 0}
-    digest = next(line for line in errors.splitlines() if line.startswith("mortal was "))
+    digest = next(line for line in errors.splitlines() if line.startswith(("mortal was ", "mortal crashed ")))
     assert "; disqualified after " in digest
     assert digest.endswith(f"; log: {own_folder()}/bot-mortal.log")
     with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
         endings = {seat.ending for game in store.results(1) for seat in game.seats}
-    assert endings == {Ending.FINISHED, Ending.DISCONNECTED, Ending.ABSENT, Ending.DISQUALIFIED}
+    # Without grace time, the server may notice the end of the program before the run says so.
+    died = {Ending.DISCONNECTED, Ending.CRASHED}
+    assert endings & died
+    assert endings - died == {Ending.FINISHED, Ending.ABSENT, Ending.DISQUALIFIED}
+
+
+@pytest.mark.thorough
+def test_a_bot_that_dies_is_started_again_and_its_games_go_on() -> None:
+    """When it may not be started again, no game waits for it, however long the grace time is."""
+    run = tournament(
+        "run", "--bots", "random", "--bot", command_of("mortal"), "--seats", "2", "--rounds", "4",
+        "--grace-seconds", "600", "--restarts", "1", *settings_file(disqualify_share=0), "--fail-on-forfeit",
+        "--connect-seconds", "120",
+    )  # fmt: skip
+    assert run.status == 1, run
+    died = r"bot mortal ended with signal SIGKILL: .* \(output: .*/bot-mortal\.log\); "
+    endings = re.findall(rf"^{died}(.*)$", run.errors, re.MULTILINE)
+    assert endings == ["it is started again", "its seats are forfeited"]
+    assert f"bot mortal was started again 1 time (output: {own_folder()}/bot-mortal.log)\n" in run.output
+    with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
+        seats = [seat for game in store.results(1) for seat in game.seats]
+    assert len(seats) == 16
+    reasons = {seat.ending: seat.reason for seat in seats}
+    assert reasons.pop(Ending.CRASHED) == "its program ended with signal SIGKILL"
+    assert reasons.keys() <= {Ending.FINISHED, Ending.ABSENT}
+
+
+def test_without_forfeits_the_status_is_0() -> None:
+    run = tournament("run", "--bots", "random,greedy", "--seats", "2", "--rounds", "1", "--fail-on-forfeit")
+    assert run.status == 0, run
+
+
+@pytest.mark.thorough
+def test_joining_a_running_server_starts_no_other_bots(opened: Arena) -> None:
+    """Nor does a bot of this run throw out one of that name which is connected."""
+    server = ("--server", opened.address, "--rounds", "1")
+    result = played("run", *server, "--join", "ann", "--join", "dee")
+    assert {line["bot"] for line in result["standings"]} == {"ann", "dee"}
+    taken = tournament("run", *server, "--join", "ann", "--bot", command_of("first_move", name="dee"))
+    assert taken.error == (
+        f"--bot, --bots: a program is connected to {opened.address} as 'dee' already; let it play by "
+        "--join dee, or end it first, or choose another name"
+    )
+
+
+def test_a_bot_with_the_name_of_a_default_one_is_explained() -> None:
+    assert tournament("run", "--join", "planner").error == (
+        "--bot, --join: 'planner' is also one of the default --bots random,greedy,planner,rollout; name the "
+        'reference bots to start by --bots, or none by --bots ""'
+    )
 
 
 def test_a_bot_that_ends_before_the_first_game_ends_the_run() -> None:

@@ -18,7 +18,7 @@ from tools.__main__ import programs
 from tools.docs.commands import all_commands, commands_page, options
 
 import happycity_client
-from happycity import Config, Deal, Game
+from happycity import Config, Deal, Event, Game
 from happycity.match import seat_results
 from happycity.records.random_games import movers_rng, record_random_game
 from happycity.records.record import Json, loads, trace
@@ -306,9 +306,13 @@ def play_locally(bot: type[Bot], **_: object) -> None:
         bot(GameStarted(match_id=1, config=config, seat=seat, bots=("one", "two"), seed=seat))
         for seat in (0, 1)
     ]
+    pending: list[list[Event]] = [[], []]
     with asyncio.Runner() as runner:
         while game.outcome is None:
-            decision = Decision.of(game)
+            for events in pending:
+                events.extend(game.events)
+            events, pending[game.seat] = pending[game.seat], []
+            decision = Decision.of(game, events)
             choice = bots[game.seat].choose(decision)
             chosen = runner.run(awaited(choice)) if inspect.isawaitable(choice) else choice
             game.apply(game.legal_moves[decision.position_of(chosen)])

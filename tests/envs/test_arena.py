@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.commands.programs import tournament
 
-from happycity import Config, ConfigError, Game, Mode
+from happycity import Config, ConfigError, Event, EventKind, Game, Mode, Move
 from happycity.selfplay import ACTION_COUNT, Observations, action_of, mask_of
 from happycity_bots import GreedyBot
 from happycity_client import Decision, GameStarted
@@ -29,6 +29,7 @@ def last_legal(observation, mask):
 
 run(policy_bot(last_legal))
 """
+COIN = action_of(Move.parse("coin"))
 SPIEL = """
 import pyspiel
 from open_spiel.python.policy import UniformRandomPolicy
@@ -66,22 +67,47 @@ def bot_for(policy: Any, game: Game) -> PolicyBot:
     return policy_bot(policy)(start)
 
 
-def test_a_policy_sees_what_it_was_trained_on() -> None:
-    """Observation and mask of a decision are those of self-play in the same position."""
-    game = Game.deal(Config(players=2), seed=1)
+@pytest.mark.parametrize("mode", Mode)
+def test_a_policy_sees_what_it_was_trained_on(mode: Mode) -> None:
+    """Observation and mask of a decision are those of self-play in the same position, discards included."""
+    game = Game.deal(Config(players=2, mode=mode), seed=1)
     seen: list[tuple[NDArray[np.float32], NDArray[np.int8]]] = []
 
     def policy(observation: NDArray[np.float32], mask: NDArray[np.int8]) -> int:
         seen.append((observation, mask))
-        return int(np.flatnonzero(mask)[0])
+        legal = np.flatnonzero(mask)  # buys nothing, and always discards: piles become decks again
+        discards = mask[action_of(Move.parse("keep"))]
+        return COIN if mask[COIN] else int(legal[-1 if discards else 0])
 
+    bots = [bot_for(policy, game) for _ in range(2)]
+    pending: list[list[Event]] = [[], []]
+    unanswered = rebuilt = 0
     while game.outcome is None:
-        move = bot_for(policy, game).choose(Decision.of(game))
-        assert move is game.legal_moves[0] or action_of(move) < action_of(game.legal_moves[0])
+        for events in pending:
+            events.extend(game.events)
+        seat = game.seat
+        move = bots[seat].choose(Decision.of(game, pending[seat]))
+        # A decision that the clock settles while the stream is lost: its events are sent again.
+        if game.round % 3:
+            pending[seat] = []
+        else:
+            unanswered += 1
+        assert isinstance(move, Move)
         observation, mask = seen.pop()
-        assert (observation == Observations(2).of(game.view(), game.seat)).all()
+        assert (observation == Observations(2).of(game, game.seat)).all()
         assert (mask == mask_of(game.legal_moves)).all()
         game.apply(move)
+        rebuilt += any(event.kind is EventKind.DECK_REBUILT for event in game.events)
+    assert unanswered > 5
+    assert rebuilt
+
+
+def test_a_policy_is_not_asked_with_missing_events() -> None:
+    game = Game.deal(Config(players=2), seed=1)
+    while not game.discarded:
+        game.apply(game.legal_moves[-1])
+    with pytest.raises(ValueError, match=r"discard piles of \(.*\) cards"):
+        bot_for(lambda *_: 0, game).choose(Decision.of(game, ()))
 
 
 def test_what_a_policy_may_return() -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.envs.tables import each_table
 
 from happycity import Config, ConfigError
+from happycity.rules.cards import BUILDINGS
 from happycity.selfplay import ACTIONS, Observations
 from happycity_bots import GreedyBot
 
@@ -17,6 +19,7 @@ gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed:
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
+from happycity_envs.arena import policy_bot  # noqa: E402
 from happycity_envs.gymnasium import HappyCityEnv  # noqa: E402
 
 NAME = "happycity_envs.gymnasium:HappyCity-v0"
@@ -36,6 +39,23 @@ def test_the_environment_passes_the_check(config: Config) -> None:
     check_env(env.unwrapped)
 
 
+def test_a_policy_may_be_an_opponent() -> None:
+    """It gets all events since its last decision, so it sees which cards were discarded."""
+    rows: list[NDArray[np.float32]] = []
+
+    def policy(observation: NDArray[np.float32], mask: NDArray[np.int8]) -> int:
+        rows.append(observation)
+        assert (observation == Observations(2).of(game.game, 1)).all()
+        return int(np.flatnonzero(mask)[-1])
+
+    game = HappyCityEnv(opponents=[policy_bot(policy)], seat=0)
+    _, info = game.reset(seed=1)
+    done = False
+    while not done:
+        _, _, done, _, info = game.step(int(np.flatnonzero(info["action_mask"])[-1]))
+    assert rows[-1][-len(BUILDINGS) :].any()
+
+
 @each_table
 def test_every_position_is_an_own_decision(config: Config) -> None:
     """The others have played whenever the learner is asked, and the mask is the legal moves."""
@@ -53,7 +73,7 @@ def test_every_position_is_an_own_decision(config: Config) -> None:
             legal = np.flatnonzero(info["action_mask"])
             assert {ACTIONS[number] for number in legal} == set(game.game.legal_moves)
             assert (game.action_masks() == (info["action_mask"] == 1)).all()
-            assert (seen == observations.of(game.game.view(), game.seat)).all()
+            assert (seen == observations.of(game.game, game.seat)).all()
             seen, reward, done, truncated, info = env.step(int(rng.choice(legal)))
             assert not truncated
         assert game.game.outcome is not None

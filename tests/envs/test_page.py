@@ -23,7 +23,7 @@ def test_the_numbers_are_current() -> None:
     # The site's page has all numbers: the last action, and the last plane of the observer's own seat.
     at_four = Observations(4)
     assert f" to {len(ACTIONS) - 1} |" in arrays_page()
-    assert f" to {at_four.size - 3 * at_four.seat_size - 1} |" in arrays_page()
+    assert f" to {at_four.table_size + at_four.seat_size - 1} |" in arrays_page()
 
     # For each number of players.
     stated = re.findall(r"([\d,]{3,})(?: numbers)?\s+for\s+(\d)", TEXT)

@@ -53,7 +53,7 @@ def test_masks_are_the_legal_moves(config: Config) -> None:
         legal = np.flatnonzero(seen["action_mask"])
         assert {ACTIONS[number] for number in legal} == set(game.game.legal_moves)
         assert (game.infos[agent]["action_mask"] == seen["action_mask"]).all()
-        assert (seen["observation"] == observations.of(game.game.view(), game.game.seat)).all()
+        assert (seen["observation"] == observations.of(game.game, game.game.seat)).all()
         waiting = game.possible_agents[(game.game.seat + 1) % config.players]
         assert not game.observe(waiting)["action_mask"].any()
         game.step(int(rng.choice(legal)))

@@ -11,6 +11,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -28,7 +29,7 @@ from tools.benchmarks.harness import additions
 REPEATS = 3
 SECONDS = 2.0
 PLAYERS = 4
-BATCH = 256
+BATCHES = (64, 256, 1024)
 CARD_GAMES = ("hearts", "spades", "gin_rummy", "euchre", "skat")
 
 
@@ -41,15 +42,15 @@ def engine() -> float:
     return steps / (time.process_time() - started)
 
 
-def selfplay() -> float:
+def selfplay(games: int) -> float:
     """Return steps a second of self-play, the choice of random legal actions included."""
-    rng, play = np.random.default_rng(1), SelfPlay(Config(players=PLAYERS), games=BATCH, seed=1)
-    noise = rng.random((BATCH + 64, ACTION_COUNT), dtype=np.float32)
+    rng, play = np.random.default_rng(1), SelfPlay(Config(players=PLAYERS), games=games, seed=1)
+    noise = rng.random((games + 64, ACTION_COUNT), dtype=np.float32)
     started, steps = time.process_time(), 0
     while time.process_time() - started < SECONDS:
-        shift = steps // BATCH % 64
-        play.step((noise[shift : shift + BATCH] * play.arrays.masks).argmax(1))
-        steps += BATCH
+        shift = steps // games % 64
+        play.step((noise[shift : shift + games] * play.arrays.masks).argmax(1))
+        steps += games
     return steps / (time.process_time() - started)
 
 
@@ -104,7 +105,7 @@ def main() -> None:
     size = Observations(PLAYERS).size
     subjects: dict[str, Callable[[], float]] = {
         "engine alone, no observations": engine,
-        f"SelfPlay, {BATCH} games": selfplay,
+        **{f"SelfPlay, {games} games": partial(selfplay, games) for games in BATCHES},
         "PettingZoo, without wrappers": lambda: pettingzoo(raw_env),
         "PettingZoo": lambda: pettingzoo(env),
         "Gymnasium, against 3 random bots": gymnasium,

@@ -14,6 +14,8 @@ from happycity import ConfigError
 from happycity.match import REFERENCE_BOTS, check_bot_name, check_reference_bot
 from happycity_tournament.config import check_bots
 
+DEFAULT_RESTARTS = 3
+"""How often a run starts a bot again that ends."""
 LOCAL_RAY = "local"
 """The Ray cluster of this machine alone that is started for a server and ends with it."""
 
@@ -84,6 +86,8 @@ class Lineup:
     bots: tuple[BotEntry, ...] = ()
     processes: int = 1
     """The number of processes among which the reference bots are divided."""
+    restarts: int = DEFAULT_RESTARTS
+    """How often a process of bots that ends is started again."""
     directory: Path = field(default_factory=Path.cwd)
     """Where commands are started."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from math import sqrt
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from happycity import Game, Move, Outcome, View
 from happycity_bots.features import Frame, position_rows, purchases, takings, waiting_rows
@@ -42,13 +42,23 @@ def champions_network() -> Network:
     return Network.load(files("happycity_bots") / WEIGHTS)
 
 
-class Prospect(Situation):
-    """One turn's choices, weighed by the place at the end: own gain less what is left to the next player.
+class TurnStrengths(NamedTuple):
+    """How strong the seats are after one turn, by what is bought in it: a single pass of the network."""
 
-    Worth is measured from -1, the last place, to 1, the first one.
-    """
+    before: list[float]
+    """All seats before the turn."""
+    own: dict[int, float]
+    """The acting seat after each purchase that it can pay for, by the card's number; 0 for the coin."""
+    next: dict[int, float]
+    """The next seat after each purchase in its own turn, alike."""
+    after_purchase: list[float]
+    """The seats but the acting one, in their order, if that seat has bought a card."""
+    after_coin: list[float]
+    """The same if it has taken a coin."""
 
-    def __init__(self, view: View, network: Network) -> None:
+    @classmethod
+    def of(cls, view: View, network: Network) -> TurnStrengths:
+        """Return the strengths in the turn of the acting seat, whatever lies in the centre."""
         cities, seat, players = cities_of(view), view.seat, len(view.cities)
         before = Frame.before_turn(view)
         idle, bought = before.after_turn(seat, bought=0), before.after_turn(seat, bought=1)
@@ -61,15 +71,34 @@ class Prospect(Situation):
         rows = own.rows + their.rows
         for rival in range(players):
             if rival != seat:
-                rows += waiting_rows(view, rival, [bought, idle], cities)
-        strengths = network.strengths(rows)
-        own_strengths = dict(zip(own.numbers, strengths, strict=False))
-        their_strengths = dict(zip(their.numbers, strengths[len(own.rows) :], strict=False))
-        waiting = strengths[len(own.rows) + len(their.rows) :]
+                rows += waiting_rows(view, rival, [before, bought, idle], cities)
+        strengths = network.strengths(rows + waiting_rows(view, seat, [before], cities))
+        waiting = strengths[len(own.rows) + len(their.rows) : -1]
+        standing = waiting[::3]
+        standing.insert(seat, strengths[-1])
+        return cls(
+            before=standing,
+            own=dict(zip(own.numbers, strengths, strict=False)),
+            next=dict(zip(their.numbers, strengths[len(own.rows) :], strict=False)),
+            after_purchase=waiting[1::3],
+            after_coin=waiting[2::3],
+        )
+
+
+class Prospect(Situation):
+    """One turn's choices, weighed by the place at the end: own gain less what is left to the next player.
+
+    Worth is measured from -1, the last place, to 1, the first one.
+    """
+
+    def __init__(self, view: View, network: Network) -> None:
+        strengths = TurnStrengths.of(view, network)
         on_sale = {0, *[card.number for card in view.centre]}
-        level = max([strength for number, strength in own_strengths.items() if number in on_sale])
-        self.own = _own_gains(own_strengths, after_purchase=waiting[::2], after_coin=waiting[1::2])
-        self.next = _others_gains(their_strengths, level, rivals=players - 1)
+        level = max([strength for number, strength in strengths.own.items() if number in on_sale])
+        self.own = _own_gains(
+            strengths.own, after_purchase=strengths.after_purchase, after_coin=strengths.after_coin
+        )
+        self.next = _others_gains(strengths.next, level, rivals=len(view.cities) - 1)
         self._denial = DENIAL
         self._own_dwelling = self.own.best_dwelling(view)
         self._next_dwelling = self.next.best_dwelling(view)

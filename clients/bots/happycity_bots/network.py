@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from importlib.resources.abc import Traversable
 from typing import Any, Final
@@ -64,6 +65,8 @@ class Network:
         first, first_bias, second, second_bias, last, last_bias = [w.astype(np.float64) for w in weights]
         self._layers = ((first, first_bias * UNIT), (second, second_bias * UNIT))
         self._last, self._last_bias = last[:, 0], float(last_bias[0] * UNIT)
+        self.digest = hashlib.sha256(b"".join([w.astype("<i4").tobytes() for w in weights])).hexdigest()
+        """What identifies the weights: their SHA-256 as hexadecimal digits."""
 
     @classmethod
     def load(cls, path: Traversable) -> Network:

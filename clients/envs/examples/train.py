@@ -194,7 +194,7 @@ def _play(network: Network, rival: type[Bot], deal: Deal, *, own: int) -> tuple[
     rivals = [seated(rival, deal.config, seat) for seat in range(deal.config.players)]
     while game.outcome is None:
         if game.seat % 2 == own:
-            numbers = network(observations.of(game.view(), game.seat), mask_of(game.legal_moves))
+            numbers = network(observations.of(game, game.seat), mask_of(game.legal_moves))
             move = ACTIONS[int(numbers.argmax())]
         else:
             move = chosen(rivals[game.seat], game)

@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from happycity import ConfigError, Game, Move
+from happycity import ConfigError, Event, Game, Move
 from happycity.match import check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.selfplay import ACTION_COUNT, Observations, Reward, mask_of, move_of, rewards_of
@@ -80,6 +80,7 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.game = Game.deal(self.config, seed=0)
         """The game as the engine has it."""
         self._bots: dict[int, Bot] = {}
+        self._pending_events: dict[int, list[Event]] = {}  # by seat: for its next decision
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -99,6 +100,7 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._bots[seat] = opponent(
                 GameStarted(match_id=0, config=self.config, seat=seat, bots=names, seed=self._draw_seed())
             )
+        self._pending_events = {seat: list(self.game.events) for seat in self._bots}
         self._play_others()
         return self._observation(), self._info()
 
@@ -114,7 +116,7 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         move = move_of(int(action))
         if move not in self.game.legal_moves:
             return self._observation(), -1.0, True, False, {**self._info(), "illegal": True}
-        self.game.apply(move)
+        self._apply(move)
         self._play_others()
         outcome = self.game.outcome
         reward = 0.0 if outcome is None else rewards_of(outcome, self._reward)[self.seat]
@@ -125,14 +127,20 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def _play_others(self) -> None:
         game = self.game
         while game.outcome is None and game.seat != self.seat:
-            move = self._bots[game.seat].choose(Decision.of(game))
+            events, self._pending_events[game.seat] = self._pending_events[game.seat], []
+            move = self._bots[game.seat].choose(Decision.of(game, events))
             if inspect.isawaitable(move):
                 raise ConfigError(f"opponents: {type(self._bots[game.seat]).__name__} chooses asynchronously")
             assert isinstance(move, Move)
-            game.apply(move)
+            self._apply(move)
+
+    def _apply(self, move: Move) -> None:
+        self.game.apply(move)
+        for pending in self._pending_events.values():
+            pending.extend(self.game.events)
 
     def _observation(self) -> NDArray[np.float32]:
-        return self._observations.of(self.game.view(), self.seat)
+        return self._observations.of(self.game, self.seat)
 
     def _info(self) -> dict[str, Any]:
         info: dict[str, Any] = {"action_mask": mask_of(self.game.legal_moves)}

@@ -17,7 +17,7 @@ import numpy as np
 import pyspiel
 
 from happycity import CARDS, Card, Config, Deal, Game
-from happycity.rules.cards import BUILDINGS, SPECIALS, deck_cards, specials_of
+from happycity.rules.cards import SPECIALS, deck_cards, specials_of
 from happycity.rules.deals import DECKS, LAST_ROUND, MAX_PLAYERS, MIN_PLAYERS
 from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, action_of, rewards_of
 from happycity.text.board import board_text
@@ -175,9 +175,8 @@ class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no typ
 class Observer:
     """Writes states into a tensor: an observation, or with perfect recall an information state.
 
-    An observation is what the arena shows its bots (`happycity.selfplay.Observations`). An information state
-    adds which buildings are in the discard piles: nothing else of the past matters to the future. All is
-    public, so what is not public is all 0 and "".
+    Both tensors are the arena's observation (`happycity.selfplay.Observations`): nothing else of the past
+    matters to the future. All is public, so what is not public is all 0 and "".
     """
 
     def __init__(self, players: int, *, perfect_recall: bool, public: bool) -> None:
@@ -185,18 +184,17 @@ class Observer:
         self._public = public
         self._observations = Observations(players)
         own = self._observations
-        self.tensor = np.zeros(own.size + (len(BUILDINGS) if perfect_recall else 0), np.float32)
+        self.tensor = np.zeros(own.size, np.float32)
         # OpenSpiel's tensor is these pieces in this order.
         self.dict: dict[str, np.ndarray[Any, np.dtype[np.float32]]] = {
-            plane.name: self.tensor[place] for plane, seat, place in own.parts() if seat is None
+            "seats" if plane.each_seat else plane.name: self.tensor[place] for plane, _, place in own.parts()
         }
-        self.dict["seats"] = self.tensor[own.table_size : own.size].reshape(players, own.seat_size)
-        if perfect_recall:
-            self.dict["discarded"] = self.tensor[own.size :]
+        seats = slice(own.table_size, own.table_size + players * own.seat_size)
+        self.dict["seats"] = self.tensor[seats].reshape(players, own.seat_size)
 
     def set_from(self, state: HappyCityState, player: int) -> None:
         """Write a state as `player` sees it; before the end of the set-up all is 0 but the specials."""
-        size, position = self._observations.size, state.position
+        position = state.position
         self.tensor.fill(0)
         if not self._public:
             return
@@ -204,10 +202,7 @@ class Observer:
             for card in state.specials:
                 self.dict["specials"][card.number - SPECIALS[0].number] = 1
             return
-        self._observations.write([position.view()], [player], self.tensor[np.newaxis, :size])
-        if self._recall:
-            for card in position.discarded:
-                self.tensor[size + card.number - 1] += 0.5
+        self.tensor[:] = self._observations.of(position, player)
 
     def string_from(self, state: HappyCityState, player: int) -> str:
         """Return a state as text; an information state is the history."""

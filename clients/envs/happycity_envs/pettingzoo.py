@@ -157,7 +157,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
 
     def observe(self, agent: str) -> Observation:
         """Return the position as an agent sees it, with the actions that it may choose now."""
-        observation = self._observations.of(self.game.view(), self._seats[agent])
+        observation = self._observations.of(self.game, self._seats[agent])
         return {"observation": observation, "action_mask": self._mask(agent)}
 
     def _mask(self, agent: str) -> np.ndarray[Any, np.dtype[np.int8]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import SupportsIndex
@@ -72,9 +72,14 @@ class Decision:
         """The legal moves, two or more. The first is the neutral one."""
 
     @classmethod
-    def of(cls, game: Game) -> Decision:
-        """Return the decision that waits in a local game: for trying a bot without a server."""
-        return cls(decision_message(game, match_id=0, decision_id=0, events=game.events))
+    def of(cls, game: Game, events: Sequence[Event] | None = None) -> Decision:
+        """Return the decision that waits in a local game: for trying a bot without a server.
+
+        `events` are those since the seat's last decision; None: those since the last move of the game, which
+        is less.
+        """
+        events = game.events if events is None else events
+        return cls(decision_message(game, match_id=0, decision_id=0, events=events))
 
     def note(self, /, **numbers: float) -> None:
         """Send numbers about the choice with it, such as `depth=3, nodes=1200`, for records and reports.

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from happycity import BotInfo, ConfigError
-from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
+from happycity.runtime.guests import read_settings_file
+from happycity.runtime.transport import (
+    DEFAULT_ADDRESS,
+    SERVER_VARIABLE,
+    TOKENS_VARIABLE,
+    Access,
+    Target,
+    parse_tokens,
+)
 
 DEFAULT_GAMES = 8
 """Few, so that a bot that takes a second for a move answers all of them in time."""
@@ -55,14 +63,19 @@ class Settings:
 
         The variables are HAPPYCITY_NAME, HAPPYCITY_SERVER, HAPPYCITY_TOKEN, HAPPYCITY_GAMES, HAPPYCITY_CA,
         HAPPYCITY_CERT and HAPPYCITY_KEY; an empty one counts as absent. The default name is for a bot without
-        a token.
+        a token. The file `happycity.env`, or that of HAPPYCITY_ENV, has what the environment lacks.
 
         Raises:
             ConfigError: a value can't be used.
         """
+        read_settings_file(os.environ)
+        name = name or os.environ.get("HAPPYCITY_NAME")
+        tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
+        if token is None:
+            token = tokens.get(name or default_name)
         access = Access.from_env(token)
         return cls(
-            name=name or os.environ.get("HAPPYCITY_NAME") or ("" if access.token else default_name),
+            name=name or ("" if access.token else default_name),
             server=server or os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS,
             games=_games(str(games) if games is not None else os.environ.get("HAPPYCITY_GAMES")),
             access=access,

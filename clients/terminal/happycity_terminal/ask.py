@@ -123,7 +123,7 @@ def question_of(
     named, command = _named_bot(bot or "", game.bots)
     chosen = seat_of(playback, named or None)
     if chosen is None:
-        chosen = _only_seat(playback, run, decision)
+        chosen = only_seat(playback, run, decision)
     entry, directory = _entry(game.bots[chosen], command, run)
     Lineup(bots=(entry,), directory=directory).check()
     own = [step.decision_id for step in playback.steps if step.view.seat == chosen and not step.is_last]
@@ -159,7 +159,7 @@ def _named_bot(text: str, bots: Sequence[str]) -> tuple[str, str]:
     return ("", text) if is_command else (text, "")
 
 
-def _only_seat(playback: Playback, run: Run | None, decision: int | None) -> int:
+def only_seat(playback: Playback, run: Run | None, decision: int | None) -> int:
     """Return the seat whose decision was named, else that of the only program of the run in the game."""
     if decision is not None:
         return _step(playback, decision).view.seat

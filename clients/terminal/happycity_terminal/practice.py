@@ -20,7 +20,7 @@ from happycity.text.words import plural
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.client.connection import connect
+from happycity_tournament.client.connection import check_names_are_free, connect
 from happycity_tournament.client.processes import Process, ProcessError, start_command
 from happycity_tournament.client.run_folder import RemoteServer, new_folder
 from happycity_tournament.lineup import Lineup
@@ -182,8 +182,11 @@ async def _check_opponents(plan: PracticePlan) -> None:
     """Refuse opponents that aren't there, before a program is started."""
     async with connect(plan.server.address, plan.server.access) as connection:
         house = [bot.name for bot in await connection.bots(house=True)]
-    if plan.bot in house:
-        raise ConfigError(f"--bot, --join: {plan.bot!r} is itself a bot of the house; name one of your own")
+        if plan.bot in house:
+            raise ConfigError(
+                f"--bot, --join: {plan.bot!r} is itself a bot of the house; name one of your own"
+            )
+        await check_names_are_free(connection, plan.lineup.started, flag="--bot")
     for name in plan.against:
         if name not in (*house, plan.bot):
             hint = suggestion(name[:80], house) if house else "the server has none (happycity serve --house)"

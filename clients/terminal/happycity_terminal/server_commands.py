@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from happycity import ConfigError, Mode
 from happycity.runtime.commands import AsJson, Server
-from happycity.runtime.transport import DEFAULT_ADDRESS
+from happycity.runtime.guests import SETTINGS_FILE, SETTINGS_VARIABLE
+from happycity.runtime.transport import DEFAULT_ADDRESS, TOKENS_VARIABLE, parse_tokens
 
 
 def status(
@@ -48,6 +52,42 @@ def status(
     from happycity_terminal.status import show_status
 
     show_status(address, health=health, service=service, server_name=server_name, as_json=as_json)
+
+
+def join(
+    link: Annotated[
+        str, typer.Argument(metavar="LINK", help="The link of the invitation, in quotes.", show_default=False)
+    ] = "",
+    *,
+    bot: Annotated[
+        list[str] | None,
+        typer.Option("--bot", metavar="NAME", help="What a bot of yours is to be called; may be repeated."),
+    ] = None,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Replace the tokens of the file by new ones.")
+    ] = False,
+    revoke: Annotated[
+        bool, typer.Option("--revoke", help="End the tokens of the file, and remove it: the bots leave.")
+    ] = False,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file of settings.", envvar=SETTINGS_VARIABLE)
+    ] = Path(SETTINGS_FILE),
+) -> None:
+    """Join a server by an invitation; write the bots' settings.
+
+    The guest names the bots. The file has the server's address and certificate, and a token for each bot. It
+    is read in the folder where a bot or a command is started, or where HAPPYCITY_ENV says. Keep it secret.
+    """
+    from happycity_terminal.joining import join_server, renew_tokens, revoke_tokens
+
+    if bool(link) + renew + revoke != 1:
+        raise ConfigError("LINK, --renew, --revoke: give one of them")
+    if link:
+        join_server(link, bot or (), out)
+    elif bot:
+        raise ConfigError("--bot: it is for a LINK; the file of settings has the names")
+    else:
+        (renew_tokens if renew else revoke_tokens)(out)
 
 
 def practice(
@@ -98,8 +138,12 @@ def practice(
     opponents = tuple(filter(None, map(str.strip, against.split(","))))
     if not 1 <= len(opponents) <= 4:
         raise ConfigError(f"--against: {len(opponents)} bots; name 1 to 4, separated by commas")
+    at = RemoteServer.at(server)
+    # A guest with several bots has their tokens by name.
+    if own := parse_tokens(os.environ.get(TOKENS_VARIABLE, "")).get(lineup.names[0]):
+        at = replace(at, access=replace(at.access, token=own))
     plan = PracticePlan(
-        server=RemoteServer.at(server),
+        server=at,
         lineup=lineup,
         against=opponents,
         games=games,

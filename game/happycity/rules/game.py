@@ -218,6 +218,11 @@ class Game:
         """The cards in the discard piles, in table order: public to all who have seen the whole game."""
         return tuple([CARD[number] for pile in self._discards for number in sorted(pile)])
 
+    @property
+    def discard_piles(self) -> list[list[int]]:
+        """The numbers of the cards in the discard piles of decks 1, 2 and 3; only to be read."""
+        return self._discards
+
     def coin_change(self, move: Move) -> int:
         """Return by how much a legal move itself changes the coins of the seat to decide.
 

@@ -18,6 +18,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from happycity.compiled import is_compiled
 from happycity.errors import ConfigError, HappyCityError, ReplayError, near_name, suggestion
 from happycity.runtime.event_loop import open_standard_streams
+from happycity.runtime.guests import read_settings_file
 from happycity.runtime.program import collect_garbage_rarely, read_variables_from_files
 from happycity_entry import allow_cleaning_up
 
@@ -197,6 +198,7 @@ def run_cli(cli: typer.Typer) -> NoReturn:
     collect_garbage_rarely()
     try:
         read_variables_from_files(os.environ)
+        read_settings_file(os.environ)
         status = cli(standalone_mode=False)
     except ReplayError as error:
         _fail(str(error), status=1)

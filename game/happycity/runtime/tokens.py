@@ -1,6 +1,7 @@
-"""Bearer tokens: who may call, kept as hashes in a file that is read again when it changes.
+"""Bearer tokens and invitations: who may call, kept as hashes in a file that is read again when it changes.
 
-A token is `hc_`, an id that may be seen, and a secret that may not. Files that can't be used: TokenError.
+A token is `hc_`, an id that may be seen, and a secret that may not; an invitation is the same with `hci_`.
+Files that can't be used: TokenError.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
@@ -27,35 +29,56 @@ from pydantic import (
     model_validator,
 )
 
-from happycity.errors import HappyCityError
-from happycity.match import check_bot_name
+from happycity.errors import ConfigError, HappyCityError
+from happycity.match import check_bot_name, one_line
 from happycity.runtime.files import replacing
 from happycity.runtime.transport import file_stamp
 
 PREFIX = "hc"
 """What every token begins with, so that scanners for secrets can find them."""
+INVITATION_PREFIX = "hci"
+"""What every invitation begins with."""
+MAX_OWNER = 64
+"""Characters of an owner's name."""
+MAX_INVITED = 64
+"""Bots of one invitation."""
 SECRET_BYTES = 32
 ID_BYTES = 4
 ID_PATTERN = f"[0-9a-f]{{{2 * ID_BYTES}}}"
 
 FORMAT: Literal["happycity-tokens/1"] = "happycity-tokens/1"
 
-_TOKEN = re.compile(rf"{PREFIX}_({ID_PATTERN})_[A-Za-z0-9_-]+")
+_TOKEN = re.compile(rf"({PREFIX}|{INVITATION_PREFIX})_({ID_PATTERN})_[A-Za-z0-9_-]+")
 
 
 class TokenError(HappyCityError):
     """A tokens file can't be used, or a token can't be made or revoked."""
 
 
+class InvitationError(HappyCityError):
+    """An invitation is unknown, used or expired."""
+
+
+class NameTakenError(HappyCityError):
+    """A guest's bot would have the name of another owner's bot."""
+
+
+def check_owner(owner: str) -> str:
+    """Return the name of an owner, which people read; ConfigError if it can't be one."""
+    if not 1 <= len(owner) <= MAX_OWNER or owner != one_line(owner):
+        raise ConfigError(f"owner {owner[:80]!r}: use 1-{MAX_OWNER} printable characters, such as 'Team 7'")
+    return owner
+
+
 def token_id(clear: str) -> str | None:
-    """Return the part of a token that may be logged; None if it is malformed."""
+    """Return the part of a token or invitation that may be logged; None if it is malformed."""
     match = _TOKEN.fullmatch(clear)
-    return match[1] if match else None
+    return match[2] if match else None
 
 
 def redacted(text: str) -> str:
-    """Return a text without the secrets of tokens in it."""
-    return _TOKEN.sub(rf"{PREFIX}_\1_***", text)
+    """Return a text without the secrets of tokens and invitations in it."""
+    return _TOKEN.sub(r"\1_\2_***", text)
 
 
 class Role(Enum):
@@ -71,6 +94,11 @@ class Role(Enum):
     """Play games for the server; see `happycity worker`."""
 
 
+def _lasts(expires: datetime | None, now: datetime) -> bool:
+    """Return whether a secret is good at a time; one without an end always is."""
+    return expires is None or now < expires
+
+
 class Token(BaseModel):
     """A token as it is kept: all but its secret."""
 
@@ -81,7 +109,7 @@ class Token(BaseModel):
     role: Role
     name: Annotated[str, AfterValidator(check_bot_name)]
     """Name of the bot, which may play under no other; for other roles, of the token's owner."""
-    owner: Annotated[str, AfterValidator(check_bot_name)] = Field(default_factory=lambda read: read["name"])
+    owner: Annotated[str, AfterValidator(check_owner)] = Field(default_factory=lambda read: read["name"])
     """Who answers for the bot: a ladder's limits and its pairing go by owner. By default the token's name,
     also in files of versions without owners."""
     created: AwareDatetime
@@ -92,7 +120,29 @@ class Token(BaseModel):
 
     def is_valid(self, now: datetime) -> bool:
         """Return whether the token has not expired."""
-        return self.expires is None or now < self.expires
+        return _lasts(self.expires, now)
+
+
+class Invitation(BaseModel):
+    """An invitation that is not used yet, as it is kept: all but its secret."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(pattern=f"^{ID_PATTERN}$")
+    """Part of the invitation; the only part that may be logged."""
+    owner: Annotated[str, AfterValidator(check_owner)]
+    """Who will answer for the bots of the guest."""
+    bots: int = Field(ge=1, le=MAX_INVITED)
+    """How many bots the guest may name."""
+    created: AwareDatetime
+    expires: AwareDatetime | None = None
+    """When it ceases to be valid; None: never."""
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Hash of the whole invitation."""
+
+    def is_valid(self, now: datetime) -> bool:
+        """Return whether the invitation has not expired."""
+        return _lasts(self.expires, now)
 
 
 class _Content(BaseModel):
@@ -102,6 +152,7 @@ class _Content(BaseModel):
 
     format: Literal["happycity-tokens/1"] = FORMAT
     tokens: list[Token] = []
+    invitations: list[Invitation] = []
 
     @model_validator(mode="after")
     def _ids_are_unique(self) -> _Content:
@@ -119,10 +170,9 @@ def new_token(
     Without an owner, it belongs to its name.
 
     Raises:
-        ConfigError: the name or the owner is not one that a bot may have.
+        ConfigError: the name is not one that a bot may have, or the owner is not a line of text.
     """
-    own_id = secrets.token_hex(ID_BYTES)
-    clear = f"{PREFIX}_{own_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
+    own_id, clear = _new_secret(PREFIX)
     return clear, Token(
         id=own_id,
         role=role,
@@ -134,13 +184,41 @@ def new_token(
     )
 
 
+def new_invitation(
+    owner: str, bots: int, *, created: datetime, expires: datetime | None = None
+) -> tuple[str, Invitation]:
+    """Make an invitation; return its text, which is stored nowhere, and what is stored of it.
+
+    Raises:
+        ConfigError: the owner is not a line of text.
+    """
+    own_id, clear = _new_secret(INVITATION_PREFIX)
+    return clear, Invitation(
+        id=own_id, owner=owner, bots=bots, created=created, expires=expires, sha256=_digest(clear).hex()
+    )
+
+
+def _new_secret(prefix: str) -> tuple[str, str]:
+    own_id = secrets.token_hex(ID_BYTES)
+    return own_id, f"{prefix}_{own_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
+
+
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """Read a tokens file.
+    """Read the tokens of a tokens file.
 
     Raises:
         FileNotFoundError: there is none.
         TokenError: it can't be read, or is not a tokens file.
     """
+    return tuple(_read(path).tokens)
+
+
+def read_invitations(path: Path) -> tuple[Invitation, ...]:
+    """Read the invitations of a tokens file; errors are those of `read_tokens`."""
+    return tuple(_read(path).invitations)
+
+
+def _read(path: Path) -> _Content:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -148,7 +226,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise TokenError(f"--tokens: {path} can't be read: {error}") from None
     try:
-        return tuple(_Content.model_validate_json(text).tokens)
+        return _Content.model_validate_json(text)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, problem["loc"])) or "file"
@@ -157,8 +235,78 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 def add_tokens(path: Path, tokens: Iterable[Token]) -> None:
     """Add tokens to a file, which is created if it does not exist."""
-    with _locked(path):
-        _write(path, (*_read_or_none(path), *tokens))
+    with _changed(path) as content:
+        content.tokens += tokens
+
+
+def add_invitation(path: Path, invitation: Invitation) -> None:
+    """Add an invitation to a file, which is created if it does not exist; expired ones are removed."""
+    with _changed(path) as content:
+        kept = [one for one in content.invitations if one.is_valid(invitation.created)]
+        content.invitations = [*kept, invitation]
+
+
+def revoke_invitation(path: Path, invitation_id: str) -> Invitation:
+    """Remove an invitation from a file; return what it was.
+
+    Raises:
+        TokenError: there is no such invitation, or the file can't be used.
+    """
+    with _changed(path) as content:
+        for one in content.invitations:
+            if one.id == invitation_id:
+                content.invitations.remove(one)
+                return one
+        raise TokenError(
+            f"there is no invitation {redacted(invitation_id)[:40]!r} in {path}; see: happycity invite list"
+        )
+
+
+def accept_invitation(
+    path: Path, clear: str, bots: Sequence[str], *, now: datetime
+) -> tuple[str, list[tuple[str, Token]]]:
+    """Replace an invitation by a token for each of some bots; return the owner, and the tokens in clear.
+
+    Older tokens that the same owner has for these bots are removed. After an error the file is as it was.
+
+    Raises:
+        InvitationError: it is unknown, used or expired.
+        ConfigError: there is no bot, one is named twice, or there are more than the invitation is for.
+        NameTakenError: a name is that of another owner's bot.
+        TokenError: the file can't be used.
+    """
+    with _changed(path) as content:
+        invitation = next((one for one in content.invitations if _is_of(clear, one)), None)
+        if invitation is None or not invitation.is_valid(now):
+            raise InvitationError(
+                "the invitation is unknown, used or expired; ask the organiser for a new one"
+            )
+        if not 1 <= len(bots) <= invitation.bots or len(set(bots)) < len(bots):
+            raise ConfigError(f"bots: name 1 to {invitation.bots} different bots, not {len(bots)}")
+        owner, others = invitation.owner, []
+        for one in content.tokens:
+            if one.role is not Role.BOT or one.name not in bots:
+                others.append(one)
+            elif one.owner != owner:
+                raise NameTakenError(f"the name {one.name!r} belongs to another owner's bot; choose another")
+        made = [new_token(Role.BOT, name, created=now, owner=owner) for name in bots]
+        content.tokens = [*others, *(token for _, token in made)]
+        content.invitations.remove(invitation)
+    return owner, made
+
+
+def renew_token(path: Path, old: Token, *, now: datetime) -> tuple[str, Token]:
+    """Replace a token by a new one with the same role, name, owner and end; return it in clear and as stored.
+
+    Raises:
+        TokenError: the token is not there any more, or the file can't be used.
+    """
+    made = new_token(old.role, old.name, created=now, expires=old.expires, owner=old.owner)
+    with _changed(path) as content:
+        if old not in content.tokens:
+            raise TokenError(f"the token {old.id} was revoked")
+        content.tokens[content.tokens.index(old)] = made[1]
+    return made
 
 
 def revoke_token(path: Path, token_id: str) -> Token:
@@ -167,13 +315,14 @@ def revoke_token(path: Path, token_id: str) -> Token:
     Raises:
         TokenError: there is no such token, or the file can't be used.
     """
-    with _locked(path):
-        tokens = _read_or_none(path)
-        for token in tokens:
+    with _changed(path) as content:
+        for token in content.tokens:
             if token.id == token_id:
-                _write(path, [other for other in tokens if other is not token])
+                content.tokens.remove(token)
                 return token
-    raise TokenError(f"there is no token {redacted(token_id)[:40]!r} in {path}; see: happycity token list")
+        raise TokenError(
+            f"there is no token {redacted(token_id)[:40]!r} in {path}; see: happycity token list"
+        )
 
 
 class TokenFile:
@@ -199,7 +348,7 @@ class TokenFile:
         if stamp == self._stamp:
             return False
         try:
-            tokens = _read_or_none(self.path)
+            tokens = _read_or_empty(self.path).tokens
         except TokenError as error:
             if str(error) == self._problem:
                 return False
@@ -217,9 +366,14 @@ class TokenFile:
         claimed = token_id(clear)
         kept = self._tokens.get(claimed) if claimed else None
         # The id is no secret, so only the rest has to be compared in constant time.
-        if kept is None or not hmac.compare_digest(_digest(clear), bytes.fromhex(kept.sha256)):
+        if kept is None or not _is_of(clear, kept):
             return None
         return kept if kept.is_valid(now) else None
+
+    def of_owner(self, owner: str) -> list[Token]:
+        """Return the tokens of an owner's bots, oldest first."""
+        own = [token for token in self._tokens.values() if (token.role, token.owner) == (Role.BOT, owner)]
+        return sorted(own, key=lambda token: token.created)
 
     def owner_of(self, bot: str) -> str:
         """Return who owns a bot, by the newest of its tokens; the bot's own name if it has none."""
@@ -237,18 +391,30 @@ def _digest(clear: str) -> bytes:
     return hashlib.sha256(clear.encode()).digest()
 
 
-def _read_or_none(path: Path) -> tuple[Token, ...]:
+def _is_of(clear: str, kept: Token | Invitation) -> bool:
+    """Return whether a secret that a caller shows is the one of which a hash is kept."""
+    return hmac.compare_digest(_digest(clear), bytes.fromhex(kept.sha256))
+
+
+def _read_or_empty(path: Path) -> _Content:
     try:
-        return read_tokens(path)
+        return _read(path)
     except FileNotFoundError:
-        return ()
+        return _Content()
 
 
-def _write(path: Path, tokens: Iterable[Token]) -> None:
-    """Replace a tokens file in one step, also behind a symbolic link; only its owner may read it."""
-    content = _Content(tokens=list(tokens)).model_dump(mode="json")
-    with replacing(path, private=True) as partial:
-        partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+@contextmanager
+def _changed(path: Path) -> Iterator[_Content]:
+    """Yield what a tokens file holds, to be changed while no other command or server may; an error keeps it.
+
+    The file is replaced in one step, also behind a symbolic link; only its owner may read it.
+    """
+    with _locked(path):
+        content = _read_or_empty(path)
+        yield content
+        text = json.dumps(content.model_dump(mode="json"), indent=2)
+        with replacing(path, private=True) as partial:
+            partial.write_text(f"{text}\n", encoding="utf-8")
 
 
 def _locked(path: Path) -> FileLock:

@@ -90,6 +90,14 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     """
     ERROR_REASON_CHALLENGE_CLOSED: _ErrorReason.ValueType  # 23
     """The challenge is over, or none that the bot can answer. Status: FAILED_PRECONDITION."""
+    ERROR_REASON_INVITATION_CLOSED: _ErrorReason.ValueType  # 24
+    """The invitation is unknown, used or expired, or the server keeps no tokens and needs none. Status:
+    FAILED_PRECONDITION.
+    """
+    ERROR_REASON_UNKNOWN_TOKEN: _ErrorReason.ValueType  # 25
+    """The owner of the call's token has no such token, or the call shows no token of the server's file. Status:
+    NOT_FOUND.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """The reasons of refusals, for programs; the status message is for people."""
@@ -158,4 +166,12 @@ NOT_FOUND.
 """
 ERROR_REASON_CHALLENGE_CLOSED: ErrorReason.ValueType  # 23
 """The challenge is over, or none that the bot can answer. Status: FAILED_PRECONDITION."""
+ERROR_REASON_INVITATION_CLOSED: ErrorReason.ValueType  # 24
+"""The invitation is unknown, used or expired, or the server keeps no tokens and needs none. Status:
+FAILED_PRECONDITION.
+"""
+ERROR_REASON_UNKNOWN_TOKEN: ErrorReason.ValueType  # 25
+"""The owner of the call's token has no such token, or the call shows no token of the server's file. Status:
+NOT_FOUND.
+"""
 Global___ErrorReason: _TypeAlias = ErrorReason  # noqa: Y015

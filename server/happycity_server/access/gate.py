@@ -46,7 +46,7 @@ class Authenticator:
         self._tokens = tokens
         self.is_open = tokens is None if is_open is None else is_open
         """Whether every caller may do everything."""
-        self._now = now
+        self.now = now
         self._own = dict(own or {})
         self.person_of: Callable[[str], str] = lambda secret: ""
         """Returns the person at a table whose secret this is; "" if it is nobody's."""
@@ -74,7 +74,7 @@ class Authenticator:
             text = "this server needs a token: set HAPPYCITY_TOKEN"
             raise ApiError(Reason.UNAUTHENTICATED, text)
         self.refresh()
-        token = None if self._tokens is None else self._tokens.find(clear, self._now())
+        token = None if self._tokens is None else self._tokens.find(clear, self.now())
         if token is None:
             known = token_id(clear)
             text = f"the token {known} is unknown, revoked or expired" if known else "the token is malformed"
@@ -94,7 +94,7 @@ class Authenticator:
 
     def revocation(self, caller: Principal) -> str:
         """Return why a caller that was identified before would be refused now; "" if it would not."""
-        token, now = caller.token, self._now()
+        token, now = caller.token, self.now()
         if self._tokens is None or token is None or self._tokens.still_holds(token, now):
             return ""
         return f"the token {token.id} {'was revoked' if token.is_valid(now) else 'has expired'}"

@@ -60,6 +60,12 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "ListChallenges": READERS,
         "ListFlags": _ORGANISERS,
     },
+    "happycity.access.v1beta1.AccessService": {
+        "Join": EVERYBODY,  # the invitation proves who calls
+        "ListTokens": _BOTS,  # of their own owner
+        "RenewToken": _BOTS,  # their own
+        "RevokeToken": _BOTS,  # of their own owner
+    },
     "happycity.model.v1beta1.ModelService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
     "happycity.v1.CatalogueService": {"GetCatalogue": EVERYBODY},
 }
@@ -133,7 +139,13 @@ def check_name(name: str, *, house: Collection[str] = ()) -> None:
     if caller.own_bot and name != caller.own_bot:
         text = f"the token belongs to the bot {caller.own_bot!r}, not to {name[:64]!r}"
         raise ApiError(Reason.WRONG_NAME, text, name=caller.own_bot)
-    if name in house and name != caller.house_bot:
+    if name != caller.house_bot:
+        check_free_of_house(name, house)
+
+
+def check_free_of_house(name: str, house: Collection[str]) -> None:
+    """Require that a name is not that of a bot of the house; else ApiError."""
+    if name in house:
         text = f"the name {name!r} is that of one of the server's own bots; choose another"
         raise ApiError(Reason.WRONG_NAME, text)
 

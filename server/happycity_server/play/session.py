@@ -171,7 +171,11 @@ class Session:
         self.info = bot_info_of(hello.info)
         self._count(resumed=resumed, taken_over=bool(older is not None or self._seats))
         if older is not None:
-            older.cut(ApiError(Reason.REPLACED, f"another bot connected with the name {self.name!r}"))
+            text = (
+                f"another program connected with the name {self.name!r}, which is played by the newest one; "
+                "end one of the two, or give it another name"
+            )
+            older.cut(ApiError(Reason.REPLACED, text))
         if not resumed:
             self.resume_token = secrets.token_urlsafe(16)
             self.round_trip_us = None

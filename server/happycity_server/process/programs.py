@@ -45,8 +45,8 @@ class Program:
     environment: Mapping[str, str]
     """Variables that are added to those of this process."""
     directory: Path | None = None
-    once: bool = False
-    """Whether it isn't started again when it ends."""
+    restarts: int | None = None
+    """How often it is started again when it ends; None: whenever it does."""
 
 
 def bot_programs(
@@ -55,13 +55,13 @@ def bot_programs(
     """Yield the programs of bots that are to connect to an address, with what proves their names.
 
     A bot of the house has a process of its own and is started again whenever it ends. The reference bots of a
-    run share processes as its lineup says, and those of its bots that end play no more here.
+    run share processes as its lineup says, which also says how often those that end are started again.
     """
     for name, builtin in house.items():
         yield _reference_bots([(name, builtin)], secrets, address)
     for number in range(lineup.processes):
         if share := lineup.reference_bots[number :: lineup.processes]:
-            yield _reference_bots(share, secrets, address, once=True)
+            yield _reference_bots(share, secrets, address, restarts=lineup.restarts)
     for name, command in lineup.commands:
         own = {"HAPPYCITY_NAME": name, "HAPPYCITY_TOKEN": secrets[name], "HAPPYCITY_SERVER": address}
         yield Program(
@@ -70,12 +70,12 @@ def bot_programs(
             command=words_of(command),
             environment=own,
             directory=lineup.directory,
-            once=True,
+            restarts=lineup.restarts,
         )
 
 
 def _reference_bots(
-    bots: Sequence[tuple[str, str]], secrets: Mapping[str, str], address: str, *, once: bool = False
+    bots: Sequence[tuple[str, str]], secrets: Mapping[str, str], address: str, *, restarts: int | None = None
 ) -> Program:
     tokens = format_tokens({name: secrets[name] for name, _ in bots})
     return Program(
@@ -83,7 +83,7 @@ def _reference_bots(
         name=",".join(name for name, _ in bots),
         command=(sys.executable, "-m", "happycity", "bot", *map("=".join, bots)),
         environment={"HAPPYCITY_SERVER": address, TOKENS_VARIABLE: tokens},
-        once=once,
+        restarts=restarts,
     )
 
 
@@ -135,7 +135,7 @@ class Programs:
         self._children: dict[str, Child] = {}  # by name
 
     def keep(self, program: Program) -> None:
-        """Run a program, and run it again whenever it ends."""
+        """Run a program, and run it again when it ends, as often as it may be."""
         self._keepers.append(asyncio.create_task(self._keep(program)))
 
     def kill(self, name: str) -> None:
@@ -155,10 +155,7 @@ class Programs:
             _log.warning(f"{program.kind}_ended", **{program.kind: program.name}, ended=ended, **again)
             self._on_end(program, ended)
 
-        if program.once:
-            note(await self._run(program), None)
-        else:
-            await keep_running(lambda: self._run(program), note)
+        await keep_running(lambda: self._run(program), note, restarts=program.restarts)
 
     async def _run(self, program: Program) -> str:
         """Run a program to its end; return how it ended."""
@@ -220,8 +217,16 @@ def _guard(child: Child) -> Child | None:
     return Child.start(script, environment={}, stdin=subprocess.PIPE)
 
 
-async def keep_running(run: Callable[[], Awaitable[str]], note: Callable[[str, float | None], None]) -> None:
-    """Run something again and again; `note` gets how it ended and the pause until it begins again."""
+async def keep_running(
+    run: Callable[[], Awaitable[str]],
+    note: Callable[[str, float | None], None],
+    *,
+    restarts: int | None = None,
+) -> None:
+    """Run something again and again, or a number of times after the first.
+
+    `note` gets how it ended and the pause until it begins again, None after the last time.
+    """
     clock = asyncio.get_running_loop().time
     pause = FIRST_PAUSE_SECONDS
     while True:
@@ -229,6 +234,10 @@ async def keep_running(run: Callable[[], Awaitable[str]], note: Callable[[str, f
         ended = await run()
         if clock() - started > LONGEST_PAUSE_SECONDS:
             pause = FIRST_PAUSE_SECONDS
+        if restarts == 0:
+            note(ended, None)
+            return
+        restarts = None if restarts is None else restarts - 1
         note(ended, pause)
         await asyncio.sleep(pause)
         pause = min(2 * pause, LONGEST_PAUSE_SECONDS)

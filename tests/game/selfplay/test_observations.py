@@ -9,16 +9,16 @@ from hypothesis import given
 from numpy.typing import NDArray
 from tests.game.rules.test_properties import positions
 
-from happycity import CARDS, DWELLINGS, Colour, Game, Mode, Phase, Scoring, View
+from happycity import CARDS, DWELLINGS, Colour, Game, Mode, Phase, Scoring
 from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.selfplay import OBSERVATION_LAYOUT, Observations
 
 GOLDEN = Path(__file__).with_name("golden")
 
 
-def parts_of(view: View, seat: int) -> dict[tuple[str, int | None], NDArray[Any]]:
-    observations = Observations(view.config.players)
-    row = observations.of(view, seat)
+def parts_of(game: Game, seat: int) -> dict[tuple[str, int | None], NDArray[Any]]:
+    observations = Observations(game.config.players)
+    row = observations.of(game, seat)
     return {(plane.name, whose): row[place] for plane, whose, place in observations.parts()}
 
 
@@ -41,11 +41,20 @@ def test_the_layout_is_that_of_its_version() -> None:
     assert "\n".join(lines) + "\n" == kept
 
 
+def test_a_row_begins_with_a_row_of_the_layout_before() -> None:
+    """So a policy that was trained on version 1 plays on, by the first numbers of a row."""
+    old = (GOLDEN / "observations_1.txt").read_text(encoding="utf-8").splitlines()
+    new = (GOLDEN / f"observations_{OBSERVATION_LAYOUT}.txt").read_text(encoding="utf-8").splitlines()
+    places = [line for line in old if "players," in line]
+    assert [line for line in new if line in places] == places
+    assert len(places) == len(new) - 8  # a plane and a size for each number of players
+
+
 @given(positions())
 def test_the_table_is_in_the_observation(game: Game) -> None:
     view = game.view()
     for seat in range(view.config.players):
-        parts = parts_of(view, seat)
+        parts = parts_of(game, seat)
         table = {name: plane for (name, whose), plane in parts.items() if whose is None}
         assert ones(table["phase"]) == [list(Phase).index(view.phase)]
         assert ones(table["expert"]) == ([0] if view.config.mode is Mode.EXPERT else [])
@@ -59,13 +68,14 @@ def test_the_table_is_in_the_observation(game: Game) -> None:
         assert len(view.dwellings) == len(DWELLINGS)
         assert table["decks"] * 28 == pytest.approx(view.decks)
         assert table["discards"] * 28 == pytest.approx(view.discards)
+        assert (table["discarded"] * 2).tolist() == [game.discarded.count(card) for card in BUILDINGS]
 
 
 @given(positions())
 def test_each_city_is_in_the_observation_the_own_one_first(game: Game) -> None:
     view, cities = game.view(), game.cities
     for observer in range(view.config.players):
-        parts = parts_of(view, observer)
+        parts = parts_of(game, observer)
         for whose in range(view.config.players):
             seat = (observer + whose) % view.config.players
             own = {name: plane for (name, each), plane in parts.items() if each == whose}
@@ -86,6 +96,6 @@ def test_each_city_is_in_the_observation_the_own_one_first(game: Game) -> None:
 def test_observations_keep_to_their_bounds(game: Game) -> None:
     observations = Observations(game.config.players)
     low, high = observations.bounds()
-    row = observations.of(game.view(), game.seat)
+    row = observations.of(game, game.seat)
     assert (low <= row).all()
     assert (row <= high).all()

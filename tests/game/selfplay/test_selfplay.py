@@ -42,7 +42,7 @@ def test_arrays_show_the_games(config: Config) -> None:
             assert legal == set(game.legal_moves)
             assert play.arrays.seats[row] == game.seat
             shown = play.arrays.observations[row]
-            assert (shown == observations.of(game.view(), game.seat)).all()
+            assert (shown == observations.of(game, game.seat)).all()
 
 
 def test_deals_follow_from_the_seed() -> None:

@@ -41,7 +41,10 @@ def _expected() -> Iterator[tuple[str, set[Role] | None]]:
 
 
 EXPECTED = dict(_expected())
-"""The roles that may call each method; None: everybody. Written out a second time on purpose."""
+"""The roles that may call each method; None: everybody. Written out a second time on purpose.
+
+RenewToken is the last one, as it replaces the token with which it is called.
+"""
 
 
 @dataclass(frozen=True)

@@ -70,10 +70,18 @@ def test_the_example_has_every_key_with_its_default(file: Path) -> None:
     format_of = {"cycles": "round-robin", "challengers": "gauntlet"}
     for key, value in shown:
         chosen = f'format = "{format_of[key]}"\n' if key in format_of else ""
+        if key == "beacon":
+            chosen = 'seed = 1\nsalt = "0123456789abcdef"\n'
         file.write_text(f"{chosen}{key} = {value}\n", encoding="utf-8")
         settings = load(RunSettings, {}, file=file)
         if fields[key].default not in (None, ()):
             assert getattr(settings, key) == fields[key].default, key
+
+
+def test_a_beacon_needs_what_was_committed_to(file: Path) -> None:
+    file.write_text('beacon = "round 7"\nseed = 1\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match="it needs seed and salt"):
+        load(RunSettings, {}, file=file)
 
 
 def test_the_example_explains_the_bots(file: Path) -> None:

@@ -23,6 +23,17 @@ COMMANDS = {
     "compare": LazyCommand("compare", "compare", "Say what a change of a bot gained."),
     "export": LazyCommand("write_files", "export", "Write games as a table or as records."),
     "report": LazyCommand("write_files", "report", "Write a report as one HTML file."),
+    "commit": LazyCommand(
+        "prove",
+        "commit",
+        "Print the hash of a file's seed and salt.",
+    ),
+    "publish": LazyCommand(
+        "prove", "publish", "Write a finished tournament so that anybody can recompute it."
+    ),
+    "verify": LazyCommand(
+        "prove", "verify", "Recompute a published tournament, and say what in it is not true."
+    ),
 }
 """The commands with what the list of commands says of each: the first sentence of its own help."""
 

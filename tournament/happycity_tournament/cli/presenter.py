@@ -31,10 +31,13 @@ from happycity_tournament.client.session import (
 )
 from happycity_tournament.config import TournamentState
 from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.proof.commitment import COMMITMENT_FILE
 from happycity_tournament.ratings.sprt import Verdict
 
 PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
 """What the end of a run says of its speed."""
+FORFEITED = 1
+"""The exit status with --fail-on-forfeit if a bot has forfeited a game."""
 UNDECIDED = 3
 """The exit status if a test has played its maximum without a decision."""
 
@@ -49,6 +52,8 @@ class Presenter:
     """The folder of the run, if it is one."""
     starts_bots: bool = False
     """Whether the output of bots is in the folder."""
+    fail_on_forfeit: bool = False
+    """Whether the exit status is 1 if a bot has forfeited a game."""
     arguments: str = ""
     """The tournament as commands take it, if it isn't a run's."""
 
@@ -60,6 +65,8 @@ class Presenter:
         except ServerError:
             if self.folder is not None:
                 with suppress(OSError):  # there is something in it
+                    if [path.name for path in self.folder.iterdir()] == [COMMITMENT_FILE]:
+                        (self.folder / COMMITMENT_FILE).unlink()  # of a tournament that was never made
                     self.folder.rmdir()
             raise
         except (asyncio.CancelledError, KeyboardInterrupt):
@@ -77,6 +84,8 @@ class Presenter:
             sys.exit(event_loop.EXIT_STOPPED)
         if last.test is not None and last.test.verdict is Verdict.UNDECIDED:
             sys.exit(UNDECIDED)
+        if self.fail_on_forfeit and any(line.forfeits for line in last.standings):
+            sys.exit(FORFEITED)
         return last
 
     def _print(self, last: Snapshot) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from happycity import ConfigError
 from happycity.match import DEFAULT_LINEUP
-from happycity.runtime.commands import AsJson
+from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.settings import flags_of, load, naming_flags
 from happycity_tournament.cli.options import BASICS, BOTS_HELP, BotCommands, Joining
 from happycity_tournament.cli.presenter import Presenter
@@ -25,6 +27,7 @@ from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.schedule import schedule_of
 
 File = Annotated[
@@ -46,7 +49,7 @@ def run(
         str | None,
         typer.Option(
             metavar="BOT,...",
-            help=f"{BOTS_HELP}  [default: {','.join(DEFAULT_LINEUP)}]",
+            help=f"{BOTS_HELP}  [default: {','.join(DEFAULT_LINEUP)}; none with --join on a running server]",
             rich_help_panel=BASICS,
         ),
     ] = None,
@@ -68,10 +71,19 @@ def run(
         typer.echo(example(), nl=False)
         return
     if bots is not None or commands or joining:
-        builtin = ",".join(DEFAULT_LINEUP) if bots is None else bots
-        flags["bots"] = bot_entries(builtin, commands or (), joining or ())
+        entries = bot_entries(bots or "", commands or (), joining or ())
+        # The reference bots would need tokens of a running server, where those who join know each other.
+        if bots is None and not (joining and load(RunSettings, flags, file=file).server_to_use):
+            if taken := sorted({entry.name for entry in entries} & {*DEFAULT_LINEUP}):
+                raise ConfigError(
+                    f"--bot, --join: {taken[0]!r} is also one of the default --bots "
+                    f"{','.join(DEFAULT_LINEUP)}; name the reference bots to start by --bots, or none by "
+                    '--bots ""'
+                )
+            entries = (*bot_entries(",".join(DEFAULT_LINEUP), (), ()), *entries)
+        flags["bots"] = entries
     settings = load(RunSettings, flags, file=file)
-    lineup = Lineup(bots=settings.bots, processes=settings.processes)
+    lineup = Lineup(bots=settings.bots, processes=settings.processes, restarts=settings.restarts)
     with naming_flags(FLAGS):
         play(settings.config(), lineup, settings, as_json=as_json)
 
@@ -87,15 +99,21 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
     settings = load(SprtSettings, flags, file=file)
     with naming_flags(FLAGS):
         bots = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
-        lineup = Lineup(bots=bots, processes=settings.processes)
+        lineup = Lineup(bots=bots, processes=settings.processes, restarts=settings.restarts)
         play(settings.config(*bots), lineup, settings, as_json=as_json)
 
 
 def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:
     """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
+    salt = secrets.token_hex(32) if settings.salt is None else settings.salt
+    commitment = Commitment(seed=config.seed, salt=salt, config=config, beacon=settings.beacon)
+    config = commitment.deals
     schedule = schedule_of(config)
     folder = new_folder()
+    commitment.save(folder)
+    if settings.salt is not None:
+        remark(f"commitment {commitment.hash}")
     venue: Venue
     if settings.server_to_use:
         venue = RemoteServer.at(settings.server)  # without a flag, that of the environment
@@ -105,7 +123,13 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
             games = schedule.total_games
             workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
         venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
-    presenter = Presenter(venue, as_json=as_json, folder=folder, starts_bots=bool(lineup.started))
+    presenter = Presenter(
+        venue,
+        as_json=as_json,
+        folder=folder,
+        starts_bots=bool(lineup.started),
+        fail_on_forfeit=settings.fail_on_forfeit,
+    )
     return presenter.play(
         lambda observer: play_new(
             config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web

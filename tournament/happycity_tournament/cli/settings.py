@@ -31,7 +31,7 @@ from happycity_tournament.config import (
     SprtTest,
     TournamentConfig,
 )
-from happycity_tournament.lineup import BotEntry
+from happycity_tournament.lineup import DEFAULT_RESTARTS, BotEntry
 
 DEFAULT_SEATS = 4
 _TIME, _POLICY, _SPRT = TimeControl(), FailurePolicy(), SprtTest(candidate="", base="")
@@ -77,6 +77,10 @@ class BasicSettings(Settings):
     """Seats at each table, 2 to 5."""
     seed: _Seed | None = setting(None, absent="random", example=1)
     """Seed of all deals and of the bots."""
+    salt: _Text | None = setting(None, absent="random", example="16 random characters or more")
+    """Random text that hides the seed in the hash that `tournament commit` prints."""
+    beacon: _Text | None = setting(None, absent="none", example="drand 123: 5f3c")
+    """Public randomness, drawn after that hash was published; the deals follow from it, seed and salt."""
 
 
 class RoundsSettings(Settings):
@@ -149,6 +153,10 @@ class RunningSettings(Settings):
     """Games that run at the same time."""
     processes: _Count = 1
     """Processes among which the reference bots are divided."""
+    restarts: _CountOrNone = DEFAULT_RESTARTS
+    """How often a bot that the run has started, and that ends during the games, is started again."""
+    fail_on_forfeit: _Switch = False
+    """Exit with status 1 if a bot has forfeited a game, such as in the tests of a bot."""
     workers: _Workers | None = setting(None, absent="by the cores, if that pays", example=2)
     """Processes that play games beside the run's own server, each with its own processes of bots."""
     ray: _Text | None = setting(None, metavar="ADDRESS", example="auto")
@@ -178,6 +186,8 @@ FILE_ONLY = frozenset(
         "begin_incomplete",
         "processes",
         "anchor_elo",
+        "salt",
+        "beacon",
     }
     - {"grace_seconds"}
 )
@@ -203,6 +213,8 @@ class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings,
             raise ValueError(f"--ray: it has no effect with {where}: that server was started without")
         if self.ray is not None and self.workers == 0:
             raise ValueError("--ray: it needs workers on the nodes: give at least --workers 1, or none")
+        if self.beacon is not None and (self.seed is None or self.salt is None):
+            raise ValueError("beacon: it needs seed and salt, which `tournament commit` commits to before it")
         if self.increment_seconds and not self.bank_seconds:
             raise ValueError("increment_seconds: it has no effect without bank_seconds")
         return self

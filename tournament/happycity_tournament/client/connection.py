@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import grpc
 
-from happycity import Config, HappyCityError, TimeControl
+from happycity import Config, ConfigError, HappyCityError, TimeControl
+from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
@@ -20,8 +21,10 @@ from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentS
 from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2 as match_message
 from happycity.v1 import match_service_pb2 as match_pb
+from happycity.v1 import play_service_pb2 as play_pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
+from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import result_of, time_control_message
 from happycity.wire.messages import config_message, config_of
 from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
@@ -39,6 +42,8 @@ from happycity_tournament.wire import (
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
+NOTICED_SECONDS = 1.0
+"""The time in which a server notices that a program on this machine has ended."""
 PAGE_SIZE = 200
 
 _T = TypeVar("_T")
@@ -76,6 +81,9 @@ class Connection:
         self._stub = TournamentServiceStub(channel)
         self._matches = MatchServiceStub(channel)
         self._bots = BotServiceStub(channel)
+        self._play: Callable[..., Any] = PlayServiceStub(channel).Play
+        self.guests = AccessServiceStub(channel)
+        """The methods for guests and their tokens, for `call`."""
         self.ladder = LadderServiceStub(channel)
         """The methods of the server's ladder, for `call`."""
         self._access = access
@@ -140,6 +148,36 @@ class Connection:
         """Return the connected bots by name; only those of the house, or only the others, if that is said."""
         pages = self._pages(self._bots.ListBots, bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house))
         return [bot async for page in pages for bot in page.bots]
+
+    async def still_connected(self, bots: Sequence[str]) -> list[str]:
+        """Return those of `bots` that are connected, after a time in which one that has ended is noticed."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + NOTICED_SECONDS
+        while connected := [bot.name for bot in await self.bots() if bot.connected and bot.name in bots]:
+            if clock() >= deadline:
+                break
+            await asyncio.sleep(FIRST_PAUSE_SECONDS)  # nothing reports that a bot is disconnected
+        return connected
+
+    async def leave(self, bot: str, *, token: str, reason: str) -> None:
+        """Forfeit the games of a bot whose program won't come back, as the bot itself would do.
+
+        A bot that isn't let in leaves nothing; its games are forfeited when their grace time is over.
+        """
+        access = replace(self._access, token=token)
+        call = self._play(metadata=access.metadata)
+        with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # the call has ended
+            await call.write(play_pb.PlayRequest(hello=play_pb.Hello(name=bot)))
+            first = await call.read()
+            if isinstance(first, play_pb.PlayResponse):
+                games = (game.match_id for game in first.games_started)
+                resigns = (play_pb.Resign(match_id=game, reason=reason, crashed=True) for game in games)
+                await call.write(play_pb.PlayRequest(resigns=resigns))
+                await call.write(play_pb.PlayRequest(goodbye=play_pb.Goodbye()))
+                await call.done_writing()
+                while await call.read() is not grpc.aio.EOF:
+                    pass  # what was under way
+        call.cancel()
 
     async def newest_games(
         self, tournament_id: int, *, bot: str = "", count: int = PAGE_SIZE, token: str = ""
@@ -239,6 +277,22 @@ class Connection:
         """Return what a method of a stub returns."""
         with translate_errors(self.address, self._access):
             return await method(request, metadata=self._access.metadata, **options)
+
+
+async def check_names_are_free(
+    connection: Connection, names: Collection[str], *, flag: str = "--bot, --bots"
+) -> None:
+    """Refuse to start bots whose names are those of connected ones, which would be thrown out.
+
+    Raises:
+        ConfigError: a program is connected under one of the names; `flag` is what names the bots.
+    """
+    for bot in await connection.bots() if names else ():
+        if bot.connected and bot.name in names:
+            raise ConfigError(
+                f"{flag}: a program is connected to {connection.address} as {bot.name!r} already; let it "
+                f"play by --join {bot.name}, or end it first, or choose another name"
+            )
 
 
 def finished_game(match: match_pb.Match) -> FinishedGame:

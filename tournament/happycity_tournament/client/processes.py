@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,37 +51,6 @@ class Process:
     log_start: int
     """The size of that file when it was started: programs before it have written there too."""
 
-    @classmethod
-    def start_bot(
-        cls,
-        name: str,
-        command: Sequence[str],
-        *,
-        log: Path,
-        environment: Mapping[str, str],
-        directory: Path | None = None,
-        stdin: int = subprocess.DEVNULL,
-    ) -> Self:
-        """Start a program that plays; its `environment` is added to that of this process."""
-        with log.open("ab") as output:
-            log_start = output.tell()
-            try:
-                child = Child.start(
-                    command,
-                    environment=child_environment(**model_keys(command), **environment),
-                    stdin=stdin,
-                    stdout=output,
-                    stderr=output,
-                    directory=directory,
-                )
-            except HappyCityError as error:
-                raise ProcessError(f"{name}: {error}") from None
-        if sys.platform != "win32":
-            # The server's clock runs for bots: where cores are short, the server comes first.
-            with suppress(ProcessLookupError):  # it ended at once
-                os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)
-        return cls(name, child, log, log_start)
-
     async def wait(self, seconds: float | None = None) -> int | None:
         """Return the exit status; None if the program still runs after `seconds`."""
         return await self.child.wait(seconds)
@@ -113,15 +82,79 @@ class Process:
 
 
 @dataclass(slots=True, eq=False)
-class ReferenceBots(Process):
+class BotProcess(Process):
+    """A program that plays for one or more bots."""
+
+    bots: tuple[str, ...]
+    """The names under which it plays."""
+    start: Callable[[], Child]
+    """Starts the program."""
+    restarts: int = 0
+    """How often it was started again."""
+
+    @classmethod
+    def start_bot(
+        cls,
+        name: str,
+        command: Sequence[str],
+        *,
+        bots: Iterable[str],
+        log: Path,
+        environment: Mapping[str, str],
+        directory: Path | None = None,
+        stdin: int = subprocess.DEVNULL,
+    ) -> Self:
+        """Start a program that plays; its `environment` is added to that of this process."""
+
+        def start() -> Child:
+            with log.open("ab") as output:
+                try:
+                    child = Child.start(
+                        command,
+                        environment=child_environment(**model_keys(command), **environment),
+                        stdin=stdin,
+                        stdout=output,
+                        stderr=output,
+                        directory=directory,
+                    )
+                except HappyCityError as error:
+                    raise ProcessError(f"{name}: {error}") from None
+            if sys.platform != "win32":
+                # The server's clock runs for bots: where cores are short, the server comes first.
+                with suppress(ProcessLookupError):  # it ended at once
+                    os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)
+            return child
+
+        log_start = log.stat().st_size if log.exists() else 0
+        return cls(name, start(), log, log_start, tuple(bots), start)
+
+    async def restart(self) -> None:
+        """Start the program again, which has ended, and end what it has left behind."""
+        await self.stop()
+        self.log_start = self.log.stat().st_size
+        self.child = self.start()
+        self.restarts += 1
+
+
+@dataclass(slots=True, eq=False)
+class ReferenceBots(BotProcess):
     """A process of reference bots, which end with this one unless they are connected."""
+
+    address: str = ""
+    """The server that they were let connect to; "" before that."""
 
     def connect(self, address: str) -> None:
         """Let the bots connect to a server."""
+        self.address = address
         assert self.child.stdin is not None
         with suppress(BrokenPipeError):  # they have ended, which their exit status says
             self.child.stdin.write(f"{address}\n".encode())
             self.child.stdin.close()
+
+    async def restart(self) -> None:
+        """Start the bots again, and let them connect to the same server."""
+        await BotProcess.restart(self)  # `super()` doesn't work in a dataclass with slots
+        self.connect(self.address)
 
 
 def start_all_reference_bots(
@@ -142,6 +175,7 @@ def start_all_reference_bots(
         process = ReferenceBots.start_bot(
             f"the reference bots ({', '.join(names[:SHOWN_NAMES])}{more})",
             [sys.executable, "-m", "happycity_bots", *map("=".join, bots.items())],
+            bots=names,
             stdin=subprocess.PIPE,
             log=folder / (f"bots-{number + 1}.log" if number else "bots.log"),
             environment={**environment, **({TOKENS_VARIABLE: format_tokens(own)} if own else {})},
@@ -158,15 +192,16 @@ def start_command(
     environment: Mapping[str, str],
     folder: Path,
     directory: Path,
-) -> Process:
+) -> BotProcess:
     """Start a program that plays under a name.
 
     Its environment has what it needs to connect.
     """
     own = {"HAPPYCITY_NAME": name, **({"HAPPYCITY_TOKEN": tokens[name]} if name in tokens else {})}
-    return Process.start_bot(
+    return BotProcess.start_bot(
         f"bot {name}",
         words_of(command),
+        bots=(name,),
         log=folder / f"bot-{name}.log",
         environment={**environment, **own},
         directory=directory,

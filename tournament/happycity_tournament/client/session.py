@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -16,13 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from happycity import HappyCityError
+from happycity.runtime.child import describe_status
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.program import missing_packages
 from happycity.runtime.transport import Access
 from happycity.text.words import plural
-from happycity_tournament.client.connection import Connection, UnavailableError, Watch, connect
+from happycity_tournament.client.connection import (
+    Connection,
+    UnavailableError,
+    Watch,
+    check_names_are_free,
+    connect,
+)
 from happycity_tournament.client.processes import (
-    Process,
+    BotProcess,
     ProcessError,
     ReferenceBots,
     ServerProcess,
@@ -102,9 +109,13 @@ class Arena:
     patience: float
     """Seconds for which it may be gone."""
     stop_handlers: list[_Handler]
-    bots: list[Process] = field(default_factory=list)
+    shared: bool = False
+    """Whether others run it, so that bots of theirs may be connected."""
+    restarts: int = 0
+    """How often a process of bots that ends is started again."""
+    bots: list[BotProcess] = field(default_factory=list)
     """The processes of bots that the session has started; they end with it."""
-    commands: dict[str, Process] = field(default_factory=dict)
+    commands: dict[str, BotProcess] = field(default_factory=dict)
     """Those of them that play one bot each, by its name."""
     web: str = ""
     """Where the server's pages are, if it has some and belongs to the run."""
@@ -112,7 +123,14 @@ class Arena:
     """The token that opens them."""
 
     async def start_bots(self, lineup: Lineup, folder: Path, observer: Observer) -> None:
-        """Start the bots of a lineup, and show how the others connect."""
+        """Start the bots of a lineup, and show how the others connect.
+
+        Raises:
+            ConfigError: a program is connected already under the name of a bot that would be started.
+        """
+        self.restarts = lineup.restarts
+        if self.shared:
+            await check_names_are_free(self.connection, lineup.started)
         for name in lineup.joining:
             variables = {**self.environment, "HAPPYCITY_NAME": name}
             if token := self.tokens.of([name]).get(name):
@@ -155,14 +173,74 @@ class Arena:
 
         self.stop_handlers.append(stop)
         try:
-            last = await _follow(watch, self.bots, observer)
+            last = await self._follow(watch, observer)
         finally:
             for task in stopping:
                 task.cancel()
         if last.state is TournamentState.STOPPED and not last.games and last.remarks:
             silent = [self.commands[bot].exit_summary() for bot in last.missing_bots if bot in self.commands]
             raise NotBegunError("; ".join([*last.remarks, *silent]))
-        return last
+        return replace(last, remarks=(*last.remarks, *self._restarted()))
+
+    def _restarted(self) -> Iterator[str]:
+        """Yield a line for each process of bots that was started again."""
+        for bot in self.bots:
+            if bot.restarts:
+                yield f"{bot.name} was started again {plural(bot.restarts, 'time')} (output: {bot.log})"
+
+    async def _follow(self, watch: Watch, observer: Observer) -> Snapshot:
+        """Show a tournament until it is over, and return it; no process may end while it waits for bots."""
+        exits = {asyncio.create_task(bot.wait()): bot for bot in self.bots}
+        async with aclosing(watch.snapshots()) as snapshots:
+            last, reading = None, asyncio.ensure_future(anext(snapshots, None))
+            try:
+                while True:
+                    done, _ = await asyncio.wait(
+                        (reading, *exits), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                    )
+                    if not done and last is not None:  # how long a bot is waited for changes by itself
+                        observer.update(replace(last, incidents=()))
+                    for ended in [task for task in exits if task in done]:
+                        bot = exits.pop(ended)
+                        waiting = last is None or last.state is TournamentState.WAITING
+                        if waiting and await watch.is_waiting():
+                            raise ProcessError(bot.exit_summary(has_played=False))
+                        if await self._started_again(bot, observer):
+                            exits[asyncio.create_task(bot.wait())] = bot
+                    if reading in done:
+                        snapshot = reading.result()
+                        if snapshot is None:
+                            assert last is not None  # the first one is sent at once
+                            return last
+                        observer.update(snapshot)
+                        last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
+            finally:
+                for task in (reading, *exits):
+                    task.cancel()
+                await asyncio.gather(reading, return_exceptions=True)
+
+    async def _started_again(self, bot: BotProcess, observer: Observer) -> bool:
+        """Start a process of bots again that has ended, unless that was done often enough; return whether.
+
+        Otherwise the bots leave, so that no game waits for them.
+        """
+        summary = bot.exit_summary()
+        # The server may notice later than this process that the program is gone. One that has not gone then
+        # is another program of that name, which is to stay.
+        if others := await self.connection.still_connected(bot.bots):
+            observer.remark(f"{summary}; another program plays as {', '.join(others)}")
+            return False
+        if bot.restarts < self.restarts:
+            await bot.restart()
+            observer.remark(f"{summary}; it is started again")
+            return True
+        tokens = self.tokens.of(bot.bots)
+        assert bot.child.status is not None
+        reason = f"its program ended with {describe_status(bot.child.status)}"
+        for name in bot.bots:
+            await self.connection.leave(name, token=tokens.get(name, ""), reason=reason)
+        observer.remark(f"{summary}; its seats are forfeited")
+        return False
 
     def watch(self, tournament_id: int, observer: Observer) -> Watch:
         """Return a watch on a tournament."""
@@ -313,6 +391,7 @@ async def _remote_arena(
             connection=connection,
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
             tokens=tokens,
+            shared=isinstance(tokens, EnvironmentTokens),
             patience=patience,
             stop_handlers=stop_handlers,
         )
@@ -347,37 +426,3 @@ def _read(store: str, read: Callable[[Store], _T]) -> _T:
 
     with Store.existing(store) as opened:
         return read(opened)
-
-
-# Following -------------------------------------------------------------------------------------------------
-
-
-async def _follow(watch: Watch, bots: Sequence[Process], observer: Observer) -> Snapshot:
-    """Show a tournament until it is over, and return it; no bot's process may end while it waits for bots."""
-    exits = {asyncio.create_task(bot.wait()): bot for bot in bots}
-    async with aclosing(watch.snapshots()) as snapshots:
-        last, reading = None, asyncio.ensure_future(anext(snapshots, None))
-        try:
-            while True:
-                done, _ = await asyncio.wait(
-                    (reading, *exits), timeout=REFRESH_SECONDS, return_when=asyncio.FIRST_COMPLETED
-                )
-                if not done and last is not None:  # how long a bot is waited for changes by itself
-                    observer.update(replace(last, incidents=()))
-                for ended in [task for task in exits if task in done]:
-                    bot = exits.pop(ended)
-                    waiting = last is None or last.state is TournamentState.WAITING
-                    if waiting and await watch.is_waiting():
-                        raise ProcessError(bot.exit_summary(has_played=False))
-                    observer.remark(f"{bot.exit_summary()}; its seats are forfeited")
-                if reading in done:
-                    snapshot = reading.result()
-                    if snapshot is None:
-                        assert last is not None  # the first one is sent at once
-                        return last
-                    observer.update(snapshot)
-                    last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
-        finally:
-            for task in (reading, *exits):
-                task.cancel()
-            await asyncio.gather(reading, return_exceptions=True)

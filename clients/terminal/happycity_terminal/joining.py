@@ -1,0 +1,104 @@
+"""What `happycity join` does: exchanges an invitation for tokens, and looks after the file of settings.
+
+Raises ConfigError if the link or the file can't be used, and ServerError if the server can't be reached or
+refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import typer
+
+from happycity import ConfigError
+from happycity.access.v1beta1 import access_service_pb2 as pb
+from happycity.match import check_bot_name
+from happycity.runtime.files import replacing
+from happycity.runtime.guests import CA_FILE, Link, read_settings_file, settings_text
+from happycity.runtime.transport import Access, format_tokens, parse_tokens
+from happycity_tournament.client.connection import Connection, call_server
+from happycity_tournament.client.run_folder import RemoteServer
+
+_NAMES = ("HAPPYCITY_SERVER", "HAPPYCITY_CA", "HAPPYCITY_TOKEN", "HAPPYCITY_TOKENS")
+
+
+def join_server(text: str, bots: Sequence[str], out: Path) -> None:
+    """Exchange an invitation for tokens of some bots, and write them to a file that isn't there yet."""
+    link = Link.parse(text)
+    for name in bots:
+        check_bot_name(name)
+    if not bots:
+        raise ConfigError("--bot: name your bot, such as --bot alice")
+    ca_file = out.with_name(CA_FILE)
+    for file in (out, *([ca_file] if link.ca else [])):
+        if file.exists():
+            raise ConfigError(f"{file} is there already: join from another folder, or name another --out")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as folder:  # the certificate has its place only when the guest has joined
+        trusted = Path(folder) / CA_FILE
+        trusted.write_text(link.ca, encoding="utf-8")
+        access = Access(ca=trusted if link.ca else None)
+        request = pb.JoinRequest(invitation=link.secret, bots=bots)
+        server = RemoteServer(address=str(link.server), access=access)
+        joined: pb.JoinResponse = call_server(server, lambda at: at.call(at.guests.Join, request))
+    if link.ca:
+        ca_file.write_text(link.ca, encoding="utf-8")
+    values = {"HAPPYCITY_SERVER": str(link.server), "HAPPYCITY_CA": CA_FILE if link.ca else ""}
+    _write(out, values, {token.name: token.token for token in joined.tokens})
+    names = ", ".join(token.name for token in joined.tokens)
+    typer.echo(f"joined {link.server} as {joined.owner} with {names}; wrote {out}, which is secret")
+
+
+def renew_tokens(out: Path) -> None:
+    """Replace the tokens of a file by new ones; those before them end."""
+    server, values, tokens = _read(out)
+    for name, token in tokens.items():
+        own = replace(server, access=replace(server.access, token=token))
+        renewed: pb.BotToken = call_server(
+            own, lambda at: at.call(at.guests.RenewToken, pb.RenewTokenRequest())
+        )
+        tokens = {**tokens, name: renewed.token}
+        _write(out, values, tokens)  # at once, as the one before is worth nothing any more
+    typer.echo(f"renewed the tokens in {out}; start the bots again")
+
+
+def revoke_tokens(out: Path) -> None:
+    """End the tokens of a file, and remove it."""
+    server, _, tokens = _read(out)
+
+    async def revoke(at: Connection) -> None:
+        own = {token.split("_")[1] for token in tokens.values()}
+        last = server.access.token.split("_")[1]  # by which the others are revoked
+        for one in sorted(own, key=lambda one: one == last):
+            await at.call(at.guests.RevokeToken, pb.RevokeTokenRequest(id=one))
+
+    call_server(server, revoke)
+    out.unlink()
+    typer.echo(f"revoked the tokens of {', '.join(tokens)}, and removed {out}")
+
+
+def _read(out: Path) -> tuple[RemoteServer, dict[str, str], dict[str, str]]:
+    """Return the server of a file of settings, its values, and its tokens by name, "" for the only one."""
+    found = {"HAPPYCITY_ENV": str(out)}
+    read_settings_file(found)
+    if not found.get("HAPPYCITY_SERVER") or not (
+        found.get("HAPPYCITY_TOKEN") or found.get("HAPPYCITY_TOKENS")
+    ):
+        raise ConfigError(f"{out} has no server or no token; join first: happycity join LINK --bot NAME")
+    tokens = parse_tokens(found.get("HAPPYCITY_TOKENS", "")) or {"": found["HAPPYCITY_TOKEN"]}
+    ca = Path(found["HAPPYCITY_CA"]) if found.get("HAPPYCITY_CA") else None
+    access = Access(token=next(iter(tokens.values())), ca=ca)
+    values = {"HAPPYCITY_SERVER": found["HAPPYCITY_SERVER"], "HAPPYCITY_CA": ca.name if ca else ""}
+    return RemoteServer(address=found["HAPPYCITY_SERVER"], access=access), values, tokens
+
+
+def _write(out: Path, values: Mapping[str, str], tokens: Mapping[str, str]) -> None:
+    """Write a file of settings that its owner alone may read: several tokens by name, the first as such."""
+    own = {"HAPPYCITY_TOKEN": next(iter(tokens.values()))}
+    if len(tokens) > 1:
+        own["HAPPYCITY_TOKENS"] = format_tokens(tokens)
+    with replacing(out, private=True) as partial:
+        partial.write_text(settings_text({**values, **own}), encoding="utf-8")

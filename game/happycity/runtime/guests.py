@@ -1,0 +1,97 @@
+"""What a guest of a server gets: the link of an invitation, and a file of settings for bots and commands.
+
+What has another form is a ConfigError.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from happycity.errors import ConfigError
+from happycity.runtime.transport import SERVER_VARIABLE, Target
+
+SETTINGS_FILE = "happycity.env"
+"""The file of settings that commands and bots read in the folder where they are started."""
+SETTINGS_VARIABLE = "HAPPYCITY_ENV"
+"""The environment variable with the path of another such file."""
+CA_FILE = "happycity-ca.pem"
+"""Where a guest's copy of the server's CA certificate is, beside the settings."""
+_PATHS = ("HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_TOKENS")
+_LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The link of an invitation: `grpcs://host:port/join/SECRET#CA`."""
+
+    server: Target
+    secret: str
+    ca: str = ""
+    """The certificate to trust, in PEM; "" for the well-known ones."""
+
+    def __str__(self) -> str:
+        """Write the link; the certificate is its DER in base64 with the alphabet of URLs, without padding."""
+        mark = urlsafe_b64encode(ssl.PEM_cert_to_DER_cert(self.ca)).decode().rstrip("=") if self.ca else ""
+        return f"{self.server}/join/{self.secret}{'#' if mark else ''}{mark}"
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a link, whose secret no error repeats."""
+        address, separator, rest = text.strip().partition("/join/")
+        secret, _, mark = rest.partition("#")
+        if not (separator and secret):
+            raise ConfigError(
+                "LINK: it is not the link of an invitation, such as grpcs://arena.example:443/join/hci_...; "
+                "copy all of it, in quotes"
+            )
+        server = Target.parse(address, setting="LINK")
+        if not mark:
+            return cls(server, secret)
+        try:
+            ca = ssl.DER_cert_to_PEM_cert(urlsafe_b64decode(mark + "=" * (-len(mark) % 4)))
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca)
+        except (ValueError, ssl.SSLError):
+            raise ConfigError("LINK: its end is not a certificate; copy all of it, in quotes") from None
+        return cls(server, secret, ca)
+
+
+def settings_text(values: Mapping[str, str]) -> str:
+    """Return a file of settings. A shell may read it too: no value needs quotes."""
+    head = "# How the bots and commands of this folder reach a Happy City server. The token is secret.\n"
+    return head + "".join(f"{name}={value}\n" for name, value in values.items() if value)
+
+
+def read_settings_file(environ: MutableMapping[str, str]) -> None:
+    """Take what the environment lacks from the file of settings, if there is one.
+
+    It is the file that HAPPYCITY_ENV names, else `happycity.env` in this process's folder. Its access is for
+    one server: where the environment has an address already, also an empty one, the file is not read. Paths
+    in it are relative to the file.
+    """
+    if SERVER_VARIABLE in environ:
+        return
+    named = environ.get(SETTINGS_VARIABLE)
+    path = Path(named or SETTINGS_FILE)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        if named:
+            raise ConfigError(f"{SETTINGS_VARIABLE}: there is no file {path}") from None
+        return
+    except (OSError, UnicodeDecodeError):
+        raise ConfigError(f"{path} can't be read as text in UTF-8") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        if (match := _LINE.fullmatch(line.strip())) is None:
+            raise ConfigError(f"{path}:{number}: it is not HAPPYCITY_NAME=VALUE")
+        name, value = match["name"], match["value"]
+        if name in _PATHS:
+            value = str(path.parent / value)
+        environ.setdefault(name, value)

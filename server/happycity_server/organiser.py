@@ -1,0 +1,245 @@
+"""The commands of who opens a competition: `happycity cert`, `competition` and `invite`."""
+
+from __future__ import annotations
+
+import json
+
+# ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from happycity import ConfigError
+from happycity.runtime.commands import AsJson, Commands, Server, write_example
+from happycity.runtime.files import replacing
+from happycity.runtime.guests import SETTINGS_FILE, Link, settings_text
+from happycity.runtime.tokens import (
+    MAX_INVITED,
+    Invitation,
+    Role,
+    add_invitation,
+    add_tokens,
+    new_invitation,
+    new_token,
+    read_invitations,
+    revoke_invitation,
+)
+from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined, read_authorities
+from happycity.text.words import plural
+from happycity_server.cli import TOKENS_OPTION, duration, validity
+from happycity_server.config import DEFAULT_TOKENS
+
+if TYPE_CHECKING:
+    from happycity_server.process.certificates import Certificates
+
+CA_FILE, CERT_FILE, KEY_FILE = "ca.pem", "cert.pem", "key.pem"
+SERVER_FILE, TOURNAMENT_FILE, LADDER_FILE = "server.toml", "tournament.toml", "ladder.toml"
+TOKENS_FILE, README = "tokens.json", "README.md"
+_ORGANISER = "organiser"
+
+cert = Commands("Make the certificate of a server that other machines reach.")
+competition = Commands("Open a competition of one's own.")
+invite = Commands("Invite guests: create, list and revoke invitations.")
+
+Hosts = Annotated[
+    list[str],
+    typer.Option(
+        "--host",
+        metavar="HOST",
+        help="A name or address by which guests reach the server; may be repeated.",
+        show_default=False,
+    ),
+]
+Days = Annotated[
+    int, typer.Option("--days", min=1, max=3650, help="Days for which the certificate is valid.")
+]
+
+
+@cert.command("create")
+def create_certificate(
+    *,
+    host: Hosts,
+    days: Days = 365,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files are written.")] = Path(),
+) -> None:
+    """Write a certificate that is valid for some names and addresses, and its key.
+
+    The server gets cert.pem and key.pem, which is secret. Guests trust the server by ca.pem: it is part of
+    every invitation, or HAPPYCITY_CA names it. The certificate is also valid for localhost.
+    """
+    from happycity_server.process.certificates import make_certificates
+
+    _write_certificates(out, make_certificates(host, now=datetime.now(UTC), days=days))
+    typer.echo(f"wrote {', '.join(str(out / name) for name in (CA_FILE, CERT_FILE, KEY_FILE))}")
+
+
+def _write_certificates(folder: Path, made: Certificates) -> None:
+    """Write the files into a folder, none of which may be there already."""
+    files = {CA_FILE: made.ca, CERT_FILE: made.cert, KEY_FILE: made.key}
+    _refuse_overwriting(folder, files)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        with replacing(folder / name, private=name == KEY_FILE) as partial:
+            partial.write_text(text, encoding="utf-8")
+
+
+def _refuse_overwriting(folder: Path, names: Iterable[str]) -> None:
+    for name in names:
+        if (folder / name).exists():
+            raise ConfigError(f"{folder / name} is there already; remove it, or name another folder")
+
+
+@competition.command("init")
+def init_competition(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder to make.")],
+    *,
+    host: Hosts,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, metavar="N", help="Where the server listens.")
+    ] = 50051,
+    ladder: Annotated[
+        bool, typer.Option("--ladder", help="Keep a ladder, in which all bots play without an end.")
+    ] = False,
+    days: Days = 365,
+) -> None:
+    """Write what a small competition needs: settings, certificate, your token, and a README for guests.
+
+    The first --host is the address in invitations. Commands that are started in the folder reach its server
+    as the organiser, by the file happycity.env.
+    """
+    from happycity_server.process.certificates import make_certificates
+
+    names = (SERVER_FILE, README, SETTINGS_FILE, TOKENS_FILE, LADDER_FILE if ladder else TOURNAMENT_FILE)
+    _refuse_overwriting(folder, names)
+    now, server = datetime.now(UTC), Target(joined(host[0], port), tls=True)
+    _write_certificates(folder, make_certificates(host, now=now, days=days))
+    clear, token = new_token(Role.ORGANISER, _ORGANISER, created=now)
+    add_tokens(folder / TOKENS_FILE, [token])
+    own = {"HAPPYCITY_SERVER": str(server), "HAPPYCITY_CA": CA_FILE, "HAPPYCITY_TOKEN": clear}
+    own["HAPPYCITY_SERVE_TOKENS"] = TOKENS_FILE
+    with replacing(folder / SETTINGS_FILE, private=True) as partial:
+        partial.write_text(settings_text(own), encoding="utf-8")
+    kept = f'ladder = "{LADDER_FILE}"\n' if ladder else ""
+    write_example(folder / SERVER_FILE, _SERVER.format(port=port) + kept)
+    if ladder:
+        from happycity_ladder.ladder_config import example
+
+        write_example(folder / LADDER_FILE, example())
+    else:
+        write_example(folder / TOURNAMENT_FILE, _TOURNAMENT)
+    write_example(folder / README, _README.format(server=server))
+    typer.echo(
+        f"wrote {folder}/; start the server there with: happycity serve --config {SERVER_FILE}\n"
+        'invite a guest there with: happycity invite create --owner "Team 1" --bots 1'
+    )
+
+
+@invite.command("create")
+def create_invitation(
+    *,
+    owner: Annotated[str, typer.Option(help="Who the guest is, such as 'Team 7'; the bots belong to it.")],
+    bots: Annotated[
+        int, typer.Option(min=1, max=MAX_INVITED, metavar="N", help="How many bots the guest may name.")
+    ] = 1,
+    expires: Annotated[
+        str, typer.Option(help="How long the invitation is valid, such as 7d, 12h or 90m.")
+    ] = "7d",
+    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
+    server: Server = None,
+) -> None:
+    """Create an invitation and print its link, this once: only its hash is stored.
+
+    A link works once: send it by a private channel. HAPPYCITY_CA, if it is set, names the certificate that
+    becomes part of the link, so that the guest trusts the server.
+    """
+    now = datetime.now(UTC)
+    until = now + duration(expires)
+    target, ca = Target.parse(server or DEFAULT_ADDRESS, setting="--server"), Access.from_env().ca
+    authority = read_authorities(ca, "HAPPYCITY_CA").decode() if ca is not None and target.tls else ""
+    clear, invitation = new_invitation(owner, bots, created=now, expires=until)
+    add_invitation(tokens, invitation)
+    typer.echo(f"invitation {invitation.id} of {_described(invitation, now)}; in {tokens}", err=True)
+    typer.echo(str(Link(target, clear, authority)))
+
+
+@invite.command("list")
+def list_invitations(
+    *, as_json: AsJson = False, tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS
+) -> None:
+    """List the invitations that no guest has used, without their secrets."""
+    try:
+        stored = read_invitations(tokens)
+    except FileNotFoundError:
+        raise ConfigError(f"--tokens: there is no file {tokens}") from None
+    now = datetime.now(UTC)
+    if as_json:
+        rows = [one.model_dump(mode="json", exclude={"sha256"}) for one in stored]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for one in stored:
+        typer.echo(f"{one.id}  {_described(one, now)}")
+
+
+@invite.command("revoke")
+def revoke_one_invitation(
+    invitation_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, as invite list shows it.")],
+    *,
+    tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
+) -> None:
+    """Revoke an invitation that no guest has used."""
+    revoked = revoke_invitation(tokens, invitation_id)
+    typer.echo(f"revoked: invitation {revoked.id} of {revoked.owner}")
+
+
+def _described(one: Invitation, now: datetime) -> str:
+    return f"{one.owner} for {plural(one.bots, 'bot')}, {validity(one.expires, now)}"
+
+
+_SERVER = """\
+# The server of this competition: happycity serve --config server.toml
+# `happycity serve --print-config` shows all settings.
+listen = "0.0.0.0:{port}"
+tls_cert = "cert.pem"
+tls_key = "key.pem"
+tokens = "tokens.json"
+store = "sqlite:///games.sqlite"
+house = "greedy,random"
+"""
+_TOURNAMENT = """\
+# The tournament: tournament run --config tournament.toml
+# `tournament run --example` shows all settings.
+title = "Small competition"
+seats = 4
+rounds = 200
+connect_seconds = 60.0
+
+# One table for each bot of a guest.
+# [[bots]]
+# name = "alice"
+# join = true
+
+[[bots]]
+name = "greedy"
+join = true
+
+[[bots]]
+name = "random"
+join = true
+"""
+_README = """\
+# How to take part
+
+The server is {server}. You get a link from the organiser, which works once.
+
+1. Install the project, and write a bot: `happycity new-bot mybot`.
+2. In the folder of the bot, name it and keep its token: `happycity join 'LINK' --bot NAME`. This writes
+   `happycity.env`, which is secret, and the server's certificate.
+3. Start the bot in this folder. SDKs other than Python's read the same variables from the environment:
+   `set -a; . ./happycity.env; set +a`.
+4. Try it: `happycity practice --join NAME --against greedy --games 10`, while the bot runs.
+
+A token that others may have seen: `happycity join --renew`.
+"""

@@ -1,0 +1,91 @@
+"""The links of invitations, and the file of settings that bots and commands of a guest read."""
+
+from pathlib import Path
+
+import pytest
+import trustme
+
+from happycity.errors import ConfigError
+from happycity.runtime.guests import Link, read_settings_file, settings_text
+from happycity.runtime.transport import Target
+
+SECRET = "hci_00000000_hidden"
+
+
+@pytest.mark.parametrize("server", ["grpcs://arena.example:443", "grpc://[::1]:5", "unix:/tmp/arena.sock"])
+def test_a_link_is_read_as_it_was_written(server: str) -> None:
+    ca = trustme.CA().cert_pem.bytes().decode()
+    for certificate in ("", ca):
+        link = Link(Target.parse(server), SECRET, certificate)
+        read = Link.parse(f" {link}\n")
+        assert (read.server, read.secret) == (link.server, SECRET)
+        assert read.ca.split() == certificate.split()
+
+
+@pytest.mark.parametrize(
+    ("link", "problem"),
+    [
+        ("grpcs://arena.example:443", "it is not the link of an invitation"),
+        ("grpcs://arena.example:443/join/", "it is not the link of an invitation"),
+        (f"https://arena.example/join/{SECRET}", "is not an address such as"),
+        (f"grpcs://arena.example:443/join/{SECRET}#MIIB", "its end is not a certificate"),
+        (f"grpcs://arena.example:443/join/{SECRET}#a", "its end is not a certificate"),
+    ],
+)
+def test_a_wrong_link_is_refused_without_its_secret(link: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=r"^LINK: ") as refused:
+        Link.parse(link)
+    assert problem in str(refused.value)
+    assert "hidden" not in str(refused.value)
+
+
+def test_the_file_fills_in_what_the_environment_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its paths are relative to it; a variable of the environment wins."""
+    values = {"HAPPYCITY_SERVER": "grpcs://a:1", "HAPPYCITY_CA": "ca.pem", "HAPPYCITY_TOKEN": "hc_1_x"}
+    (tmp_path / "happycity.env").write_text(settings_text({**values, "HAPPYCITY_KEY": ""}))
+    monkeypatch.chdir(tmp_path)
+    environ = {"HAPPYCITY_TOKEN": "own"}
+    read_settings_file(environ)
+    assert environ == {"HAPPYCITY_SERVER": "grpcs://a:1", "HAPPYCITY_CA": "ca.pem", "HAPPYCITY_TOKEN": "own"}
+    monkeypatch.chdir("/")
+    with (tmp_path / "happycity.env").open("a") as file:
+        file.write("HAPPYCITY_SERVE_TOKENS=tokens.json\n")
+    named = {"HAPPYCITY_ENV": str(tmp_path / "happycity.env")}
+    read_settings_file(named)
+    assert named["HAPPYCITY_CA"] == str(tmp_path / "ca.pem")
+    assert named["HAPPYCITY_SERVE_TOKENS"] == str(tmp_path / "tokens.json")
+
+
+@pytest.mark.parametrize("server", ["grpc://other:1", ""])
+def test_a_token_is_for_no_other_server(tmp_path: Path, server: str) -> None:
+    (tmp_path / "happycity.env").write_text("HAPPYCITY_SERVER=grpcs://a:1\nHAPPYCITY_TOKEN=hc_1_x\n")
+    environ = {"HAPPYCITY_ENV": str(tmp_path / "happycity.env"), "HAPPYCITY_SERVER": server}
+    read_settings_file(environ)
+    assert "HAPPYCITY_TOKEN" not in environ
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"HAPPYCITY_TOKEN=1\nPATH=/tmp\n", ":2: it is not HAPPYCITY_NAME=VALUE"),
+        (b"\xff\n", " can't be read as text in UTF-8"),
+        (None, "HAPPYCITY_ENV: there is no file "),
+    ],
+)
+def test_a_wrong_file_is_named(tmp_path: Path, content: bytes | None, problem: str) -> None:
+    path = tmp_path / "mine.env"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigError) as refused:
+        read_settings_file({"HAPPYCITY_ENV": str(path)})
+    assert problem in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_without_a_file_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    environ: dict[str, str] = {}
+    read_settings_file(environ)
+    assert environ == {}

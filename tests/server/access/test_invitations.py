@@ -1,0 +1,216 @@
+"""AccessService on a real server: guests join by invitations and look after their tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from tests.server import harness as h
+
+from happycity.access.v1beta1 import access_service_pb2 as pb
+from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
+from happycity.runtime.tokens import (
+    Role,
+    TokenError,
+    TokenFile,
+    add_invitation,
+    add_tokens,
+    new_invitation,
+    new_token,
+    read_invitations,
+    read_tokens,
+    revoke_invitation,
+)
+from happycity_server.app import Clocks
+
+NOW = datetime.now(UTC)
+WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Competition:
+    """A server with an organiser."""
+
+    tokens: Path
+    guests: Any
+    """The stub of its AccessService."""
+    channel: grpc.aio.Channel
+    wall: list[float]
+    """The Unix time of the server."""
+
+    def invited(self, owner: str = "Team 7", bots: int = 3) -> str:
+        clear, invitation = new_invitation(owner, bots, created=NOW, expires=NOW + WEEK)
+        add_invitation(self.tokens, invitation)
+        return clear
+
+    async def join(self, invitation: str, *bots: str) -> pb.JoinResponse:
+        response: Any = await self.guests.Join(pb.JoinRequest(invitation=invitation, bots=bots))
+        assert isinstance(response, pb.JoinResponse)
+        return response
+
+    async def refused(self, invitation: str, *bots: str) -> str:
+        """Return the reason for which nobody can join so, after which the file is as it was."""
+        before = self.tokens.read_text()
+        outcome = await h.outcome_of(self.join(invitation, *bots))
+        assert self.tokens.read_text() == before
+        assert "hci_" not in outcome.text
+        return " ".join((outcome.reason, *outcome.fields))
+
+
+@pytest.fixture
+async def competition(tmp_path: Path) -> AsyncIterator[Competition]:
+    tokens, wall = tmp_path / "tokens.json", [NOW.timestamp()]
+    h.issued_token(tokens, Role.ORGANISER, "olga")
+    clocks = Clocks(wall=lambda: wall[0])
+    async with h.serving(tmp_path, clocks=clocks, tokens=tokens, house="greedy") as (_, channel):
+        yield Competition(tokens, AccessServiceStub(channel), channel, wall)
+
+
+async def test_a_guest_joins_with_the_owner_of_the_invitation(competition: Competition) -> None:
+    """The tokens are valid at once, and neither they nor the invitation are kept in clear."""
+    invitation = competition.invited()
+    joined = await competition.join(invitation, "alice", "bea")
+    assert joined.owner == "Team 7"
+    assert [token.name for token in joined.tokens] == ["alice", "bea"]
+    (await h.connected(competition.channel, "alice", h.bearer(joined.tokens[0].token))).cancel()
+    stored = read_tokens(competition.tokens)[1:]
+    assert [(one.role, one.name, one.owner) for one in stored] == [
+        (Role.BOT, "alice", "Team 7"),
+        (Role.BOT, "bea", "Team 7"),
+    ]
+    assert read_invitations(competition.tokens) == ()
+    text = competition.tokens.read_text()
+    assert not any(secret in text for secret in (invitation, *(token.token for token in joined.tokens)))
+
+
+async def test_an_invitation_works_once(competition: Competition) -> None:
+    """Also if several guests use it at the same time."""
+    invitation = competition.invited()
+    tries = [h.outcome_of(competition.join(invitation, name)) for name in ("ann", "ben", "cem", "dee")]
+    reasons = sorted(one.reason for one in await asyncio.gather(*tries))
+    assert reasons == ["", *["INVITATION_CLOSED"] * 3]
+    assert len(read_tokens(competition.tokens)) == 2
+    assert await competition.refused(invitation, "eve") == "INVITATION_CLOSED"
+
+
+async def test_what_is_no_invitation_is_refused(competition: Competition) -> None:
+    """So are one that has expired, one that was revoked, and a token."""
+    late, revoked = competition.invited(), competition.invited()
+    revoke_invitation(competition.tokens, revoked.split("_")[1])
+    with pytest.raises(TokenError, match="there is no invitation"):
+        revoke_invitation(competition.tokens, revoked.split("_")[1])
+    token = h.issued_token(competition.tokens, Role.BOT, "zoe")
+    forged = f"{late[:-1]}{'A' if late[-1] != 'A' else 'B'}"
+    for secret in ("", "hci_", forged, revoked, token):
+        assert await competition.refused(secret, "alice") == "INVITATION_CLOSED"
+    competition.wall[0] += WEEK.total_seconds()
+    assert await competition.refused(late, "alice") == "INVITATION_CLOSED"
+
+
+async def test_an_invitation_is_not_a_token(competition: Competition) -> None:
+    outcome = await h.outcome_of(h.connected(competition.channel, "x", h.bearer(competition.invited())))
+    assert outcome.reason == "UNAUTHENTICATED"
+
+
+@pytest.mark.parametrize(
+    ("bots", "reason"),
+    [
+        ((), "INVALID_FIELD bots"),
+        (("a", "b", "c", "d"), "INVALID_FIELD bots"),
+        (("a", "a"), "INVALID_FIELD bots"),
+        (("a b",), "INVALID_FIELD bots"),
+        (("@person",), "INVALID_FIELD bots"),
+        (("alice", "greedy"), "WRONG_NAME"),
+        (("alice", "bob"), "WRONG_NAME"),
+    ],
+)
+async def test_bad_names_leave_the_invitation_unused(
+    competition: Competition, bots: tuple[str, ...], reason: str
+) -> None:
+    """Those of other owners and of the house are taken."""
+    h.issued_token(competition.tokens, Role.BOT, "bob")
+    invitation = competition.invited()
+    assert await competition.refused(invitation, *bots) == reason
+    assert (await competition.join(invitation, "alice")).owner == "Team 7"
+
+
+async def test_the_same_owner_replaces_lost_tokens_by_a_new_invitation(competition: Competition) -> None:
+    (first,) = (await competition.join(competition.invited(), "alice")).tokens
+    call = await h.connected(competition.channel, "alice", h.bearer(first.token))
+    (second,) = (await competition.join(competition.invited(), "alice")).tokens
+    assert (await h.end_of(call)).reason == "REVOKED"
+    (await h.connected(competition.channel, "alice", h.bearer(second.token))).cancel()
+
+
+async def test_owners_look_after_their_own_tokens(competition: Competition) -> None:
+    """They list them without secrets, renew the one that they show, and revoke each, but none of others."""
+    alice, bea = (await competition.join(competition.invited(), "alice", "bea")).tokens
+    (carl,) = (await competition.join(competition.invited("Team 8"), "carl")).tokens
+    guests, own = competition.guests, h.bearer(alice.token)
+    listed = await guests.ListTokens(pb.ListTokensRequest(), metadata=own)
+    assert {(one.id, one.name, one.HasField("token")) for one in listed.tokens} == {
+        (alice.id, "alice", False),
+        (bea.id, "bea", False),
+    }
+    for other in (carl.id, "00000000", ""):
+        request = pb.RevokeTokenRequest(id=other)
+        assert (await h.outcome_of(guests.RevokeToken(request, metadata=own))).reason == "UNKNOWN_TOKEN"
+    renewed = await guests.RenewToken(pb.RenewTokenRequest(), metadata=own)
+    assert renewed.name == "alice"
+    again = h.outcome_of(guests.ListTokens(pb.ListTokensRequest(), metadata=own))
+    assert (await again).reason == "UNAUTHENTICATED"
+    for token in (bea.id, renewed.id):
+        await guests.RevokeToken(pb.RevokeTokenRequest(id=token), metadata=h.bearer(renewed.token))
+    assert [one.name for one in read_tokens(competition.tokens)] == ["olga", "carl"]
+
+
+async def test_a_renewed_token_ends_when_the_one_before_did(competition: Competition) -> None:
+    clear = h.issued_token(competition.tokens, Role.BOT, "brief", hours=1)
+    old = read_tokens(competition.tokens)[-1]
+    await competition.guests.RenewToken(pb.RenewTokenRequest(), metadata=h.bearer(clear))
+    new = read_tokens(competition.tokens)[-1]
+    assert (new.name, new.owner, new.expires) == (old.name, old.owner, old.expires)
+    assert new.id != old.id
+
+
+async def test_an_open_server_needs_no_invitation(tmp_path: Path) -> None:
+    async with h.serving(tmp_path) as (_, channel):
+        guests: Any = AccessServiceStub(channel)
+        outcome = await h.outcome_of(guests.Join(pb.JoinRequest(invitation="hci_1_x", bots=["alice"])))
+        assert outcome.reason == "INVITATION_CLOSED"
+        assert "this server is open to everybody" in outcome.text
+
+
+async def test_a_file_that_is_broken_is_the_servers_problem(competition: Competition) -> None:
+    invitation = competition.invited()
+    competition.tokens.write_text("{")
+    assert await competition.refused(invitation, "alice") == "STORE_UNAVAILABLE"
+
+
+@pytest.mark.thorough
+async def test_joining_stays_fast_with_many_guests(competition: Competition) -> None:
+    """1,000 invitations, 300 owners and 900 bots: joining takes less than 100 ms, in the median of 20."""
+    tokens = [
+        new_token(Role.BOT, f"bot-{number}", created=NOW, owner=f"Team {number % 300}")[1]
+        for number in range(900)
+    ]
+    add_tokens(competition.tokens, tokens)
+    made = [new_invitation(f"Team {number % 300}", 3, created=NOW) for number in range(1000)]
+    content = json.loads(competition.tokens.read_text())
+    content["invitations"] = [one.model_dump(mode="json") for _, one in made]
+    competition.tokens.write_text(json.dumps(content))
+    assert len(TokenFile(competition.tokens)) == 901
+    seconds = []
+    for number, (clear, _) in enumerate(made[:20]):
+        started = time.perf_counter()
+        await competition.join(clear, f"new-{number}")
+        seconds.append(time.perf_counter() - started)
+    assert sorted(seconds)[10] < 0.1, seconds

@@ -1,0 +1,242 @@
+"""Published tournaments are recomputed, and every kind of tampering is named in one line."""
+
+import gzip
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tournament.conftest import Run
+
+from happycity import Config, ConfigError
+from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.proof.commitment import Commitment, canonical
+from happycity_tournament.proof.publication import (
+    GAMES_FILE,
+    RESULT_FILE,
+    VerificationError,
+    publish,
+    verify,
+)
+from happycity_tournament.storage.sources import StoreSource
+
+BOTS = ("random", "greedy", "planner", "random2")
+CONFIG = TournamentConfig(bots=BOTS, game=Config(players=4), format=RandomRounds(rounds=12), seed=3)
+COMMITMENT = Commitment(seed=3, salt="a salt of the test", config=CONFIG)
+
+
+@pytest.fixture(scope="module")
+def published(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published") / "cup"
+    source = StoreSource(f"sqlite:///{played}", tournament=1)
+    publish(source, COMMITMENT, folder, processes=1)
+    source.close()
+    return folder
+
+
+class Forger:
+    """Changes a copy of a published tournament, and makes all hashes again that need no replay."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.result: dict[str, Any] = json.loads((folder / RESULT_FILE).read_bytes())
+        self.games: list[Any] = list(
+            map(json.loads, gzip.decompress((folder / GAMES_FILE).read_bytes()).splitlines())
+        )
+
+    def save(self) -> None:
+        lines = [canonical(game) + b"\n" for game in self.games]
+        packed = gzip.compress(b"".join(lines), mtime=0)
+        (self.folder / GAMES_FILE).write_bytes(packed)
+        chain = self.result["hash"]
+        for line in lines:
+            chain = hashlib.sha256(str(chain).encode() + line).hexdigest()
+        self.result |= {
+            "chain": chain,
+            "games": len(lines),
+            "games_sha256": hashlib.sha256(packed).hexdigest(),
+        }
+        self.save_result()
+
+    def save_result(self) -> None:
+        (self.folder / RESULT_FILE).write_bytes(canonical(self.result) + b"\n")
+
+
+def test_what_is_published_is_verified_by_several_processes(published: Path) -> None:
+    verified = verify(published, processes=2, noted=COMMITMENT.hash)
+    assert verified.games == 48
+    assert verified.commitment == COMMITMENT.hash
+
+
+FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
+    "a game is missing": (
+        lambda f: f.games.pop(5),
+        "round 2, table 0, rotation 1 is missing; round 2, table 0",
+    ),
+    "the first game is missing": (lambda f: f.games.pop(0), "round 1, table 0, rotation 0 is missing"),
+    "the last game is missing": (lambda f: f.games.pop(), "round 12, table 0, rotation 3 is missing"),
+    "a game is there twice": (lambda f: f.games.insert(2, f.games[1]), "rotation 2 is missing; round 1"),
+    "a game was added": (
+        lambda f: f.games.append({**f.games[0], "position": [13, 0, 0]}),
+        "round 13, table 0, rotation 0 was added",
+    ),
+    "two games are swapped": (lambda f: f.games.reverse(), "round 1, table 0, rotation 0 is missing"),
+    "two records are swapped": (
+        lambda f: f.games[0].update(record=f.games[9]["record"]),
+        "round 1, table 0, rotation 0: its deal, bots, seeds or kind",
+    ),
+    "a position is malformed": (lambda f: f.games[0].update(position="x"), "a game: malformed line"),
+    "a key is added to a line": (lambda f: f.games[3].update(more=1), "a game: malformed line"),
+    "a line has no record": (lambda f: f.games[3].pop("record"), "a game: malformed line"),
+    "bots change their seats": (
+        lambda f: f.games[0]["record"]["bots"].reverse(),
+        "deal, bots, seeds or kind",
+    ),
+    "a seed of a bot changes": (lambda f: f.games[0].update(bot_seeds=[1, 2, 3, 4]), "deal, bots, seeds or"),
+    "a seed of a deal changes": (
+        lambda f: f.games[0]["record"]["deal"].update(seed=1),
+        "cards are not those",
+    ),
+    "cards are exchanged": (lambda f: f.games[0]["record"]["deal"]["decks"][2].reverse(), "rotation 0: "),
+    "a move is left out": (
+        lambda f: f.games[4]["record"]["moves"].pop(3),
+        "rotation 0: clock: think_us: 96 numbers",
+    ),
+    "the last move is left out": (
+        lambda f: f.games[4]["record"]["moves"].pop(),
+        "round 2, table 0, rotation 0: ",
+    ),
+    "a move is illegal": (
+        lambda f: f.games[4]["record"]["moves"][0].update(move="buy x"),
+        "rotation 0: move 1",
+    ),
+    "points change": (lambda f: f.games[7]["record"]["outcome"]["points"].reverse(), "rotation 3: outcome"),
+    "an ending changes": (
+        lambda f: f.games[8]["record"]["endings"].__setitem__(0, "forfeit:resigned"),
+        "the line of ",
+    ),
+    "a rating changes": (lambda f: f.result["ratings"][0].update(elo=2000.0), "ratings: the line of "),
+    "a last digit changes": (
+        lambda f: f.result["ratings"][1].update(elo=f.result["ratings"][1]["elo"] + 0.0001),
+        "ratings: the line of ",
+    ),
+    "a rating is left out": (lambda f: f.result["ratings"].pop(), "ratings: the line of "),
+    "a rating is added": (lambda f: f.result["ratings"].append({}), "ratings: it is not what"),
+    "the table changes": (lambda f: f.result["table"][0].update(games=1), "table: the line of "),
+    "a key is added": (lambda f: f.result.update(winner="random"), "'winner': there is no such key"),
+    "a key is left out": (lambda f: f.result.pop("table"), "table: it is not what"),
+    "the seed changes": (lambda f: f.result.update(seed=4), "seed, salt: their hash is not"),
+    "the salt changes": (
+        lambda f: f.result.update(salt="another salt of it"),
+        "seed, salt: their hash is not",
+    ),
+    "the configuration changes": (
+        lambda f: f.result["commitment"]["config"].update(anchor="random"),
+        "hash: it is not that of the commitment",
+    ),
+    "the beacon changes": (lambda f: f.result["commitment"].update(beacon="x"), "hash: it is not that"),
+    "the commitment is malformed": (lambda f: f.result.update(commitment=[]), "commitment: malformed"),
+}
+
+
+@pytest.mark.parametrize(("forge", "line"), FORGERIES.values(), ids=FORGERIES)
+def test_forgeries_with_new_hashes_are_found(
+    published: Path, tmp_path: Path, forge: Callable[[Forger], object], line: str
+) -> None:
+    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
+    forge(forger)
+    forger.save()
+    with pytest.raises(VerificationError) as found:
+        verify(forger.folder, processes=1)
+    assert line in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("key", ["chain", "games_sha256", "games"])
+def test_a_changed_hash_or_count_is_found(published: Path, tmp_path: Path, key: str) -> None:
+    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
+    forger.result[key] = 7
+    forger.save_result()
+    with pytest.raises(VerificationError, match=f"{key}: it is not what the games give"):
+        verify(forger.folder, processes=1)
+
+
+@pytest.mark.parametrize("name", [GAMES_FILE, RESULT_FILE])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 1.0])
+def test_one_changed_byte_is_found(published: Path, tmp_path: Path, name: str, share: float) -> None:
+    path = Path(shutil.copytree(published, tmp_path / "cup")) / name
+    data = bytearray(path.read_bytes())
+    data[int(share * (len(data) - 1))] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(VerificationError):
+        verify(path.parent, processes=1)
+
+
+def test_the_header_of_the_packed_games_is_covered(published: Path, tmp_path: Path) -> None:
+    """Unpacking ignores the time in the header."""
+    path = Path(shutil.copytree(published, tmp_path / "cup")) / GAMES_FILE
+    data = bytearray(path.read_bytes())
+    data[5] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(VerificationError, match="games_sha256"):
+        verify(path.parent, processes=1)
+
+
+def test_files_that_are_missing_or_added_are_found(published: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(published, tmp_path / "cup"))
+    (folder / "more").touch()
+    with pytest.raises(VerificationError, match="'more': this file doesn't belong"):
+        verify(folder, processes=1)
+    (folder / "more").unlink()
+    (folder / GAMES_FILE).unlink()
+    with pytest.raises(VerificationError, match="it is missing"):
+        verify(folder, processes=1)
+    with pytest.raises(ConfigError, match="there is no such file"):
+        verify(tmp_path / "none", processes=1)
+
+
+def test_a_bomb_is_not_unpacked(published: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(published, tmp_path / "cup"))
+    (folder / GAMES_FILE).write_bytes(gzip.compress(bytes(50 * 2**20)))
+    with pytest.raises(VerificationError, match="a line has more than 1048576 bytes"):
+        verify(folder, processes=1)
+
+
+def test_another_commitment_than_the_noted_one_is_found(published: Path) -> None:
+    with pytest.raises(VerificationError, match="--noted: 'abc' is none of its hashes"):
+        verify(published, processes=1, noted="abc")
+
+
+def test_the_deals_follow_from_seed_salt_and_beacon() -> None:
+    """Without a beacon they are those of the seed alone."""
+    assert COMMITMENT.deals == CONFIG
+    seeds = {
+        replace(COMMITMENT, beacon=beacon, salt=salt).deals.seed
+        for beacon in ("one", "two")
+        for salt in ("a salt of the test", "other salt of test")
+    }
+    assert len(seeds) == 4
+    assert all(seed < 2**53 for seed in seeds)
+
+
+def test_commands_commit_publish_and_verify(run: Run, tmp_path: Path) -> None:
+    """Statuses: 0 if all is true, 1 if something was changed, 2 for bad input."""
+    file = tmp_path / "cup.toml"
+    file.write_text('seed = 5\nsalt = "0123456789abcdef"\nbeacon = "round 7"\nrounds = 1\n')
+    status, seed_hash, _ = run("commit", "--config", file)
+    assert status == 0
+    status, _, errors = run("run", "--config", file)
+    assert "commitment " in errors
+    assert status == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert run("publish", folder, "cup")[0] == 0
+    status, output, _ = run("verify", "cup", "--noted", seed_hash.strip())
+    assert (status, output.splitlines()[0]) == (0, "4 games")
+    status, _, errors = run("verify", "cup", "--noted", "x")
+    assert (status, len(errors.splitlines())) == (1, 1)
+    assert run("verify", "nothing")[0] == 2
+    assert run("publish", folder, "cup")[0] == 2

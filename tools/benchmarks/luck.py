@@ -1,0 +1,98 @@
+"""Measure how much less the difference of two bots varies without the luck of their cards.
+
+Each deal is played twice, the two bots taking the seats in turn and exchanging them for the second game, so
+the deal itself cancels already. A score is the share of pairs of different bots that the first one won, a tie
+as half. The luck of its seats, by `happycity_bots.luck`, is taken off it. "less" is by what the variance of a
+deal's score is divided: the same error takes this many times fewer games.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from happycity import Config, Deal, Game, Mode
+from happycity_bots import BOTS
+from happycity_bots.champion import ChampionBot
+from happycity_bots.evaluator import Evaluator
+from happycity_bots.halving import Budget
+from happycity_bots.luck import draws_of, total_luck
+from tools.training.games import BotFactory, chosen, seated
+
+CONTENDERS: dict[str, BotFactory] = {**BOTS, "network": partial(ChampionBot, budget=Budget())}
+"""Bots by name; `network` is the champion without trials."""
+
+
+class Score(NamedTuple):
+    """How the first bot did in the two games of a deal."""
+
+    won: float
+    """Share of the pairs of different bots that it won."""
+    luck: float
+    """What the cards added to that."""
+    seconds: float
+    """CPU time that the luck took to compute."""
+
+
+def play_deal(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator) -> Score:
+    """Play a deal twice, the seats exchanged."""
+    won = luck = seconds = 0.0
+    pairs = 0
+    for first in (0, 1):
+        owners = [(seat + first) % 2 for seat in range(deal.config.players)]
+        game, moves = Game(deal), []
+        bots = [seated(pair[owner], deal.config, seat, seed=deal.seed) for seat, owner in enumerate(owners)]
+        while game.outcome is None:
+            moves.append(chosen(bots[game.seat], game))
+            game.apply(moves[-1])
+        ranks, began = game.outcome.ranks, time.process_time()
+        gains = total_luck(draws_of(Game(deal), moves, evaluator.after_cards), deal.config.players)
+        seconds += time.process_time() - began
+        own = [seat for seat, owner in enumerate(owners) if owner == 0]
+        others = [seat for seat, owner in enumerate(owners) if owner == 1]
+        won += sum((ranks[a] < ranks[b]) + (ranks[a] == ranks[b]) / 2 for a in own for b in others)
+        luck += sum(gains[seat] for seat in own)  # what seats of one bot win of each other cancels
+        pairs += len(own) * len(others)
+    return Score(won / pairs, luck / pairs, seconds)
+
+
+def main() -> None:
+    """Print a row for each table and mode, as soon as it is known."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bots", nargs=2, choices=CONTENDERS, default=["network", "planner"], metavar="BOT")
+    parser.add_argument("--seats", nargs="+", type=int, choices=range(2, 6), default=[2, 4], metavar="N")
+    parser.add_argument("--modes", nargs="+", type=Mode, choices=list(Mode), default=list(Mode))
+    parser.add_argument("--deals", type=int, default=200, help="each is played twice")
+    parser.add_argument("--seed", type=int, default=6 * 10**9, help="the seed of the first deal")
+    options = parser.parse_args()
+    if options.deals < 2:
+        parser.error(f"--deals {options.deals}: a variance takes 2 or more")
+    if options.bots[0] == options.bots[1]:
+        parser.error("--bots: the two are the same, so their difference doesn't vary")
+    evaluator, pair = Evaluator(), [CONTENDERS[name] for name in options.bots]
+    print(f"{' and '.join(options.bots)}, {options.deals} deals a row, evaluator {evaluator.digest}")
+    print("| seats | mode | score | luck | without luck | less | ms CPU a game |")
+    print("|---:|---|---:|---:|---:|---:|---:|")
+    for mode in options.modes:
+        for players in options.seats:
+            config = Config(players=players, mode=mode)
+            scores = [
+                play_deal(Deal.shuffle(config, seed=options.seed + number), pair, evaluator)
+                for number in range(options.deals)
+            ]
+            won, luck, seconds = np.array(scores).T
+            cells = [
+                f"{values.mean():.3f} ±{1.96 * values.std(ddof=1) / options.deals**0.5:.3f}"
+                for values in (won, luck, won - luck)
+            ]
+            less = won.var(ddof=1) / (won - luck).var(ddof=1)
+            print(
+                f"| {players} | {mode.value} | {' | '.join(cells)} | {less:.2f}x "
+                f"| {seconds.mean() / 2 * 1e3:.0f} |",
+                flush=True,
+            )

@@ -1,0 +1,74 @@
+"""`tournament commit`, `publish` and `verify`: results that anybody can recompute."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from happycity import ConfigError
+from happycity.runtime.settings import load
+from happycity_tournament.cli.places import find_run, open_sources, reading_games, with_tournament
+from happycity_tournament.cli.settings import RunSettings
+from happycity_tournament.proof.commitment import Commitment
+from happycity_tournament.proof.publication import Published
+from happycity_tournament.proof.publication import publish as publish_games
+from happycity_tournament.proof.publication import verify as verify_games
+
+
+def commit(
+    file: Annotated[Path, typer.Option("--config", metavar="FILE", help="TOML file of the tournament.")],
+) -> None:
+    """Print the hash of a file's seed and salt.
+
+    It is to be published before a beacon is drawn.
+    """
+    settings = load(RunSettings, {}, file=file)
+    if settings.seed is None or settings.salt is None:
+        raise ConfigError(f"{file}: it needs both seed and salt to commit to")
+    typer.echo(Commitment(seed=settings.seed, salt=settings.salt, config=settings.config()).seed_hash)
+
+
+def publish(
+    address: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run that is finished.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The new folder to write.")],
+) -> None:
+    """Write a finished tournament so that anybody can recompute it.
+
+    The folder has all games, the commitment, its seed and salt, the ratings and the table.
+    """
+    run = find_run(address)
+    if run is None:
+        raise ConfigError(f"RUN: {address} is not the folder of a run, which has the commitment")
+    commitment = Commitment.load(run.folder)
+    with open_sources([with_tournament(address)]) as (source,), reading_games():
+        _print(publish_games(source, commitment, folder, processes=_processes()))
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a published tournament.")],
+    *,
+    noted: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
+    ] = None,
+) -> None:
+    """Recompute a published tournament, and say what in it is not true.
+
+    The exit status is 1 if something was changed.
+    """
+    with reading_games():
+        verified = verify_games(folder, processes=_processes(), noted=noted)
+    _print(verified)
+
+
+def _processes() -> int:
+    return min(4, os.cpu_count() or 1)
+
+
+def _print(published: Published) -> None:
+    typer.echo(f"{published.games} games")
+    typer.echo(f"commitment {published.commitment}")
+    typer.echo(f"seed and salt {published.seed_hash}")
+    typer.echo(f"end of the chain {published.chain}")

@@ -1,0 +1,1 @@
+"""Commitments before the first game, and published tournaments that anybody can recompute."""

@@ -1,0 +1,156 @@
+"""The commitment of an organiser: hashes that fix a tournament before its first game."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+import happycity.rules
+from happycity import ConfigError
+from happycity.runtime.files import replacing
+from happycity_tournament.config import TournamentConfig
+
+COMMITMENT_FILE = "commitment.json"
+"""The file of a run's folder that keeps the commitment with the secret seed and salt."""
+MAX_TEXT = 256
+"""Maximum number of characters of a salt or beacon."""
+MIN_SALT = 16
+"""Minimum number of characters of a salt: a shorter one could be guessed from its hash."""
+
+
+def canonical(value: Any) -> bytes:
+    """Return a value as the only JSON that is hashed: sorted keys, no spaces, ASCII.
+
+    Raises:
+        ValueError: it has a number that JSON doesn't have.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256 of a value's canonical JSON, in hexadecimal digits."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+@cache
+def engine_digest() -> str:
+    """Return the SHA-256 over the names and contents of the rules' sources and tables."""
+    folder = Path(happycity.rules.__file__).parent
+    files = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".csv"))
+    return digest_of(
+        {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commitment:
+    """The secret of a tournament, and what is committed to with it."""
+
+    seed: int
+    """The organiser's seed."""
+    salt: str
+    """Random text, without which nobody can find the seed by its hash."""
+    config: TournamentConfig
+    """The tournament; its own seed is not committed to, as it follows from the others."""
+    beacon: str | None = None
+    """Public randomness that was drawn after the hash of seed and salt was published."""
+    hosted_bots: Mapping[str, str] = field(default_factory=dict)
+    """By bot the digest of its files, of bots that the organiser hosts."""
+    engine: str = field(default_factory=engine_digest)
+    """The digest of engine and rules."""
+
+    def __post_init__(self) -> None:
+        """Refuse salts and beacons that are too short or too long."""
+        if not MIN_SALT <= len(self.salt) <= MAX_TEXT:
+            raise ConfigError(f"salt: use {MIN_SALT} to {MAX_TEXT} random characters, not {len(self.salt)}")
+        if self.beacon is not None and not 1 <= len(self.beacon) <= MAX_TEXT:
+            raise ConfigError(f"beacon: use 1 to {MAX_TEXT} characters, not {len(self.beacon)}")
+
+    @property
+    def seed_hash(self) -> str:
+        """The SHA-256 of seed and salt, which is to be published before a beacon is drawn."""
+        return digest_of([self.seed, self.salt])
+
+    @property
+    def hash(self) -> str:
+        """The commitment, as others note it."""
+        return digest_of(self._content())
+
+    @property
+    def deals(self) -> TournamentConfig:
+        """The tournament with the seed of its deals: the organiser's, or with a beacon 53 bits of a hash."""
+        if self.beacon is None:
+            return replace(self.config, seed=self.seed)
+        return replace(self.config, seed=int(digest_of([self.seed, self.salt, self.beacon])[:16], 16) >> 11)
+
+    def _content(self) -> dict[str, Any]:
+        config = self.config.json()
+        del config["seed"]
+        return {
+            "format": "happycity-commitment/1",
+            "seed_hash": self.seed_hash,
+            "config": config,
+            "hosted_bots": dict(self.hosted_bots),
+            "engine": self.engine,
+            "beacon": self.beacon,
+        }
+
+    def json(self) -> dict[str, Any]:
+        """Return the commitment with its hash and its secret."""
+        return {"commitment": self._content(), "hash": self.hash, "seed": self.seed, "salt": self.salt}
+
+    @classmethod
+    def of(cls, stored: object) -> Self:
+        """Read what `json` wrote.
+
+        Raises:
+            ConfigError: it is malformed, or its hashes are not those of what it says.
+        """
+        try:
+            if not isinstance(stored, dict):
+                raise TypeError("not an object")
+            content, seed, salt = stored["commitment"], stored["seed"], stored["salt"]
+            if type(seed) is not int or not isinstance(salt, str):
+                raise TypeError("not a number and a text")
+            made = cls(
+                seed=seed,
+                salt=salt,
+                config=TournamentConfig.of({**content["config"], "seed": seed}),
+                beacon=content["beacon"],
+                hosted_bots=content["hosted_bots"],
+                engine=content["engine"],
+            )
+            if content["seed_hash"] != made.seed_hash:
+                raise ConfigError("seed, salt: their hash is not the one that was committed to")
+            if stored["hash"] != digest_of(content):
+                raise ConfigError("hash: it is not that of the commitment")
+            if made.json() != {key: stored[key] for key in made.json()}:
+                raise ConfigError("commitment: it is not in the form that this version writes")
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ConfigError(f"commitment: malformed: {type(error).__name__}") from None
+        return made
+
+    def save(self, folder: Path) -> None:
+        """Keep the commitment in a run's folder, for its owner only, as it has the secret seed."""
+        with replacing(folder / COMMITMENT_FILE, private=True) as path:
+            path.write_bytes(canonical(self.json()))
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read the commitment of a run.
+
+        Raises:
+            ConfigError: the run has none, or it can't be read.
+        """
+        path = folder / COMMITMENT_FILE
+        try:
+            return cls.of(json.loads(path.read_bytes()))
+        except FileNotFoundError:
+            raise ConfigError(f"{folder}: no commitment was made before its first game") from None
+        except ValueError:
+            raise ConfigError(f"{path}: it is not JSON") from None

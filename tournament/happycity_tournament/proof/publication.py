@@ -1,0 +1,352 @@
+"""Published tournaments: a folder of games and results, and the check that recomputes all of it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, replace
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from happycity import ConfigError, HappyCityError, ReplayError
+from happycity.records.record import loads
+from happycity.records.replay import config_of, deal_of, replay
+from happycity.rules.deals import Deal
+from happycity.runtime.files import replacing
+from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.games import FinishedGame, Fixture, Result, place_in_words
+from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
+from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
+from happycity_tournament.schedule import schedule_of
+from happycity_tournament.standings.rated_games import load_for_rating, rate_games
+from happycity_tournament.storage.sources import Source
+from happycity_tournament.storage.stored import StoredTournament
+
+RESULT_FILE = "tournament.json"
+GAMES_FILE = "games.jsonl.gz"
+MAX_RESULT = 16 * 2**20
+"""Maximum size of the file of results, in bytes."""
+MAX_LINE = 2**20
+"""Maximum length of a game, in bytes; a usual one has 7,000."""
+_CHUNK = 50
+_AHEAD = 8
+"""Chunks that are replayed or wait, so that a folder of any size takes little memory."""
+_ID = 1
+
+
+class VerificationError(ReplayError):
+    """A published tournament is not what its commitment, its schedule or the rules make of it."""
+
+
+class Published(NamedTuple):
+    """What was published or found true."""
+
+    games: int
+    commitment: str
+    seed_hash: str
+    chain: str
+    """The end of the chain of hashes over all games."""
+
+
+def publish(source: Source, commitment: Commitment, folder: Path, *, processes: int) -> Published:
+    """Write a finished tournament with its secret into a folder.
+
+    Raises:
+        ConfigError: it is not finished, or not the tournament of the commitment.
+        VerificationError: its games are not those of its schedule, or contradict the rules.
+    """
+    (stored,) = source.tournaments()
+    if stored.state is not TournamentState.FINISHED:
+        raise ConfigError(f"{source.name}: it is {stored.state.value}; only a finished one can be published")
+    if TournamentConfig.of(stored.config) != commitment.deals:
+        raise ConfigError(f"{source.name}: its configuration is not the one that was committed to")
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise ConfigError(f"{folder}: it is not empty; name a new folder")
+    with (
+        replacing(folder / GAMES_FILE) as path,
+        path.open("wb") as raw,
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as file,
+    ):
+        file.writelines(map(_line, source.games(with_records=True)))
+    content = _recompute(commitment, folder, processes=processes)
+    with replacing(folder / RESULT_FILE) as path:
+        path.write_bytes(canonical(content) + b"\n")
+    return _published(content, commitment)
+
+
+def verify(folder: Path, *, processes: int, noted: str | None = None) -> Published:
+    """Recompute a published tournament.
+
+    Args:
+        folder: where it is.
+        processes: how many replay games.
+        noted: a hash that was noted before: of the commitment, of seed and salt, or the end of the chain.
+
+    Raises:
+        ConfigError: it is not the folder of a published tournament.
+        VerificationError: something in it is not what it has to be.
+    """
+    content = _read_result(folder / RESULT_FILE)
+    try:
+        commitment = Commitment.of(content)
+    except ConfigError as error:
+        raise VerificationError(f"{RESULT_FILE}: {error}") from None
+    if commitment.engine != engine_digest():
+        raise VerificationError(
+            f"{RESULT_FILE}: engine: it was played by another version of the rules; verify it with that one"
+        )
+    strangers = {path.name for path in islice(folder.iterdir(), 10)} - {RESULT_FILE, GAMES_FILE}
+    if strangers:
+        raise VerificationError(f"{min(strangers)!a}: this file doesn't belong to a published tournament")
+    if noted is not None and noted not in (commitment.hash, commitment.seed_hash, content.get("chain")):
+        raise VerificationError(f"--noted: {noted[:80]!a} is none of its hashes")
+    recomputed = _recompute(commitment, folder, processes=processes)
+    for key in [*recomputed, *content]:
+        if (
+            key not in content
+            or key not in recomputed
+            or canonical(content[key]) != canonical(recomputed[key])
+        ):
+            raise VerificationError(f"{RESULT_FILE}: {_difference(key, content, recomputed)}")
+    return _published(content, commitment)
+
+
+def _published(content: dict[str, Any], commitment: Commitment) -> Published:
+    return Published(content["games"], commitment.hash, commitment.seed_hash, content["chain"])
+
+
+def _difference(key: str, content: dict[str, Any], recomputed: dict[str, Any]) -> str:
+    """Return what differs under a key, for lists of bots with the first line that does."""
+    if key not in recomputed:
+        return f"{key[:80]!a}: there is no such key in a published tournament"
+    found, expected = content.get(key), recomputed[key]
+    if isinstance(found, list) and isinstance(expected, list):
+        for number, line in enumerate(expected):
+            if number >= len(found) or canonical(found[number]) != canonical(line):
+                return f"{key}: the line of {line['bot']} is not what the games give"
+    return f"{key}: it is not what the games give"
+
+
+def _read_result(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ConfigError(f"{path}: there is no such file; name the folder of a published tournament")
+    with path.open("rb") as file:
+        data = file.read(MAX_RESULT + 1)
+    if len(data) > MAX_RESULT:
+        raise VerificationError(f"{RESULT_FILE}: it has more than {MAX_RESULT} bytes")
+    try:
+        content = json.loads(data)
+        if isinstance(content, dict) and canonical(content) + b"\n" == data:
+            return content
+    except (ValueError, RecursionError):
+        pass
+    raise VerificationError(f"{RESULT_FILE}: it was changed: it is not JSON as it is published")
+
+
+def _line(recorded: RecordedGame) -> bytes:
+    """Return a stored game as a line."""
+    game, record = recorded
+    if record is None or game.position is None:
+        raise ConfigError(f"game {game.match_id}: its record was not kept, so it can't be published")
+    content = {
+        "position": game.position,
+        "bot_seeds": game.bot_seeds,
+        "record": loads(named_record(game.bots, record)),
+    }
+    return canonical(content) + b"\n"
+
+
+def _recompute(commitment: Commitment, folder: Path, *, processes: int) -> dict[str, Any]:
+    """Return what has to be in the file of results, by the commitment and the games."""
+    config = commitment.deals
+    chain = _Chain(commitment.hash)
+    lines = chain.over(_read_lines(folder / GAMES_FILE))
+    status = TournamentStatus(_ID, config, schedule_of(config), 0.0)
+    results = _scheduled(status, _replayed(lines, processes=processes))
+    status.standings.flush()
+    with (folder / GAMES_FILE).open("rb") as file:
+        packed = hashlib.file_digest(file, "sha256").hexdigest()
+    return {
+        **commitment.json(),
+        "format": "happycity-publication/1",
+        "games": len(results),
+        "games_sha256": packed,
+        "chain": chain.head,
+        "ratings": _ratings(status, results),
+        "table": [_plain(asdict(line)) for line in status.standings.lines()],
+    }
+
+
+class _Chain:
+    """The chain of hashes: each is the SHA-256 of the one before, as digits, and a game's line."""
+
+    def __init__(self, first: str) -> None:
+        self.head = first
+
+    def over(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield lines, each after it was added."""
+        for line in lines:
+            self.head = hashlib.sha256(self.head.encode() + line).hexdigest()
+            yield line
+
+
+def _read_lines(path: Path) -> Iterator[bytes]:
+    if not path.is_file():
+        raise VerificationError(f"{GAMES_FILE}: it is missing")
+    try:
+        with gzip.open(path) as file:
+            while line := file.readline(MAX_LINE + 1):
+                if len(line) > MAX_LINE:
+                    raise VerificationError(f"{GAMES_FILE}: a line has more than {MAX_LINE} bytes")
+                yield line
+    except (OSError, EOFError, zlib.error):
+        raise VerificationError(f"{GAMES_FILE}: a byte of it was changed: it can't be unpacked") from None
+
+
+def _replayed(lines: Iterator[bytes], *, processes: int) -> Iterator[FinishedGame]:
+    """Yield the games of lines after their replay, in their order."""
+    chunks = iter(lambda: list(islice(lines, _CHUNK)), [])
+    first = list(islice(chunks, 2))
+    if processes == 1 or len(first) < 2:
+        for chunk in (*first, *chunks):
+            yield from _replay_chunk(chunk)
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = [pool.submit(_replay_chunk, chunk) for chunk in first]
+        try:
+            while waiting:
+                waiting += [
+                    pool.submit(_replay_chunk, chunk) for chunk in islice(chunks, _AHEAD - len(waiting))
+                ]
+                yield from waiting.pop(0).result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _replay_chunk(lines: Sequence[bytes]) -> list[FinishedGame]:
+    """Play games again by the rules; a VerificationError names the first one that differs."""
+    return list(map(_replay_line, lines))
+
+
+def _replay_line(line: bytes) -> FinishedGame:
+    where = f"{GAMES_FILE}: a game"
+    try:
+        content = json.loads(line)
+        if canonical(content) + b"\n" != line or content.keys() != {"position", "bot_seeds", "record"}:
+            raise ValueError("not as it is published")
+        position = tuple(content["position"])
+        if [type(number) for number in position] != [int, int, int]:
+            raise ValueError("not a position")
+        where = f"{GAMES_FILE}: {place_in_words(position)}"
+        record, seeds = content["record"], tuple(content["bot_seeds"])
+        game = game_of_record(json.dumps(record), number=_ID)
+        replay(record)
+        if deal_of(record) != Deal.shuffle(config_of(record), seed=game.deal_seed):
+            raise VerificationError("the cards are not those of the deal's seed")
+    except HappyCityError as error:
+        raise VerificationError(f"{where}: {error!s:.300}") from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
+        raise VerificationError(f"{where}: malformed line") from None
+    return replace(game, position=position, tournament_id=_ID, bot_seeds=seeds)
+
+
+def _scheduled(status: TournamentStatus, games: Iterator[FinishedGame]) -> list[Result]:
+    """Count games, which have to be all those of the schedule, in its order."""
+    schedule, results = status.schedule, list[Result]()
+    game = next(games, None)
+    for stage in schedule.stages():
+        for fixture in stage:
+            if game is None or game.position != fixture.position:
+                if schedule.decided:  # games that were not begun when the test was decided
+                    continue
+                raise VerificationError(_misplaced(fixture, game))
+            if game.fixture != fixture or game.config != status.config.game:
+                raise VerificationError(
+                    f"{GAMES_FILE}: {fixture.place}: its deal, bots, seeds or kind are not the schedule's"
+                )
+            schedule.add(game.result)
+            status.standings.add_settled([game.result])
+            results.append(game.result)
+            game = next(games, None)
+        if schedule.decided and game is None:
+            break
+    if game is not None:
+        raise VerificationError(f"{GAMES_FILE}: {place_in_words(game.position or (0, 0, 0))} was added")
+    return results
+
+
+def _misplaced(fixture: Fixture, game: FinishedGame | None) -> str:
+    instead = "" if game is None else f"; {place_in_words(game.position or (0, 0, 0))} is in its place"
+    return f"{GAMES_FILE}: {fixture.place} is missing{instead}"
+
+
+class _Counted(Source):
+    """The results of one tournament, as the functions of ratings take them."""
+
+    def __init__(self, config: TournamentConfig, results: Sequence[Result]) -> None:
+        self.name = GAMES_FILE
+        self._config, self._results = config, results
+
+    def tournaments(self) -> list[StoredTournament]:
+        """Return the tournament."""
+        state = TournamentState.FINISHED
+        total = len(self._results)
+        return [
+            StoredTournament(
+                id=_ID, config=self._config.json(), games_total=total, state=state, created_at=0.0
+            )
+        ]
+
+    def results(self) -> Iterator[list[Result]]:
+        """Yield all results at once."""
+        yield list(self._results)
+
+    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
+        """Refuse: ratings read results only."""
+        raise self.no_game(0)
+
+    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
+        """Refuse: ratings read results only."""
+        raise self.no_game(0)
+
+    def game(self, match_id: int | None = None) -> RecordedGame:
+        """Refuse: ratings read results only."""
+        raise self.no_game(match_id or 0)
+
+
+def _ratings(status: TournamentStatus, results: Sequence[Result]) -> list[Any]:
+    """Return the final ratings as the tournament itself computes them."""
+    config = status.config
+    loaded = load_for_rating([_Counted(config, results)])
+    if not loaded.count:
+        return []
+    ratings = rate_games(
+        estimate_of(loaded.games),
+        loaded.tournaments,
+        anchor=config.anchor,
+        anchor_elo=config.anchor_elo,
+        test=status.test,
+    )
+    return [_plain(asdict(line)) for line in ratings.lines]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it, numbers with the four decimals that commands print."""
+    match value:
+        case float():
+            return round(value, 4)
+        case dict():
+            return {str(getattr(key, "value", key)): _plain(one) for key, one in value.items()}
+        case list() | tuple():
+            return [_plain(one) for one in value]
+        case _:
+            return getattr(value, "value", value)
