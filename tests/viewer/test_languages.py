@@ -9,7 +9,7 @@ import pytest
 from tools import ROOT
 from tools.docs import texts as catalogues
 
-from happycity import CARDS_BY_ID, Event, EventKind, Move
+from happycity import Event, EventKind, Move
 from happycity.text.words import event_in_words, move_in_words
 from happycity_viewer.languages import LANGUAGES, catalogue, language, preferred
 
@@ -30,14 +30,12 @@ def test_files_of_texts_are_complete() -> None:
     # No text of the sources is missing, and none is left over; `python -m tools texts` puts it right.
     for code in TRANSLATED:
         assert (catalogues.TEXTS / f"{code}.po").read_text(encoding="utf-8") == catalogues.updated(code)
-        # Every form of every text has a translation; only cards may keep their English names.
+        # Every form of every text has a translation, the name of every card too.
         texts = catalogue(code)
         missing = [
             message.id
             for message in texts
-            if message.id
-            and message.context != "card"
-            and (not message.string or not all(_forms(message.string)))
+            if message.id and (not message.string or not all(_forms(message.string)))
         ]
         assert missing == []
         assert {len(_forms(message.string)) for message in texts if message.pluralizable} == {
@@ -64,11 +62,11 @@ def test_texts_of_a_language() -> None:
         for number, expected in words.items():
             assert texts.ngettext("%(num)s game", "%(num)s games", number) % {"num": number} == expected
 
-    # Moves and events are sentences in each language; a card without a name in it keeps the English one.
+    # Moves and events are sentences in each language.
     for code, move, event in [
         ("en", "build Museum for 4 coins", "ann took 2 coins"),
-        ("et", "osta: Museum, hind 4 münti", "ann võtab 2 münti"),
-        ("it", "compra Museum per 4 monete", "ann prende 2 monete"),
+        ("et", "osta: Muuseum, hind 4 münti", "ann võtab 2 münti"),
+        ("it", "compra Museo per 4 monete", "ann prende 2 monete"),
         ("pl", "kup: Muzeum za 4 monety", "ann bierze 2 monety"),
         ("uk", "придбати: Музей за 4 монети", "ann бере 2 монети"),
     ]:
@@ -76,7 +74,6 @@ def test_texts_of_a_language() -> None:
         took = Event(EventKind.COIN, 0, coins=2)
         assert move_in_words(Move.parse("build museum"), -4, texts=texts) == move
         assert event_in_words(took, ["ann"], texts=texts) == event
-        assert texts.pgettext("card", CARDS_BY_ID["zoo"].name) == "Zoo"
 
     # Groups of digits, the decimal sign and units are the language's own.
     for code, whole, decimals, think in [

@@ -47,7 +47,9 @@ def drawn(game: Json, index: int) -> list[list[int]]:
     results = game["end"]["results"] if is_last else None
     html = BOARD.board(values["ply"], game["bots"], values["seats"], (1, 2, 3), values["dwellings"], results)
     panels = re.split(r'data-seat="\d"', html)[1:]
-    found = [dict(re.findall(r'data-field="([a-z]+)">(-?\d+)<', panel)) for panel in panels]
+    found = [
+        dict(re.findall(r'data-field="([a-z]+)">(-?\d+)(?: \(\u2212\d+\))?<', panel)) for panel in panels
+    ]
     return [[int(numbers[name]) for name in FIELDS] for numbers in found]
 
 

@@ -44,15 +44,21 @@ async def sit_down(page: Page, *seats: str, name: str = "", mode: str = "family"
 async def next_decision(page: Page, before: str | None) -> str | None:
     """Wait for another decision than the one before; return its id, None at the end of the game."""
     state = page.locator(f'#panel [data-decision]:not([data-decision="{before}"]), #panel .after')
-    await expect(state.first).to_be_visible()
+    await expect(state.first).to_be_attached()
     return await state.first.get_attribute("data-decision")
 
 
+def choice(page: Page, number: int = 1) -> Locator:
+    """Return the button of a move; 1 is the first that does something."""
+    return page.locator(f'[data-number="{number}"]')
+
+
 async def play_to_the_end(page: Page, choose: Callable[[Locator, int], Awaitable[None]]) -> None:
+    """Play a whole game; `choose` presses a button, whose number it gets too."""
     decision, answers = await next_decision(page, None), 0
     while decision is not None:
-        choices = page.locator("#panel [data-move]")
-        available = await choices.count()
+        available = await page.locator("[data-move]").count()
         # Something is bought more often than not, so that the game ends.
-        await choose(choices, 0 if answers % 3 else (7 * answers) % available)
+        number = 1 if answers % 3 else 1 + (7 * answers) % available
+        await choose(choice(page, number), number)
         decision, answers = await next_decision(page, decision), answers + 1

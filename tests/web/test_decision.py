@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from happycity import Config, Game, Move, MoveKind
+from happycity import Config, Game, Move, MoveKind, Phase
 from happycity.text.board import deck_prices
 from happycity.wire.messages import decision_message
-from happycity_web.seats import Question, question
+from happycity_web.seats import Choice, Question, on_table, question
 
 
 def asked(game: Game) -> Question:
@@ -31,3 +31,47 @@ def test_doing_nothing_comes_last() -> None:
     assert [choice.number for choice in choices] == list(range(1, len(choices) + 1))
     assert choices[-1].move.kind is MoveKind.KEEP
     assert [game.legal_moves[choice.position] for choice in choices] == [choice.move for choice in choices]
+
+
+def bought(game: Game, card: str) -> Choice:
+    return next(
+        choice
+        for _, group in asked(game).groups
+        for choice in group
+        if choice.card and choice.card.id == card
+    )
+
+
+def test_a_choice_tells_what_a_card_takes_away() -> None:
+    """A heart that is lost is said also where the hearts count as 0 before and after."""
+    game = Game.deal(Config(players=2), seed=6)
+    while not any(move.text == "build steel_mill" for move in game.legal_moves):
+        game.apply(game.legal_moves[0])
+    changes = {gain.name: (gain.change, gain.now) for gain in bought(game, "steel_mill").gains}
+    assert changes["hearts"] == (-1, -1)
+
+
+def test_cards_say_why_they_cannot_be_had() -> None:
+    """What is too dear or in the city already says so; a special says which colours are missing."""
+    game = Game.deal(Config(players=2), seed=1)
+    while game.phase is not Phase.BUY:
+        game.apply(game.legal_moves[0])
+    remarks = {remark.on: remark for remark in asked(game).remarks}
+    view = game.view()
+    residence = remarks['[data-stack="luxury_residence"]']
+    assert (residence.short, residence.is_owned) == (6 - view.coins[view.seat], False)
+    for card in view.specials:
+        remark = remarks[on_table("specials", card)]
+        assert dict(remark.missing) == dict(card.condition)  # of a city with a white Happy Market
+        assert not remark.is_dimmed
+    legal = {move.card for move in game.legal_moves}
+    assert all(
+        (f'[data-list="centre"] [data-card="{card.id}"]' in remarks) != (card in legal)
+        for card in view.centre
+    )
+    game.apply(next(move for move in game.legal_moves if move.kind is MoveKind.DWELL))
+    seat = view.seat
+    while not (game.phase is Phase.BUY and game.view().seat == seat):
+        game.apply(game.legal_moves[0])
+    owned = [remark.on for remark in asked(game).remarks if remark.is_owned]
+    assert owned == ['[data-stack="house"]']

@@ -16,8 +16,9 @@ import websockets
 from playwright.async_api import Browser, BrowserContext, Page, expect
 from tests.server.harness import issued_token, met, pages, serving
 from tests.web.sockets import close_code, socket_of
-from tests.web.table import check_layout, next_decision, play_to_the_end, sit_down
+from tests.web.table import check_layout, choice, next_decision, play_to_the_end, sit_down
 
+from happycity import CARDS
 from happycity.runtime.tokens import Role
 from happycity_server.people import tables
 from happycity_web import seats
@@ -39,13 +40,13 @@ async def arena(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def context(browser: Browser, arena: str) -> AsyncIterator[BrowserContext]:
-    async with await browser.new_context(base_url=arena) as fresh:
+    async with await browser.new_context(base_url=arena, reduced_motion="reduce") as fresh:
         yield fresh
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def guest(browser: Browser, arena: str) -> AsyncIterator[Page]:
-    async with await browser.new_context(base_url=arena) as fresh:
+    async with await browser.new_context(base_url=arena, reduced_motion="reduce") as fresh:
         yield await fresh.new_page()
 
 
@@ -71,7 +72,7 @@ async def results(page: Page) -> list[dict[str, object]]:
 async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) -> None:
     """A game is played from the first choice to its result, which is the one that the server stores."""
     await sit_down(page, "me", *others, mode=mode)
-    await play_to_the_end(page, lambda choices, number: choices.nth(number).click())
+    await play_to_the_end(page, lambda button, _: button.click())
     own = (await results(page))[0]
     assert own["ending"] == "finished"
     await expect(page.locator("#panel .marked")).to_contain_text(f"{own['points']} point")
@@ -96,11 +97,11 @@ async def test_whole_game_by_keys(page: Page) -> None:
     await page.keyboard.press("Enter")
     await expect(page).to_have_url(re.compile("/play/.+"))
 
-    async def press(choices: object, number: int) -> None:
+    async def press(_: object, number: int) -> None:
         focused = await page.evaluate("document.activeElement.dataset.number ?? ''")
         assert focused == "1", "the first choice has the focus"
-        if number:
-            await page.keyboard.press(str(number + 1))
+        if number > 1:
+            await page.keyboard.press(str(number))
         else:
             await page.keyboard.press("Enter")
 
@@ -132,10 +133,10 @@ async def test_seat_goes_on_after_a_reload_and_in_a_second_tab(page: Page, conte
     second = await context.new_page()
     await second.goto(page.url)
     assert await next_decision(second, None) == decision
-    await second.locator("#panel [data-move]").first.click()
+    await choice(second).click()
     follower = await next_decision(page, decision)
     assert await next_decision(second, decision) == follower
-    await page.locator("#panel [data-move]").first.click()
+    await choice(page).click()
     await next_decision(page, follower)
 
 
@@ -161,10 +162,10 @@ async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
     refused = await page.request.get(address)
     assert refused.status == 403
     assert "is taken already" in await refused.text()
-    await guest.locator("#panel [data-move]").first.click()
+    await choice(guest).click()
     while await guest.locator("#panel [data-decision]").count():
         first = await next_decision(guest, first)
-        await guest.locator("#panel [data-move]").first.click()
+        await choice(guest).click()
         await expect(guest.locator(f'[data-decision="{first}"]')).to_have_count(0)
         if await page.locator("#panel [data-decision]").count():
             break
@@ -178,7 +179,7 @@ async def test_giving_up_asks_first(page: Page) -> None:
     await next_decision(page, None)
     await page.get_by_role("button", name="Give up").click()
     await page.get_by_role("button", name="Go on playing").click()
-    await expect(page.locator("#panel [data-move]").first).to_be_visible()
+    await expect(choice(page)).to_be_visible()
     await page.get_by_role("button", name="Give up").click()
     await page.locator("dialog").get_by_role("button", name="Give up").click()
     await expect(page.locator("#panel .after")).to_be_visible()
@@ -213,7 +214,7 @@ async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.M
             await asyncio.sleep(0.1)
     assert over[0]["result"]["seats"][0]["ending"] == "ENDING_DISCONNECTED"
     await page.goto(address)
-    await expect(page.get_by_role("heading", name="The game is over")).to_be_visible()
+    await expect(page.get_by_role("heading", name="You are number 2 of 2")).to_be_visible()
 
 
 @pytest.mark.thorough
@@ -243,12 +244,112 @@ async def test_pages_of_a_game_fit_and_are_accessible(width: int, scheme: str, p
     for _ in range(4):
         decision = await next_decision(page, decision)
         await check_layout(page)
-        await page.locator("#panel [data-move]").first.click()
+        await choice(page).click()
     await next_decision(page, decision)
     await page.get_by_role("button", name="Give up").click()
     await check_layout(page)
     await page.locator("dialog").get_by_role("button", name="Give up").click()
     await expect(page.locator("#panel .after")).to_be_visible()
+    await check_layout(page)
+
+
+IN_SIGHT = """() => {
+  const own = document.querySelector(".seat:first-child").getBoundingClientRect();
+  const isHidden = (one, end) => {
+    const box = one.getBoundingClientRect();
+    return !box.width || box.top < 0 || box.bottom > end + 1 || box.right > innerWidth;
+  };
+  const hidden = [...document.querySelectorAll("[data-move]")].filter((one) => isHidden(one, own.top));
+  if (own.bottom > innerHeight + 1 || own.right > innerWidth) return ["own city"];
+  return hidden.map((one) => one.outerHTML);
+}"""
+"""What a person has to scroll for: the own city, or choices."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mode", ["family", "expert"])
+async def test_city_and_choices_are_in_sight(mode: str, page: Page) -> None:
+    """On phones and large screens, with five seats, the own city and all choices are on the screen."""
+    await page.set_viewport_size({"width": 1440, "height": 900})
+    await sit_down(page, "me", "greedy", "dummy", "greedy", "dummy", mode=mode)
+    decision = None
+    asked = set()
+    for number in range(12):
+        if (decision := await next_decision(page, decision)) is None:
+            break
+        asked.add(await page.locator("#playing").get_attribute("data-asks"))
+        for width, height in ((375, 667), (820, 1180), (1440, 900), (1920, 1080)):
+            await page.set_viewport_size({"width": width, "height": height})
+            await page.evaluate("scrollTo(0, 0)")
+            assert await page.evaluate(IN_SIGHT) == [], (asked, width)
+        card = page.locator(".market .can .card")
+        await (card if number % 2 and await card.count() else choice(page)).first.click()
+    assert {"discard", "draw", "buy"} <= asked
+
+
+@pytest.mark.thorough
+async def test_past_is_marked_and_ends_with_a_click(page: Page) -> None:
+    """Who looks at an earlier position reads so, and can't choose by mistake."""
+    await sit_down(page, "me", "greedy")
+    first = await next_decision(page, None)
+    await choice(page).click()
+    second = await next_decision(page, first)
+    await page.keyboard.press("Home")
+    await expect(page.get_by_text("You look at move 0.")).to_be_visible()
+    await page.keyboard.press("1")
+    await expect(page.locator("[data-move]").first).to_be_hidden()
+    await page.get_by_role("button", name="Back to the game").click()
+    await expect(choice(page)).to_be_visible()
+    assert await next_decision(page, None) == second
+
+
+@pytest.mark.thorough
+async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str) -> None:
+    """Each position is drawn between a person's choice and the next one, and a key skips the rest."""
+    async with await browser.new_context(base_url=arena) as context:
+        page = await context.new_page()
+        await sit_down(page, "me", "greedy", "dummy", "greedy")
+        decision = await next_decision(page, None)
+        await page.evaluate("""() => {
+            window.seen = [];
+            const note = () => window.seen.push(Number(board.dataset.ply));
+            new MutationObserver(note).observe(board, { attributeFilter: ["data-ply"] });
+        }""")
+        for _ in range(3):
+            await choice(page).click()
+            decision = await next_decision(page, decision)
+        seen = await page.evaluate("window.seen")
+        assert seen == sorted(seen)
+        assert set(seen) == set(range(seen[0], seen[-1] + 1))
+
+
+@pytest.mark.thorough
+async def test_table_that_is_gone_says_so(folder: Path, browser: Browser) -> None:
+    """After a restart of the server there is nothing to choose; the page offers a new game."""
+    async with await browser.new_context(reduced_motion="reduce") as context:
+        page = await context.new_page()
+        async with serving(folder, web="127.0.0.1:0", house="greedy") as (server, channel):
+            await met(channel, "greedy")
+            address = server.web or ""
+            await page.goto(f"{address}/play")
+            await page.get_by_label("Your name").fill("Anna")
+            await page.locator('[name="seat2"]').select_option("greedy")
+            for number in (3, 4, 5):
+                await page.locator(f'[name="seat{number}"]').select_option("")
+            await page.get_by_role("button", name="Start").click()
+            await next_decision(page, None)
+        async with serving(folder, web=address.removeprefix("http://"), house="greedy"):
+            await expect(page.get_by_text("This table is no longer there")).to_be_visible()
+            await expect(page.locator("[data-move]")).to_have_count(0)
+            await expect(page.locator("#clock")).to_be_hidden()
+
+
+async def test_rules_are_on_a_page(page: Page) -> None:
+    """Six steps and every card, for those who have no token too; nothing overflows a phone."""
+    await page.set_viewport_size({"width": 320, "height": 700})
+    await page.goto("/how-to-play?lang=uk")
+    await expect(page.locator(".lesson")).to_have_count(6)
+    assert await page.locator(".card-list .card").count() == len(CARDS) - 6  # without the Happy Markets
     await check_layout(page)
 
 

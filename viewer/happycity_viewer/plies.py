@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from gettext import NullTranslations
 
-from happycity import EventKind, Outcome, Phase, SeatResult, VoidReason
+from happycity import EventKind, Phase, SeatResult, VoidReason
 from happycity.match import one_line
 from happycity.records.playback import Playback
 from happycity.records.record import Json, incident_json, state_json
 from happycity.rules.cities import Cities
-from happycity.rules.scoring import score
+from happycity.rules.scoring import score, totals
 from happycity.text.words import ENGLISH, PHASES, action_in_words, event_in_words
 
 FORMAT = "happycity-plies/1"
@@ -35,7 +35,7 @@ def position_json(playback: Playback, number: int) -> Json:
     """Return what a game shows after `number` decisions, and what led to it, without words of a language."""
     reached = playback.steps[number]
     view, events = reached.view, reached.events
-    ply: Json = {"ply": number, **state_json(view), **_scores(score(Cities.of_view(view)))}
+    ply: Json = {"ply": number, **state_json(view), **_scores(Cities.of_view(view))}
     ply["placed"] = next((event.seat for event in events if event.kind in _PLACED), None)
     ply["drawn"] = [event.card.id for event in events if event.kind is EventKind.DRAW and event.card]
     ply["begins"] = next((event.round for event in events if event.kind is EventKind.ROUND_STARTED), None)
@@ -128,8 +128,15 @@ def encode(value: object) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def _scores(outcome: Outcome) -> Json:
-    return {name: list(getattr(outcome, name)) for name in ("points", "inhabitants", "hearts")}
+def _scores(cities: Cities) -> Json:
+    outcome = score(cities)
+    scores: Json = {name: list(getattr(outcome, name)) for name in ("points", "inhabitants", "hearts")}
+    sums = [totals(cities, seat) for seat in range(cities.config.players)]
+    if any(number < 0 for pair in sums for number in pair):  # they count as 0, but more is needed to rise
+        scores["totals"] = dict(
+            zip(("inhabitants", "hearts"), map(list, zip(*sums, strict=True)), strict=True)
+        )
+    return scores
 
 
 def _result(seat: SeatResult) -> Json:

@@ -107,6 +107,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         Route("/matches/{match_id:id}.json", handlers.download(match_json)),
         Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),
         WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),
+        Route("/how-to-play", handlers.shown(seats.how_to_play)),
         Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
         Route("/play/{table_id}", handlers.shown(seats.table)),
         WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, seats.admit)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -12,19 +12,21 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.websockets import WebSocket
 
-from happycity import Card, Config, ConfigError, Mode, Move, Phase, Scoring, View
+from happycity import DWELLINGS, Card, CardKind, Colour, Config, ConfigError, Mode, Move, Phase, Scoring, View
+from happycity.match import PERSON_MARK
 from happycity.records.record import Json
+from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.rules.cities import Cities
-from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
+from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
 from happycity.rules.moves import COPY_BOX, MoveKind
-from happycity.text.board import Standing, standing_after
+from happycity.text.board import Standing, coins_short, standing_after
 from happycity.text.words import events_in_words
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import event_of, move_of, view_of
 from happycity_server.access.roles import Principal
 from happycity_server.broadcast import Broadcast, first_of
 from happycity_server.errors import ApiError, Reason, invalid
-from happycity_server.people.tables import HOST, INVITED, TablePlace, TablePlan
+from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan
 from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
@@ -71,6 +73,16 @@ class Seats:
                 raise
             return self._form(request, fields, None, problem=str(error))
         return _seated(request, table.table_id, secret)
+
+    async def how_to_play(self, request: Request) -> Response:
+        """Show the rules in six steps, and all cards."""
+        self._feeds.arena.gate.admit_anybody(peer_of(request))
+        values = {
+            "by_deck": {deck: [card for card in BUILDINGS if card.deck == deck] for deck in DECKS},
+            "dwellings": DWELLINGS,
+            **{mode.value: [card for card in SPECIALS if card.special_set is mode] for mode in Mode},
+        }
+        return await self._feeds.in_thread(page_response, request, "how_to_play.html", values)
 
     async def table(self, request: Request) -> Response:
         """Show the table at which a person sits."""
@@ -230,15 +242,30 @@ def plan_of(fields: Mapping[str, str]) -> TablePlan:
     return TablePlan(config=config, seats=seats, decision_seconds=limit)
 
 
+def fields_of(table: Table) -> dict[str, str]:
+    """Return the fields of a form that sets up the same table again: `plan_of` reads them."""
+    plan = table.plan
+    return {
+        "name": (table.names[table.host] or "").removeprefix(PERSON_MARK),
+        "mode": plan.config.mode.value,
+        "scoring": plan.config.scoring.value,
+        "clock": next(name for name, limit in CLOCKS.items() if limit == plan.decision_seconds),
+        **{f"seat{number}": seat for number, seat in enumerate(plan.seats, start=1)},
+    }
+
+
 def seat_json(place: TablePlace, bots: Sequence[str], end: Json | None, reader: Reader) -> Json:
     """Return what a person's page shows besides the game: the choices, and what has happened."""
     person = place.person
     decision = person.decision
+    asked = None if decision is None else question(decision)
     values = {
         "place": place,
         "person": person,
         "bots": bots,
-        "question": None if decision is None else question(decision),
+        "question": asked,
+        "multiplies": place.table.plan.config.scoring is Scoring.PRODUCT,
+        "again": fields_of(place.table) if place.seat == place.table.host else None,
         "end": end,
         "unlimited": place.table.plan.decision_seconds is None,
     }
@@ -247,6 +274,7 @@ def seat_json(place: TablePlace, bots: Sequence[str], end: Json | None, reader: 
         "news": [] if decision is None else news(decision, bots, reader.language),
         "plays": end is None and not person.has_left,
         "decision": None if decision is None else decision.decision_id,
+        "asks": None if asked is None else str(asked.phase),
     }
 
 
@@ -265,7 +293,7 @@ class Gain:
     """`income`, `inhabitants`, `hearts` or `points`."""
     change: int
     now: int
-    """The number that results."""
+    """The number that results; inhabitants and hearts below 0 count as 0 (article 4.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,6 +316,29 @@ class Choice:
         """What the move does, as its notation says it."""
         return self.move.kind.name.lower()
 
+    @property
+    def on(self) -> str:
+        """The card or deck of the table that is its control, as a selector; empty without one."""
+        if self.move.kind is MoveKind.DRAW:
+            return f".d{self.move.number}"
+        zone = _ZONES.get(self.move.kind)
+        return "" if zone is None or self.card is None else on_table(zone, self.card)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """What a card of the table says to a person who can't have it now."""
+
+    on: str
+    """The card, as a selector."""
+    is_owned: bool = False
+    """The city has such a card already."""
+    short: int = 0
+    """Coins that are missing."""
+    missing: tuple[tuple[Colour, int], ...] = ()
+    """Cards of colours that a special needs beside those of the city."""
+    is_dimmed: bool = True
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -299,8 +350,17 @@ class Question:
     """The moves, those of one kind together."""
     decks: tuple[int, ...]
     """Cards left in decks 1, 2 and 3; with 0 the discards of a deck are shuffled when it is drawn from."""
+    remarks: tuple[Remark, ...]
+    nearer: Mapping[Colour, tuple[Card, ...]]
+    """By colour the specials to which one more card of it leads."""
 
 
+_ZONES = {
+    MoveKind.BUILD: "centre",
+    MoveKind.DISCARD: "centre",
+    MoveKind.DWELL: "dwellings",
+    MoveKind.TAKE: "specials",
+}
 _LAST = (MoveKind.KEEP, MoveKind.COIN, MoveKind.DECLINE)  # rarely the best choice
 
 
@@ -322,7 +382,48 @@ def question(decision: play.Decision) -> Question:
         for number, (move, position, coins) in enumerate(moves, start=1)
     ]
     groups = tuple((kind, tuple(group)) for kind, group in groupby(choices, lambda choice: choice.kind))
-    return Question(decision.decision_id, view.phase, groups, view.decks)
+    nearer: dict[Colour, tuple[Card, ...]] = {}
+    for card, missing in _missing(view):
+        for colour, _ in missing:
+            nearer[colour] = (*nearer.get(colour, ()), card)
+    remarks = tuple(_remarks(view, {choice.move.card for choice in choices}))
+    return Question(decision.decision_id, view.phase, groups, view.decks, remarks, nearer)
+
+
+def on_table(zone: str, card: Card) -> str:
+    """Return the selector of a card in a zone of the table."""
+    return (
+        f'[data-stack="{card.id}"]'
+        if zone == "dwellings"
+        else f'[data-list="{zone}"] [data-card="{card.id}"]'
+    )
+
+
+def _missing(view: View) -> Iterator[tuple[Card, tuple[tuple[Colour, int], ...]]]:
+    """Yield each special of the table with the colours that the person's city lacks for it, and how many."""
+    cities = Cities.of_view(view)
+    if any(card.kind is CardKind.SPECIAL for card in view.cities[view.seat]):
+        return
+    for card in view.specials:
+        lacking = [
+            (colour, count - cities.count(view.seat, colour)) for colour, count in card.condition.items()
+        ]
+        yield card, tuple((colour, count) for colour, count in lacking if count > 0)
+
+
+def _remarks(view: View, legal: Collection[Card | None]) -> Iterator[Remark]:
+    """Yield what the cards say that no move is about, and what specials need."""
+    cities, seat = Cities.of_view(view), view.seat
+    if view.phase is Phase.BUY:
+        offers = [("centre", card) for card in view.centre] + [("dwellings", card) for card in DWELLINGS]
+        for zone, card in offers:
+            if card not in legal:
+                owned, short = card in view.cities[seat], coins_short(cities, seat, card)
+                yield Remark(on=on_table(zone, card), is_owned=owned, short=short)
+    for card, missing in _missing(view):
+        if missing:
+            chosen_now = view.phase is Phase.SPECIAL
+            yield Remark(on=on_table("specials", card), missing=missing, is_dimmed=chosen_now)
 
 
 def news(decision: play.Decision, bots: Sequence[str], language: Language) -> list[str]:

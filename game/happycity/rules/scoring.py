@@ -29,23 +29,26 @@ def rank(scores: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 def score(cities: Cities) -> Outcome:
     """Score all cities; specials have chosen what they copy by then (article 6.3)."""
-    totals = [_totals(cities, seat) for seat in range(cities.config.players)]
-    points = tuple([_points(cities, seat, *total) for seat, total in enumerate(totals)])
+    counted = [
+        (max(0, inhabitants), max(0, hearts))
+        for inhabitants, hearts in [totals(cities, seat) for seat in range(cities.config.players)]
+    ]
+    points = tuple([_points(cities, seat, *total) for seat, total in enumerate(counted)])
     coins = tuple([cities.coins[seat] for seat in range(cities.config.players)])
     return Outcome(
         points=points,
         coins=coins,
-        inhabitants=tuple([inhabitants for inhabitants, _ in totals]),
-        hearts=tuple([hearts for _, hearts in totals]),
+        inhabitants=tuple([inhabitants for inhabitants, _ in counted]),
+        hearts=tuple([hearts for _, hearts in counted]),
         ranks=rank(list(zip(points, coins, strict=True))),
     )
 
 
-def _totals(cities: Cities, seat: int) -> tuple[int, int]:
-    """Sum the inhabitants and the hearts of a city, each cut at 0 (article 4.2)."""
+def totals(cities: Cities, seat: int) -> tuple[int, int]:
+    """Sum the inhabitants and the hearts of a city; those below 0 count as 0 (article 4.2)."""
     inhabitants, hearts = cities.symbols(seat)
     more_inhabitants, more_hearts = cities.effect(seat).symbols(cities, seat, cities.special_at[seat])
-    return max(0, inhabitants + more_inhabitants), max(0, hearts + more_hearts)
+    return inhabitants + more_inhabitants, hearts + more_hearts
 
 
 def _points(cities: Cities, seat: int, inhabitants: int, hearts: int) -> int:

@@ -19,7 +19,7 @@ from happycity.rules.deals import DECKS, Scoring
 from happycity.rules.effects import effect_of
 from happycity.rules.game import Game
 from happycity.rules.moves import Move, MoveKind
-from happycity.rules.scoring import Outcome, score
+from happycity.rules.scoring import Outcome, score, totals
 from happycity.rules.views import Phase, View
 from happycity.text.words import (
     COINS,
@@ -195,14 +195,13 @@ def _market(view: View, cities: Cities) -> Iterator[Line]:
 
 def _offer(view: View, cities: Cities, card: Card, *, width: int, left: int | None = None) -> Line:
     """Show a card that is for sale, and why the seat to decide can't buy it, if that is so."""
-    seat, price = view.seat, cities.prices[view.seat][card.number]
-    missing = price - view.coins[seat]
-    if card in view.cities[seat]:
+    price, missing = cities.prices[view.seat][card.number], coins_short(cities, view.seat, card)
+    if card in view.cities[view.seat]:
         why = "owned"
     elif left == 0:
         why = "none"
     else:
-        why = f"{missing} short" if missing > 0 else ""
+        why = f"{missing} short" if missing else ""
     style = Style.DIM if why else Style.PLAIN
     stock = "" if left is None else f"x{left} "
     values = f"{card_values(card):<6}" if left is None else f"{card_values(card):<3}"
@@ -279,13 +278,14 @@ class Standing:
     points: int
     income: int
     inhabitants: int
+    """The total of the city, which counts as 0 where it is below (article 4.2)."""
     hearts: int
+    """The total of the city, as of inhabitants."""
 
     @classmethod
     def of(cls, cities: Cities, seat: int) -> Standing:
         """Return what a seat has in cities."""
-        outcome = score(cities)
-        return cls(outcome.points[seat], cities.income(seat), outcome.inhabitants[seat], outcome.hearts[seat])
+        return cls(score(cities).points[seat], cities.income(seat), *totals(cities, seat))
 
 
 def standing_after(view: View, move: Move) -> Standing | None:
@@ -300,6 +300,11 @@ def standing_after(view: View, move: Move) -> Standing | None:
         cities.remove_last(seat)
     cities.add(seat, move.card)
     return Standing.of(cities, seat)
+
+
+def coins_short(cities: Cities, seat: int, card: Card) -> int:
+    """Return how many coins a seat lacks for a card; 0 if it has enough."""
+    return max(0, cities.prices[seat][card.number] - cities.coins[seat])
 
 
 def deck_prices(deck: int) -> tuple[int, int]:

@@ -67,12 +67,18 @@ function drawCards(board, name, ids, drawn = []) {
   fill(list, () => ids.map((id) => slot(id, drawn.includes(id))), `${ids}|${drawn}`);
 }
 
+// Returns a number of a seat; one that is below 0 counts as 0.
+function counted(ply, name, seat) {
+  const total = ply.totals?.[name]?.[seat] ?? 0;
+  return total < 0 ? `${ply[name][seat]} (−${-total})` : ply[name][seat];
+}
+
 function drawSeat(panel, ply, results) {
   const seat = Number(panel.dataset.seat);
   const toMove = Boolean(ply.waits) && ply.seat === seat;
   panel.classList.toggle("to-move", toMove);
   set(panel, "turn", toMove ? ply.waits : "");
-  for (const name of NUMBERS) set(panel, name, ply[name][seat]);
+  for (const name of NUMBERS) set(panel, name, counted(ply, name, seat));
   const city = ply.cities[seat];
   const placed = ply.placed === seat;
   fill(

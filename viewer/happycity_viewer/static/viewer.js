@@ -160,6 +160,7 @@ function show(ply, { note = true } = {}) {
   showNow(shown);
   markMove();
   if (note) noteAddress();
+  viewer.dispatchEvent(new Event("shown"));
 }
 
 function noteAddress() {
@@ -197,7 +198,7 @@ function play(on) {
   playButton.querySelector(".vh").textContent = on ? gettext("Pause") : gettext("Play");
 }
 
-function goTo(ply) {
+export function goTo(ply) {
   play(false);
   if (ply !== null) show(ply);
 }
@@ -262,9 +263,10 @@ letterKeys.addEventListener("change", () => {
 
 // A game that goes on -------------------------------------------------------------------------------------
 
-// Whether the game is over, and how many positions are known.
+// Whether the game is over, how many positions are known, and which one is shown.
 export const isOver = () => Boolean(game.end);
 export const known = () => game.plies.length;
+export const shown = () => position;
 
 function showState(word) {
   const state = document.getElementById("match-state").firstElementChild;
@@ -272,9 +274,10 @@ function showState(word) {
   state.className = `state state-${word}`;
 }
 
-// Takes new positions of the game, and its end.
-export function extend(news) {
-  const follows = position === last() && playing === null;
+// Takes new positions of the game, and its end; who looks at the newest position then sees the new one, if
+// `follow` doesn't say otherwise.
+export function extend(news, { follow = true } = {}) {
+  const follows = follow && position === last() && playing === null;
   for (const ply of news.plies ?? []) {
     if (ply.ply !== game.plies.length) continue; // sent again after a break of the connection
     game.plies.push(ply);

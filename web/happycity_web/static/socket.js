@@ -14,8 +14,8 @@ function say(text) {
 }
 
 // `path` returns where to connect; `receive` gets each message as text. A socket that the server closes in
-// good order is not opened again. Returns an object whose `send` returns whether a text could be sent.
-export function follow(path, receive) {
+// good order is not opened again, nor one that it refuses; then `refused` is called. Returns an object whose `send` returns whether a text could be sent.
+export function follow(path, receive, refused = () => {}) {
   let pause = FIRST_PAUSE;
   let current = null;
   const open = () => {
@@ -34,6 +34,7 @@ export function follow(path, receive) {
       if (event.code === 1000) return;
       if (status >= 400 && status < 500 && status !== 429) {
         say(gettext("No longer live"));
+        refused();
         return;
       }
       say(gettext("Connection lost, trying again"));
