@@ -27,10 +27,10 @@ from happycity_web.guard import (
     HTTP_STATUS,
     AccessChecks,
     admit,
+    admit_visitor,
     keep_secret,
     peer_of,
     read_form,
-    shown_seat,
     shown_token,
 )
 from happycity_web.ladder import (
@@ -279,7 +279,7 @@ class _Handlers:
         return response
 
     def _admit(self, connection: HTTPConnection) -> Principal:
-        return admit(self._feeds.arena, connection, shown_token(connection) or shown_seat(connection) or None)
+        return admit_visitor(self._feeds.arena, connection)
 
     def _known(self, error: Exception, connection: HTTPConnection) -> ApiError | None:
         """Return an error as callers get it, None for a failure of the server; count and log it."""
