@@ -22,6 +22,7 @@ from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.frontends import Site
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
+from happycity_web.feed import results_feed
 from happycity_web.guard import (
     COOKIE,
     HTTP_STATUS,
@@ -45,7 +46,7 @@ from happycity_web.ladder import (
     seasons_page,
 )
 from happycity_web.lobby import GameQuery, games_page, lobby_page
-from happycity_web.matches import MatchQuery, match_json, match_page, match_record
+from happycity_web.matches import MatchQuery, match_json, match_page, match_picture, match_record
 from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
@@ -104,7 +105,9 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(query, make))))
     routes += [
         Route("/matches/{match_id:id}/record.json", handlers.download(match_record)),
+        Route("/matches/{match_id:id}/picture.png", handlers.download(match_picture)),
         Route("/matches/{match_id:id}.json", handlers.download(match_json)),
+        Route("/feed.atom", handlers.download(results_feed)),
         Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),
         WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),
         Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
@@ -153,7 +156,7 @@ class _Handlers:
 
             if page.key is None:
                 return packed_response(request, await html(), "text/html")
-            key = page.key, reader.language.code, request.url.query
+            key = page.key, reader.language.code, reader.origin, reader.path
             return packed_response(request, await feeds.html.get(key, html), "text/html")
 
         return self.shown(answer)
