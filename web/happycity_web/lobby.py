@@ -165,8 +165,8 @@ async def games_page(feeds: Feeds, _request: Request, query: GameQuery) -> Page:
     """Show games of all tournaments and none, newest first."""
     found = await list_games(feeds, query)
     hidden = HiddenGames.of(feeds, *await _latest_tournaments(feeds))
-    values = {**choices(), "found": found, "games": found.games, "older": found.older, "hidden": hidden}
-    return Page("games_page.html", values, ("games", "older"))
+    values = {**choices(), "found": found, "games": found.games, "hidden": hidden}
+    return Page("games_page.html", values, ("games",))
 
 
 def choices() -> dict[str, Any]:
