@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
+from threading import Thread
 from typing import Any
+from urllib.parse import urljoin
 from xml.etree import ElementTree
 
 import grpc
@@ -15,15 +22,18 @@ import httpx
 import pytest
 import pytest_asyncio
 from PIL import Image
+from playwright.async_api import Browser, expect
+from tests import programs
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
+from tests.web.conftest import Site
+from tests.web.ladders import LadderSite
 
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
-from happycity_web import matches
 from happycity_web.guard import COOKIE, SEAT_COOKIE
-from happycity_web.picture import SIZE
+from happycity_web.picture import SIZE, game_picture
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -127,8 +137,12 @@ async def test_links_show_title_result_and_picture(public: PublicSite) -> None:
 async def test_picture_is_drawn_once_and_kept(public: PublicSite, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any number of requests draw it once; browsers and proxies keep it, and ask by its tag."""
     drawn: list[Any] = []
-    draw = matches.game_picture
-    monkeypatch.setattr(matches, "game_picture", lambda game: drawn.append(game) or draw(game))
+
+    def draw(game: Any) -> bytes:
+        drawn.append(game)
+        return game_picture(game)
+
+    monkeypatch.setattr("happycity_web.matches.game_picture", draw)
     path = f"/matches/{public.finished}/picture.png"
     first, *others = await asyncio.gather(*(public.client.get(path) for _ in range(8)))
     assert (first.status_code, first.headers["content-type"]) == (200, "image/png")
@@ -182,14 +196,96 @@ async def test_feed_has_the_newest_results(public: PublicSite) -> None:
     feed = ElementTree.fromstring(answer.content)
     entries = feed.findall("entry", ATOM)
     found = {entry.findtext("id", "", ATOM): entry.findtext("title", "", ATOM) for entry in entries}
-    assert found == {
-        f"{public.url}/tournaments/1": TITLE,
-        f"{public.url}/matches/{public.finished}": f"Match {public.finished}",
-    }
-    updated = [entry.findtext("updated", "", ATOM) for entry in entries]
-    assert updated == sorted(updated, reverse=True)
-    assert feed.findtext("updated", "", ATOM) == updated[0]
+    assert found == {f"{public.url}/tournaments/1": TITLE}
+    assert feed.findtext("updated", "", ATOM) == entries[0].findtext("updated", "", ATOM) > "2026"
     for element in (feed, *entries):
         assert {"id", "title", "updated", "link"} <= {child.tag.partition("}")[2] for child in element}
     again = await public.client.get("/feed.atom", headers={"if-none-match": answer.headers["etag"]})
     assert again.status_code == 304
+
+
+async def test_feed_has_deals_of_the_ladder(ladder: LadderSite) -> None:
+    """Each has the bots in the order of their places."""
+    async with ladder.client("ivan") as client:
+        feed = ElementTree.fromstring((await client.get("/feed.atom")).content)
+    found = [(entry.findtext("title", "", ATOM), entry.findtext("summary", "", ATOM)) for entry in feed]
+    titles, summaries = zip(*(pair for pair in found if pair[0]), strict=True)
+    assert all(title.startswith("Deal ") for title in titles[2:])
+    assert any(summary.startswith("1. ") for summary in summaries)
+
+
+@contextmanager
+def file_server(folder: Path) -> Iterator[str]:
+    """Serve files as `python -m http.server` does, while the context lasts; yield the address."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+async def published(folder: Path, url: str, *options: object) -> tuple[int, str]:
+    """Run `happycity publish-site`; return its status and what it says."""
+    done = await asyncio.to_thread(programs.run, "publish-site", folder, "--web", url, *options)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.thorough
+async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browser: Browser) -> None:
+    """Every link of it leads to a file, and the viewer steps through a game."""
+    site = folder / "site"
+    assert await published(site, public.url) == (0, f"{site}: 10 pages, 3 replays\n")
+    seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
+    with file_server(site) as url:
+        async with httpx.AsyncClient(timeout=60, base_url=url) as client:
+            while waiting:
+                page = waiting.pop()
+                answer = await client.get(page)
+                assert answer.status_code == 200, page
+                links = re.findall(r'(?:href|src)="([^"#]+)"', answer.text) if page.endswith("html") else []
+                for link in links:
+                    assert not link.startswith("/"), (page, link)
+                    target = urljoin(f"{url}{page}", unescape(link)).removeprefix(url).partition("?")[0]
+                    if target not in seen:
+                        seen.add(target)
+                        waiting.append(target)
+        made = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+        assert {path for path in made if not path.startswith("static/")} <= seen
+        assert f"matches/{public.finished}.html" in seen
+        assert not {f"matches/{number}.html" for number in (public.running, public.secret)} & seen
+        tab = await browser.new_page()
+        tab.on("console", lambda message: problems.append(message.text))
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        await tab.goto(f"{url}matches/{public.finished}.html")
+        await tab.keyboard.press("Home")
+        await expect(tab.locator("[data-field=ply]")).to_have_text("0")
+        await tab.close()
+    assert not problems
+
+
+@pytest.mark.thorough
+async def test_snapshot_replaces_only_a_snapshot(public: PublicSite, site: Site, folder: Path) -> None:
+    """A folder with anything else stays, as does an older snapshot where the new one can't be completed."""
+    foreign = folder / "foreign"
+    foreign.mkdir()
+    (foreign / "mine.txt").write_text("mine")
+    code, text = await published(foreign, public.url)
+    assert (code, [path.name for path in foreign.iterdir()]) == (2, ["mine.txt"])
+    assert text == f"error: {foreign}: it is not a snapshot of this command; name another folder\n"
+    own = folder / "own"
+    own.mkdir()
+    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 4 pages, 0 replays\n")
+    before = sorted(own.rglob("*"))
+    for url, said in {
+        site.url: f"error: --web: {site.url} is not a server that is run with --public\n",
+        "http://127.0.0.1:9": "error: --web: http://127.0.0.1:9 can't be read",
+        "nonsense": "error: --web: nonsense can't be read",
+    }.items():
+        code, text = await published(own, url)
+        assert (code, text[: len(said)]) == (2, said)
+        assert sorted(own.rglob("*")) == before
+    assert (await published(own, public.url))[0] == 0
+    assert (own / "matches" / f"{public.finished}.html").exists()
+    assert not {path.name for path in own.parent.glob(".own*")}

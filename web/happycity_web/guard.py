@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -54,6 +55,7 @@ SEAT_COOKIE = "happycity-seat"
 """The cookie that proves a person's seat."""
 MAX_FORM_BYTES = 1024
 """The largest form that is read."""
+MAX_PORT = 65535
 TURN_SECONDS = 0.002
 """Time between the beginnings of two requests: of many at once, each leaves time for the bots' messages."""
 
@@ -121,7 +123,9 @@ class AccessChecks:
         return ""
 
     def _is_known(self, host: str) -> bool:
-        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+        name, _, port = (host, "", "0") if host.endswith("]") or ":" not in host else host.rpartition(":")
+        if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > MAX_PORT:
+            return False
         name = name.strip("[]").lower()
         if name in self._names:
             return True

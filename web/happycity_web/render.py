@@ -228,9 +228,9 @@ def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Par
     )
 
 
-def render_feed(entries: Sequence[object], origin: str) -> str:
-    """Return the feed with some entries of a server, in English."""
-    return _environment(language("en")).get_template("feed.atom").render(entries=entries, origin=origin)
+def render_feed(results: Sequence[tuple[datetime, Message]], origin: str) -> str:
+    """Return the feed with some results of a server, each with its end, in English."""
+    return _environment(language("en")).get_template("feed.atom").render(results=results, origin=origin)
 
 
 def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:

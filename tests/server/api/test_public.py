@@ -107,7 +107,7 @@ async def test_public_sees_finished_games_and_no_deal_in_play(public: Public) ->
         assert not hidden & await public.listed()
         assert {finished, *running} <= await public.listed()
         assert (await public.refusals(practice.match_id))[:1] == ["UNKNOWN_MATCH"]
-        # Whoever watches sees the same.
+        # Organisers who watch see the same.
         watched = public.matches.WatchMatch(match_id=finished)
         by_organiser = public.matches.WatchMatch(public.organiser, match_id=finished)
         assert [step async for step in watched] == [step async for step in by_organiser]
@@ -187,5 +187,5 @@ async def test_public_gets_nothing_of_owners(public: Public) -> None:
             *(await h.Service(public.channel, "happycity.v1.BotService").ListBots()).bots,
         ]
         for answer in answers:
-            told = {entry.name for entry, _ in answer.ListFields()}
-            assert not told & {"owner", "round_trip"}, answer
+            sent = {entry.name for entry, _ in answer.ListFields()}
+            assert not sent & {"owner", "round_trip"}, answer
