@@ -73,7 +73,7 @@ async def match_values(
             back=f"/tournaments/{match.tournament_id}" if match.tournament_id else "",
         ),
         "practice": match.practice,
-        "can_be_embedded": feeds.arena.gate.authenticator.shows_public,
+        "can_be_embedded": bool(feeds.arena.gate.authenticator.public),
         "ladder_deal": match.ladder_deal_id,
         "embed": query.embed == "1",
     }

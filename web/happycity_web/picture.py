@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from importlib.resources import files
 from io import BytesIO
 
 from PIL import Image, ImageDraw, ImageFont
@@ -13,17 +15,10 @@ from happycity.records.record import Json
 SIZE = (1200, 630)
 """Width and height in pixels, as sites ask for."""
 
-_PAGE, _SURFACE, _INK, _SOFT, _GOLD = "#f7f3ea", "#fffdf8", "#22262e", "#5d6068", "#f5c542"
-_COLOURS = {
-    "yellow": "#f3b51c",
-    "blue": "#3a86cc",
-    "green": "#46a35d",
-    "orange": "#ea7a31",
-    "purple": "#8a5cc0",
-}
-_COLOURS |= {"family": "#dd5590", "expert": "#c9463d"}
-_PLAIN = "#8d939c"
-"""Of a card without a colour; all are those of the pages."""
+_STYLE = files("happycity_viewer").joinpath("static", "style.css").read_text(encoding="utf-8")
+_COLOURS = dict(re.findall(r"--([\w-]+): (#\w+)", _STYLE.partition("@media")[0]))
+"""Those of the pages in light mode, by their names."""
+_INK, _SOFT = _COLOURS["ink"], _COLOURS["soft"]
 _TOP, _EDGE = 148, 48
 _ROW = 92
 """Between two lines of the result."""
@@ -38,7 +33,7 @@ def game_picture(game: Json) -> bytes:
 
     Only the last position of the game is looked at. It takes some 60 ms.
     """
-    image = Image.new("RGB", SIZE, _PAGE)
+    image = Image.new("RGB", SIZE, _COLOURS["page"])
     draw = ImageDraw.Draw(image)
     bots = [name if len(name) <= _NAME else f"{name[: _NAME - 3]}..." for name in game["bots"]]
     results = game["end"]["results"]
@@ -50,7 +45,7 @@ def game_picture(game: Json) -> bytes:
     for row, seat in enumerate(order):
         middle, points = _TOP + 36 + row * _ROW, str(results[seat]["points"])
         box = (_EDGE, middle - 28, _EDGE + 56, middle + 28)
-        draw.rounded_rectangle(box, 12, _GOLD if results[seat]["place"] == 1 else "#efe9dc")
+        draw.rounded_rectangle(box, 12, _COLOURS["coin" if results[seat]["place"] == 1 else "sunken"])
         draw.text((_EDGE + 28, middle), str(results[seat]["place"]), _INK, _sized(36), "mm")
         draw.text((_EDGE + 74, middle), bots[seat], _INK, _font(bots[seat], 36, 226), "lm")
         draw.text((_CITY_LEFT - 32, middle), points, _INK, _font(points, 44, 90), "rm")
@@ -65,10 +60,10 @@ def game_picture(game: Json) -> bytes:
 def _draw_card(draw: ImageDraw.ImageDraw, card_id: str, left: int, top: int) -> None:
     """Draw a card: a band in its colour, and its name, one word in a line."""
     card, (width, height) = CARDS_BY_ID[card_id], _CARD
-    look = str(card.colour) if card.colour else card.special_set.value if card.special_set else ""
+    look = str(card.colour) if card.colour else card.special_set.value if card.special_set else "plain"
     box = (left, top, left + width, top + height)
-    draw.rounded_rectangle(box, 12, _SURFACE, _SOFT)
-    draw.rounded_rectangle((*box[:2], box[2], top + 34), 12, _COLOURS.get(look, _PLAIN), _SOFT)
+    draw.rounded_rectangle(box, 12, _COLOURS["surface"], _SOFT)
+    draw.rounded_rectangle((*box[:2], box[2], top + 34), 12, _COLOURS[look], _SOFT)
     words = card.name.partition(" (")[0].split()
     font = _font(max(words, key=len), 28, width - 20)
     middle = (left + width // 2, top + 34 + (height - 34) // 2)

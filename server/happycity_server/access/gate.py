@@ -64,11 +64,6 @@ class Authenticator:
         self.person_of: Callable[[str], str] = lambda secret: ""
         """Returns the person at a table whose secret this is; "" if it is nobody's."""
 
-    @property
-    def shows_public(self) -> bool:
-        """Whether a caller needs no token to look at finished games."""
-        return self.is_open or bool(self.public)
-
     def owner_of(self, bot: str) -> str:
         """Return who owns a bot: what its newest token says, else the bot's own name."""
         return bot if self._tokens is None else self._tokens.owner_of(bot)
