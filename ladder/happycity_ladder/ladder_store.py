@@ -272,17 +272,12 @@ class LadderStore:
             found[game.ladder[0]].append(game)
         return found
 
-    def deals_of_games(self, match_ids: Collection[int]) -> dict[int, int]:
+    def deals_of_games(self, match_ids: Collection[int]) -> dict[int, Deal]:
         """Return the deals of those games that belong to the ladder, by match id."""
-        query = select(ladder_games).where(ladder_games.c.game_id.in_(match_ids))
-        return dict(self._all(query, lambda row: (row.game_id, row.deal_id)))
-
-    def deal_of_game(self, match_id: int) -> Deal | None:
-        """Return the deal of a game, None if it belongs to no ladder."""
         own = ladder_games.c.deal_id == ladder_deals.c.id
-        query = select(ladder_deals).join(ladder_games, own).where(ladder_games.c.game_id == match_id)
-        found = self._all(query, _deal_of)
-        return found[0] if found else None
+        query = select(ladder_games.c.game_id, ladder_deals).join_from(ladder_games, ladder_deals, own)
+        query = query.where(ladder_games.c.game_id.in_(match_ids))
+        return dict(self._all(query, lambda row: (row.game_id, _deal_of(row))))
 
     def _all(self, query: Select[Any], read: Callable[[Row[Any]], _T]) -> list[_T]:
         return list(read_entries(self.store, query, read))

@@ -223,6 +223,7 @@ class _Components:
                 tokens,
                 now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
                 own={**house_callers(self.secrets), self.worker_token: worker},
+                public=settings.public,
             ),
             clock=clocks.steady,
         )

@@ -133,6 +133,8 @@ class AccessSettings(Settings):
     """The server's certificate, PEM."""
     tls_key: Path | None = None
     """The key of the certificate, PEM."""
+    public: bool = False
+    """Let callers without a token look at results and finished games."""
     client_ca: Path | None = None
     """CA certificates, PEM, of which one must have signed a client's certificate."""
     insecure: bool = False
@@ -224,6 +226,8 @@ class ServerSettings(
     def _check_together(self) -> ServerSettings:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("--tls-cert, --tls-key: one needs the other; give both")
+        if self.public and self.open:
+            raise ValueError("--public, --open: with --open every caller may do everything; leave one out")
         if self.client_ca is not None and self.tls_cert is None:
             raise ValueError("--client-ca: it needs TLS; give --tls-cert and --tls-key too")
         if self.metrics is not None and not is_loopback(self.metrics) and not self.insecure_metrics:

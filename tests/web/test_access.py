@@ -150,6 +150,9 @@ async def test_only_known_hosts_are_served(site: Site) -> None:
         ("evil.example", 421),
         ("127.0.0.1.evil.example:80", 421),
         ("", 421),
+        ("127.0.0.1:x", 421),
+        ("127.0.0.1:80@evil.example", 421),
+        ("localhost:65536", 421),
     ]:
         assert (await site.client.get("/", headers={"host": host})).status_code == status
 

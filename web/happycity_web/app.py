@@ -22,15 +22,16 @@ from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.frontends import Site
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
+from happycity_web.feed import results_feed
 from happycity_web.guard import (
     COOKIE,
     HTTP_STATUS,
     AccessChecks,
     admit,
+    admit_visitor,
     keep_secret,
     peer_of,
     read_form,
-    shown_seat,
     shown_token,
 )
 from happycity_web.ladder import (
@@ -45,7 +46,7 @@ from happycity_web.ladder import (
     seasons_page,
 )
 from happycity_web.lobby import GameQuery, games_page, lobby_page
-from happycity_web.matches import MatchQuery, match_json, match_page, match_record
+from happycity_web.matches import MatchQuery, match_json, match_page, match_picture, match_record
 from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
@@ -104,7 +105,9 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(query, make))))
     routes += [
         Route("/matches/{match_id:id}/record.json", handlers.download(match_record)),
+        Route("/matches/{match_id:id}/picture.png", handlers.download(match_picture)),
         Route("/matches/{match_id:id}.json", handlers.download(match_json)),
+        Route("/feed.atom", handlers.download(results_feed)),
         Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),
         WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),
         Route("/how-to-play", handlers.shown(seats.how_to_play)),
@@ -154,7 +157,7 @@ class _Handlers:
 
             if page.key is None:
                 return packed_response(request, await html(), "text/html")
-            key = page.key, reader.language.code, request.url.query
+            key = page.key, reader.language.code, reader.origin, reader.path
             return packed_response(request, await feeds.html.get(key, html), "text/html")
 
         return self.shown(answer)
@@ -280,7 +283,7 @@ class _Handlers:
         return response
 
     def _admit(self, connection: HTTPConnection) -> Principal:
-        return admit(self._feeds.arena, connection, shown_token(connection) or shown_seat(connection) or None)
+        return admit_visitor(self._feeds.arena, connection)
 
     def _known(self, error: Exception, connection: HTTPConnection) -> ApiError | None:
         """Return an error as callers get it, None for a failure of the server; count and log it."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 from typing import Final
 from urllib.parse import parse_qs
 
 import grpc
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from happycity_server.access.roles import Principal
+from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Site, path_of
 
 CONTENT_POLICY: Final = "; ".join(
@@ -53,6 +55,7 @@ SEAT_COOKIE = "happycity-seat"
 """The cookie that proves a person's seat."""
 MAX_FORM_BYTES = 1024
 """The largest form that is read."""
+MAX_PORT = 65535
 TURN_SECONDS = 0.002
 """Time between the beginnings of two requests: of many at once, each leaves time for the bots' messages."""
 
@@ -91,14 +94,14 @@ class AccessChecks:
         async with self._turn:
             await asyncio.sleep(TURN_SECONDS)
 
-        own = _EMBEDDED if _is_embedded(scope) else HEADERS
-
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
+                # A refusal has a form for a token, which no other site may frame.
+                own = _EMBEDDED if message["status"] == 200 and _is_embedded(scope) else HEADERS
                 headers = MutableHeaders(scope=message)
                 for name, value in own.items():
                     headers.setdefault(name, value)
-                if not scope["path"].startswith("/static/"):
+                if not scope["path"].startswith("/static/") and "cache-control" not in headers:
                     # What a page shows depends on who asks, so no cache on the way may keep it.
                     headers["cache-control"] = "no-store"
                     headers.add_vary_header("Cookie")
@@ -120,7 +123,9 @@ class AccessChecks:
         return ""
 
     def _is_known(self, host: str) -> bool:
-        name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+        name, _, port = (host, "", "0") if host.endswith("]") or ":" not in host else host.rpartition(":")
+        if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > MAX_PORT:
+            return False
         name = name.strip("[]").lower()
         if name in self._names:
             return True
@@ -132,8 +137,9 @@ class AccessChecks:
 
 
 def _is_embedded(scope: Scope) -> bool:
+    query = QueryParams(scope.get("query_string", b""))
     is_match: bool = scope["path"].startswith("/matches/")
-    return is_match and b"embed=1" in scope.get("query_string", b"").split(b"&")
+    return is_match and query.get("embed") == "1" and "token" not in query
 
 
 def shown_token(connection: HTTPConnection) -> str | None:
@@ -169,6 +175,21 @@ def admit(arena: Arena, connection: HTTPConnection, secret: str | None) -> Princ
     return arena.gate.admit(
         path_of(arena.matches.ListMatches), secret, peer_of(connection), is_stream=is_stream
     )
+
+
+def admit_visitor(arena: Arena, connection: HTTPConnection) -> Principal:
+    """Admit a caller by what its browser keeps.
+
+    A cookie that is no longer valid must not keep a visitor from what the public may see.
+    """
+    secret = shown_token(connection) or shown_seat(connection) or None
+    try:
+        return admit(arena, connection, secret)
+    except ApiError as error:
+        is_kept = secret is not None and "authorization" not in connection.headers
+        if error.reason is not Reason.UNAUTHENTICATED or not is_kept or not arena.gate.authenticator.public:
+            raise
+        return admit(arena, connection, None)
 
 
 def peer_of(connection: HTTPConnection) -> str:

@@ -11,6 +11,7 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.wire.messages import config_of
+from happycity_server.access.roles import is_public
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
@@ -85,6 +86,7 @@ async def ladder_values(feeds: Feeds) -> dict[str, Any]:
         "ladder": ladder,
         "boards": {board.name: config_of(board.game) for board in ladder.boards},
         "may_judge": arena.may_call(arena.ladder.ListFlags),
+        "is_public": is_public(),
         "own_bot": arena.own_bot(),
         "is_final": False,
     }
@@ -105,17 +107,14 @@ async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQ
         ),
     )
     bots = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
-    waiting = await arena.call(
-        arena.ladder.ListChallenges,
-        pb.ListChallengesRequest(page_size=ENTRIES_SHOWN, state=pb.CHALLENGE_STATE_OPEN),
-    )
+    waiting = await _challenges(feeds, state=pb.CHALLENGE_STATE_OPEN)
     is_over = leaderboard.season.HasField("end_time")
     values |= {
         "chosen": chosen,
         "leaderboard": leaderboard,
         "scale": rating_scale(line.rating for line in leaderboard.lines),
         "present": [entry for entry in bots.bots if entry.connected],
-        "challenges": list(waiting.challenges),
+        "challenges": waiting,
         "is_over": is_over,
         "is_final": is_over,
     }
@@ -163,9 +162,7 @@ async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
     deals = await arena.call(
         arena.ladder.ListLadderDeals, pb.ListLadderDealsRequest(bot=bot.bot, page_size=ENTRIES_SHOWN)
     )
-    challenges = await arena.call(
-        arena.ladder.ListChallenges, pb.ListChallengesRequest(bot=bot.bot, page_size=ENTRIES_SHOWN)
-    )
+    challenges = await _challenges(feeds, bot=bot.bot)
     values = await ladder_values(feeds)
     # By board, the rating of the newest version that has one.
     newest = {entry.board: entry for entry in sorted(bot.ratings, key=lambda entry: entry.version_id)}
@@ -176,7 +173,7 @@ async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         "newest": {board: newest[board] for board in (*values["boards"], *newest) if board in newest},
         "scale": rating_scale(entry.rating for entry in newest.values()),
         "deals": list(deals.deals),
-        "challenges": list(challenges.challenges),
+        "challenges": challenges,
     }
     return Page("ladder_bot.html", values, ("bot", "deals", "challenges"))
 
@@ -206,6 +203,15 @@ async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         "is_final": True,
     }
     return Page("comparison.html", values, ("comparison",), is_final=True)
+
+
+async def _challenges(feeds: Feeds, **chosen: Any) -> list[pb.Challenge]:
+    """Return the newest challenges, of which the public sees none."""
+    arena = feeds.arena
+    if not arena.may_call(arena.ladder.ListChallenges):
+        return []
+    asked = pb.ListChallengesRequest(page_size=ENTRIES_SHOWN, **chosen)
+    return list((await arena.call(arena.ladder.ListChallenges, asked)).challenges)
 
 
 async def _bot(feeds: Feeds, request: Request, query: BotQuery) -> pb.LadderBot:

@@ -16,6 +16,7 @@ from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
+from happycity_server.access.roles import is_public
 from happycity_server.errors import invalid
 from happycity_tournament.wire import state_of
 from happycity_web.query import ListQuery, Query, bot_name, words
@@ -109,21 +110,25 @@ async def list_games(feeds: Feeds, chosen: GameQuery, *, tournament_id: int | No
 
 @dataclass(frozen=True, slots=True)
 class HiddenGames:
-    """Finished games that can't be looked at yet, as their cards may be in play in others."""
+    """Games that can't be looked at yet, as their cards may be in play in others."""
 
     tournaments: frozenset[int]
     """Whose games are hidden."""
     is_open: Callable[[int], bool]
     """Returns whether a deal of the ladder is being played."""
+    public: bool
+    """Whether it is the public that looks."""
 
     @classmethod
     def of(cls, feeds: Feeds, *tournaments: tournament_pb.Tournament) -> Self:
         """Return the games that are hidden, of these tournaments and of the ladder."""
         running = {one.tournament_id for one in tournaments if not state_of(one.progress.state).revealed}
-        return cls(frozenset(running), feeds.arena.ladder.is_open)
+        return cls(frozenset(running), feeds.arena.ladder.is_open, is_public())
 
     def __contains__(self, match: match_pb.Match) -> bool:
-        """Return whether a finished match is hidden."""
+        """Return whether a match is hidden."""
+        if not match.HasField("result"):
+            return self.public and bool(match.tournament_id or match.ladder_deal_id)
         return match.tournament_id in self.tournaments or self.is_open(match.ladder_deal_id)
 
 

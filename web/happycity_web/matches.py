@@ -16,14 +16,17 @@ from happycity_server.errors import ApiError, Reason
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.recorded_games import named_record
 from happycity_viewer.languages import Language, language
-from happycity_viewer.plies import game_json, game_text
+from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
+from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
-from happycity_web.watch import Feeds, Ply, end_of, pack, packed_response, plies_in, plies_of
+from happycity_web.watch import Feeds, Ply, cached_response, end_of, pack, packed_response, plies_in, plies_of
 
 PAGE_CALLS = 4
 """What rendering the page of a game costs besides the request, in calls."""
+PICTURE_CALLS = 20
+"""What drawing the picture of a game costs besides, in calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ async def match_values(
             back=f"/tournaments/{match.tournament_id}" if match.tournament_id else "",
         ),
         "practice": match.practice,
+        "can_be_embedded": bool(feeds.arena.gate.authenticator.public),
         "ladder_deal": match.ladder_deal_id,
         "embed": query.embed == "1",
     }
@@ -84,6 +88,26 @@ async def match_json(feeds: Feeds, request: Request) -> Response:
         feeds.arena.gate.charge(PAGE_CALLS)
         content = await feeds.in_thread(_packed_game, match)
     return packed_response(request, content, "application/json")
+
+
+async def match_picture(feeds: Feeds, request: Request) -> Response:
+    """Return the picture of a finished match, which changes no more."""
+    match_id = request.path_params["match_id"]
+    _, match = await _shown(feeds, match_id)
+    if not match.playback.results:
+        raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} has no result, of which there is a picture")
+
+    async def draw() -> bytes:
+        feeds.arena.gate.charge(PICTURE_CALLS)
+        return await feeds.in_thread(_drawn, match)
+
+    content = await feeds.pictures.get(match_id, draw)
+    return cached_response(request, content, "image/png", cache="max-age=31536000, immutable")
+
+
+def _drawn(match: WatchedMatch) -> bytes:
+    last = position_json(match.playback, len(match.playback.steps) - 1)
+    return game_picture(game_json(match.playback, [last], end=end_of(match)))
 
 
 async def _shown(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:

@@ -29,6 +29,7 @@ from happycity_viewer.languages import LANGUAGES, Language, language, preferred
 from happycity_viewer.plies import encode
 from happycity_viewer.templates import environment
 from happycity_web import charts
+from happycity_web.guard import CONTENT_POLICY
 
 LANGUAGE_COOKIE = "happycity-language"
 """The cookie that holds the language that a reader has chosen."""
@@ -41,6 +42,12 @@ class Reader:
     language: Language
     links: dict[str, str]
     """The same page in each language, by the languages' codes."""
+    origin: str = ""
+    """How the server is reached, as of `origin_of`."""
+    path: str = ""
+    """What follows it in the address of the page, as other sites may link to it."""
+    snapshot: bool = False
+    """Whether the page is to work without a server: with nothing that asks one, nor changes by itself."""
     has_ladder: bool = False
     """Whether the server keeps a ladder, to which its pages link."""
 
@@ -50,7 +57,19 @@ class Reader:
         url = connection.url.remove_query_params("token")
         queries = {code: url.include_query_params(lang=code).query for code in LANGUAGES}
         links = {code: f"?{query}" for code, query in queries.items()}
-        return cls(language_of(connection), links, connection.app.state.has_ladder)
+        snapshot = connection.query_params.get("snapshot") == "1"
+        own = language_of(connection), links, origin_of(connection), f"{url.path}?{url.query}"
+        return cls(*own, snapshot, connection.app.state.has_ladder)
+
+
+def origin_of(connection: HTTPConnection) -> str:
+    """Return how a browser reaches the server, such as https://arena.example.org.
+
+    A name without a port is that of a proxy, which encrypts, unless this server listens on HTTP's own port.
+    """
+    url, (_, port) = connection.url, connection.scope.get("server") or ("", 80)
+    is_proxied = url.port is None and port != 80
+    return f"{'https' if is_proxied else url.scheme}://{url.netloc}"
 
 
 def language_of(connection: HTTPConnection) -> Language:
@@ -157,6 +176,7 @@ def _environment(language: Language) -> Environment:
         "flag_kind": partial(enum_word, ladder_pb.FlagKind),
     }
     made.globals |= {
+        "CONTENT_POLICY": CONTENT_POLICY,
         "MEAN_ELO": MEAN_ELO,
         "ranks_text": ranks_text,
         "bot_path": bot_path,
@@ -196,8 +216,21 @@ def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Par
     page = _environment(reader.language).get_template(template)
     mark = (parts or _Parts({})).mark
     return page.render(
-        {**values, "language_links": reader.links, "has_ladder": reader.has_ladder, "part": mark}
+        {
+            **values,
+            "language_links": reader.links,
+            "has_ladder": reader.has_ladder,
+            "origin": reader.origin,
+            "address": reader.origin + reader.path.removesuffix("?"),
+            "snapshot": reader.snapshot,
+            "part": mark,
+        }
     )
+
+
+def render_feed(results: Sequence[tuple[datetime, Message]], origin: str) -> str:
+    """Return the feed with some results of a server, each with its end, in English."""
+    return _environment(language("en")).get_template("feed.atom").render(results=results, origin=origin)
 
 
 def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:

@@ -23,7 +23,7 @@ from happycity.text.board import Standing, coins_short, standing_after
 from happycity.text.words import events_in_words
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import event_of, move_of, view_of
-from happycity_server.access.roles import Principal
+from happycity_server.access.roles import Principal, require_token
 from happycity_server.broadcast import Broadcast, first_of
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, TablePlan
@@ -59,6 +59,7 @@ class Seats:
     async def new_game(self, request: Request) -> Response:
         """Show the form for a new game, or set up what it says and go to the table."""
         admit(self._feeds.arena, request, shown_token(request))
+        require_token("a new game")
         place = self._tables.place_of(shown_seat(request))
         occupied = place if place is not None and place.is_open else None
         if request.method != "POST":

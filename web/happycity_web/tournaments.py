@@ -171,9 +171,10 @@ def _above_next(final: Ratings | None) -> dict[str, tuple[str, Difference]]:
 
 
 async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Standings | None:
-    """Return standings, which are loaded once for all who ask; None if it takes long, unless as JSON."""
+    """Return standings, which are loaded once for all who ask; None if it takes long and the page follows."""
+    is_final = request.url.path.endswith(".json") or "snapshot" in request.query_params
     try:
-        async with asyncio.timeout(None if request.url.path.endswith(".json") else LOAD_SECONDS):
+        async with asyncio.timeout(None if is_final else LOAD_SECONDS):
             return await feeds.standings.get(
                 tournament_id, partial(feeds.arena.tournaments.standings, tournament_id)
             )

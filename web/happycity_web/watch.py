@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hasha
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
+from hashlib import sha256
 from time import monotonic, thread_time
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -17,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity import Incident
 from happycity.records.record import Json
-from happycity_server.access.roles import principal
+from happycity_server.access.roles import is_public, principal
 from happycity_server.broadcast import Broadcast, SharedValues, first_of
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
@@ -121,6 +122,8 @@ class Feeds:
         """By tournament, and number of games or moment."""
         self.notes = SharedValues[int, RecordNotes](kept=1000)
         """By match."""
+        self.pictures = SharedValues[int, bytes](kept=64)
+        """By finished match; each takes some 60 kB."""
         self.html = SharedValues[Hashable, bytes](kept=32)
         """By page that changes no more, and its address and language: the page, compressed."""
         self._pages: dict[Hashable, LivePage] = {}
@@ -216,6 +219,17 @@ def packed_response(request: Request, content: bytes, media_type: str) -> Respon
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return Response(gzip.decompress(content), media_type=media_type)
     headers = {"content-encoding": "gzip", "vary": "Accept-Encoding"}
+    return Response(content, media_type=media_type, headers=headers)
+
+
+def cached_response(request: Request, content: bytes, media_type: str, *, cache: str) -> Response:
+    """Return the response with content that may be kept as `cache` says; by all, if the public may see it."""
+    tag = f'W/"{sha256(content).hexdigest()[:32]}"'
+    headers = {"etag": tag, "cache-control": f"{'public' if is_public() else 'private'}, {cache}"}
+    if is_public():
+        headers["cross-origin-resource-policy"] = "cross-origin"
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
     return Response(content, media_type=media_type, headers=headers)
 
 

@@ -15,7 +15,16 @@ import structlog
 
 from happycity.runtime.tokens import Role, TokenError, TokenFile, token_id
 from happycity.runtime.transport import is_loopback
-from happycity_server.access.roles import EVERYBODY, ROLES, Principal, principal, principal_variable, require
+from happycity_server.access.roles import (
+    EVERYBODY,
+    ROLES,
+    Principal,
+    Roles,
+    Visitor,
+    principal,
+    principal_variable,
+    require,
+)
 from happycity_server.errors import ApiError, Reason, too_many
 
 SWEEP_SECONDS = 0.5
@@ -38,16 +47,20 @@ class Authenticator:
         now: Callable[[], datetime],
         own: Mapping[str, Principal] | None = None,
         is_open: bool | None = None,
+        public: bool = False,
     ) -> None:
         """Admit the tokens of a file, and `own` callers by theirs, which are kept in clear.
 
-        Without a file every caller may do everything, unless `is_open` says otherwise.
+        Without a file every caller may do everything, unless `is_open` says otherwise. `public`: a caller
+        without a token may look at what the public may see.
         """
         self._tokens = tokens
         self.is_open = tokens is None if is_open is None else is_open
         """Whether every caller may do everything."""
         self.now = now
         self._own = dict(own or {})
+        self.public: Roles = frozenset({Visitor.PUBLIC} if public else ())
+        """What every caller may do, also one without a token."""
         self.person_of: Callable[[str], str] = lambda secret: ""
         """Returns the person at a table whose secret this is; "" if it is nobody's."""
 
@@ -69,7 +82,9 @@ class Authenticator:
             host = host_of(peer)
             return Principal(host, frozenset(Role) if is_loopback(f"{unquote(host)}:0") else _GUESTS)
         if clear and (person := self.person_of(clear)):
-            return Principal(f"person {person}", frozenset({Role.BOT}), person=person)
+            return Principal(f"person {person}", self.public | {Role.BOT}, person=person)
+        if clear is None and self.public:
+            return Principal(host_of(peer), self.public)
         if clear is None:
             text = "this server needs a token: set HAPPYCITY_TOKEN"
             raise ApiError(Reason.UNAUTHENTICATED, text)
@@ -79,7 +94,7 @@ class Authenticator:
             known = token_id(clear)
             text = f"the token {known} is unknown, revoked or expired" if known else "the token is malformed"
             raise ApiError(Reason.UNAUTHENTICATED, text)
-        return Principal(f"token {token.id}", frozenset({token.role}), token)
+        return Principal(f"token {token.id}", self.public | {token.role}, token)
 
     def refresh(self) -> None:
         """Read the tokens again if they changed."""

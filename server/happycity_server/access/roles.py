@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import Enum
 
 from happycity.runtime.tokens import Role, Token
 from happycity_server.errors import ApiError, Reason, invalid
@@ -12,17 +13,28 @@ from happycity_server.errors import ApiError, Reason, invalid
 MAX_REQUEST_ID = 64
 """Characters of a request id."""
 
-READERS = frozenset({Role.BOT, Role.OBSERVER, Role.ORGANISER})
-"""Who may look at what is public for bots."""
+
+class Visitor(Enum):
+    """What a caller may do without a token."""
+
+    PUBLIC = "public"
+    """Look at results and finished games, where the server is run with --public."""
+
+
+Roles = frozenset[Role | Visitor]
+MEMBERS: Roles = frozenset({Role.BOT, Role.OBSERVER, Role.ORGANISER})
+"""Who may look at what bots may see."""
+READERS: Roles = MEMBERS | {Visitor.PUBLIC}
+"""Who may look at what bots may see, of which the services show the public a part."""
 _BOTS = frozenset({Role.BOT})
 _ORGANISERS = frozenset({Role.ORGANISER})
 _PLAYERS = _BOTS | _ORGANISERS
 WATCHERS = frozenset({Role.OBSERVER, Role.ORGANISER})
 """Who may watch a running match: a bot would see in it how the deal goes that it plays itself."""
-EVERYBODY: frozenset[Role] = frozenset()
+EVERYBODY: Roles = frozenset()
 """In `ROLES`: nobody needs a token."""
 
-CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
+CONTRACT: Mapping[str, Mapping[str, Roles]] = {
     "happycity.v1.PlayService": {"Play": _BOTS},
     "happycity.v1.BotService": {"ListBots": READERS},
     "happycity.v1.MatchService": {
@@ -31,7 +43,7 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "GetMatch": READERS,
         "WaitMatch": READERS,
         "ListMatches": READERS,
-        "WatchMatch": READERS,  # WATCHERS while the match runs
+        "WatchMatch": READERS,  # WATCHERS while the match runs, but for some single matches
         "GetMatchRecord": READERS,
     },
     "happycity.tournament.v1beta1.TournamentService": {
@@ -57,7 +69,7 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "AcceptChallenge": _BOTS,  # likewise
         "DeclineChallenge": _BOTS,  # likewise
         "WithdrawChallenge": _BOTS,  # likewise
-        "ListChallenges": READERS,
+        "ListChallenges": MEMBERS,
         "ListFlags": _ORGANISERS,
     },
     "happycity.access.v1beta1.AccessService": {
@@ -78,7 +90,7 @@ _GRPC_SERVICES = {
     "grpc.reflection.v1alpha.ServerReflection": {"ServerReflectionInfo": EVERYBODY},
 }
 
-ROLES = {
+ROLES: Mapping[str, Roles] = {
     f"/{service}/{method}": roles
     for service, methods in {**CONTRACT, **_INTERNAL, **_GRPC_SERVICES}.items()
     for method, roles in methods.items()
@@ -92,7 +104,7 @@ class Principal:
 
     caller: str
     """What limits are counted by: a token's id, else the peer's address without its port."""
-    roles: frozenset[Role]
+    roles: Roles
     token: Token | None = None
     house_bot: str = ""
     """The bot of the house that calls; "" for any other caller."""
@@ -150,13 +162,28 @@ def check_free_of_house(name: str, house: Collection[str]) -> None:
         raise ApiError(Reason.WRONG_NAME, text)
 
 
-def require(roles: frozenset[Role]) -> None:
+def is_public() -> bool:
+    """Return whether the caller may see no more than the public."""
+    return not principal().roles & MEMBERS
+
+
+def require_token(what: str) -> None:
+    """Require that the caller may see more than the public; else ApiError: `what` needs a token."""
+    if is_public():
+        raise ApiError(Reason.UNAUTHENTICATED, f"{what} needs a token: set HAPPYCITY_TOKEN")
+
+
+def require(roles: Roles) -> None:
     """Require that the caller of the call that is being served has one of `roles`; else ApiError."""
     caller = principal()
     own = caller.roles
     if roles & own:
         return
-    held, needed = (",".join(sorted(role.value for role in some)) for some in (own, roles))
+    if own == {Visitor.PUBLIC}:
+        require_token("this call")
+    held, needed = (
+        ",".join(sorted(role.value for role in some if isinstance(role, Role))) for some in (own, roles)
+    )
     subject = "without a token the roles are" if caller.token is None else "the token's role is"
     raise ApiError(
         Reason.WRONG_ROLE,

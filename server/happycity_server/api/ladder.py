@@ -28,7 +28,7 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Line, is_provisional
-from happycity_server.access.roles import check_name, request_key
+from happycity_server.access.roles import check_name, is_public, request_key
 from happycity_server.api.paging import ListQuery, entry_of, page_token, timestamp_or_none
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
@@ -123,7 +123,7 @@ class LadderService(LadderServiceServicer):
         present = reader.ladder.presence.version_ids
         return pb.LadderBot(
             bot=bot,
-            owner=versions[0].owner or None,
+            owner=_owner(versions[0]),
             house=versions[0].house,
             versions=[_version(version, present) for version in versions],
             ratings=_ratings(ratings, config),
@@ -150,7 +150,9 @@ class LadderService(LadderServiceServicer):
             kind=lambda number: entry_of(_KINDS, number, "kind"),
         )
         found = await read(entries.deals, query.limit, query.before_id, **query.filters)
-        deals, token = query.cut({deal.id: deal for deal in found})
+        listed, token = query.cut({deal.id: deal for deal in found})
+        # The places in the first games of a deal would tell how it goes.
+        deals = [deal for deal in listed if deal.state is not DealState.OPEN or not is_public()]
         games = await read(entries.games_of, [deal.id for deal in deals])
         versions = await read(entries.versions, {version for deal in deals for version in deal.versions})
         present = reader.ladder.presence.version_ids
@@ -265,6 +267,11 @@ class LadderService(LadderServiceServicer):
         return _challenge(challenge, counts[challenge.id][0])
 
 
+def _owner(version: Version) -> str | None:
+    """Return who owns a version, which concerns the participants alone; None for a reference bot."""
+    return None if is_public() else version.owner or None
+
+
 def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
     """Write a version; `present` has the versions that are connected."""
     return pb.BotVersion(
@@ -316,7 +323,7 @@ def _line(line: Line, config: LadderConfig, present: Collection[int]) -> pb.Lead
         rank=line.rank or None,
         version=_version(line.version, present),
         rating=_rating(line.rating, config),
-        owner=line.version.owner or None,
+        owner=_owner(line.version),
         house=line.version.house,
         inactive=line.inactive,
         games=line.score.games,

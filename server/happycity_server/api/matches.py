@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -26,7 +27,15 @@ from happycity.wire.messages import config_message
 from happycity_ladder.entries import Deal as LadderDeal
 from happycity_ladder.entries import DealState
 from happycity_ladder.ladder_store import LadderStore
-from happycity_server.access.roles import READERS, WATCHERS, principal, request_key, require
+from happycity_server.access.roles import (
+    READERS,
+    WATCHERS,
+    Visitor,
+    is_public,
+    principal,
+    request_key,
+    require,
+)
 from happycity_server.api.paging import ListQuery, entry_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
@@ -126,13 +135,13 @@ class MatchService(MatchServiceServicer):
             for match in self._places.newest_matches()
             if (before is None or match.match_id < before) and _admits(filters, match)
         )
-        by_id = {match.match_id: _open_match(match) for match in islice(newest_open, query.limit)}
+        by_id = {match.match_id: _shown(match) for match in islice(newest_open, query.limit)}
         if filters.get("state") in (None, match_pb2.MATCH_STATE_FINISHED):
             filters = {name: value for name, value in filters.items() if name != "state"}
             stored = await self._store.read(self._store.store.games, query.limit, before, **filters)
-            by_id.update((finished.match_id, finished) for finished in await self._finished(stored))
+            by_id.update(await self._finished(stored))
         matches, token = query.cut(by_id)
-        return pb.ListMatchesResponse(matches=matches, next_page_token=token)
+        return pb.ListMatchesResponse(matches=filter(None, matches), next_page_token=token)
 
     async def WatchMatch(  # type: ignore[override]  # it yields messages that are encoded already
         self, request: pb.WatchMatchRequest, context: object
@@ -195,25 +204,33 @@ class MatchService(MatchServiceServicer):
         return _open_match(match)
 
     async def _find(self, match_id: int) -> pb.Match | None:
-        """Return a match that is open or stored."""
+        """Return a match that is open or stored, and that the caller may see."""
         match = self._places.match(match_id)
         if match is not None:
-            return _open_match(match)
+            return _shown(match)
         game = await self._store.read(self._store.store.game, match_id)
-        if game is None:
-            return None
-        (finished,) = await self._finished([game])
-        return finished
+        return None if game is None else (await self._finished([game]))[match_id]
 
-    async def _finished(self, games: Sequence[FinishedGame]) -> list[pb.Match]:
-        """Write stored matches, with their deals where these are no longer in play."""
+    async def _finished(self, games: Sequence[FinishedGame]) -> dict[int, pb.Match | None]:
+        """Write stored matches, with their deals where these are no longer in play; None: not for the caller.
+
+        The results of a game tell how a deal goes that is still in play, so the public gets none of it.
+        """
         single = [game.match_id for game in games if game.tournament_id is None]
         deals = await self._store.read(self._ladder.deals_of_games, single) if single else {}
         revealed = await self._store.read(self._revealed_tournaments, games)
-        return [
-            _finished_match(game, deals.get(game.match_id), revealed=game.tournament_id in revealed)
-            for game in games
-        ]
+        open_seeds = self._open_seeds()
+        matches: dict[int, pb.Match | None] = {}
+        for game in games:
+            deal, is_revealed = deals.get(game.match_id), game.tournament_id in revealed
+            in_play = game.practice or _in_play(game, deal, revealed=is_revealed, open_seeds=open_seeds)
+            message = _finished_match(game, None if deal is None else deal.id, revealed=is_revealed)
+            matches[game.match_id] = None if is_public() and in_play else message
+        return matches
+
+    def _open_seeds(self) -> set[int]:
+        """Return the seeds of the deals of open matches, with which the public may learn no finished game."""
+        return {match.spec.deal.seed for match in self._places.newest_matches()} if is_public() else set()
 
     def _revealed_tournaments(self, games: Sequence[FinishedGame]) -> set[int]:
         """Return the tournaments of some games whose deals are out of play."""
@@ -232,22 +249,16 @@ class MatchService(MatchServiceServicer):
                 return None, None, None
             if game.tournament_id is not None:
                 return game, store.tournament_state(game.tournament_id), None
-            return game, None, self._ladder.deal_of_game(match_id)
+            return game, None, self._ladder.deals_of_games([match_id]).get(match_id)
 
         game, state, deal = await self._store.read(read)
         if game is None:
             raise _unknown(match_id)
         if game.practice and not _is_own(game.bots):
             require(WATCHERS)
-        if state is not None and not state.revealed:
-            raise ApiError(
-                Reason.MATCH_RUNNING,
-                f"match {match_id} shares its deal with others of tournament {game.tournament_id}, "
-                "which is still running",
-            )
-        if deal is not None and deal.state is DealState.OPEN:
-            text = f"match {match_id} shares its deal with others of the ladder, which are not over"
-            raise ApiError(Reason.MATCH_RUNNING, text)
+        revealed, seeds = state is None or state.revealed, self._open_seeds()
+        if others := _in_play(game, deal, revealed=revealed, open_seeds=seeds):
+            raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} shares its deal with {others}")
         return game, None if deal is None else deal.id
 
     async def _record(self, match_id: int) -> str:
@@ -258,10 +269,30 @@ class MatchService(MatchServiceServicer):
         return record
 
 
+def _in_play(
+    game: FinishedGame, deal: LadderDeal | None, *, revealed: bool, open_seeds: Collection[int]
+) -> str:
+    """Return with which games that are not over a finished one shares its deal; "" if there are none.
+
+    `deal` is its deal in the ladder; `revealed`: those of its tournament are out of play.
+    """
+    if game.tournament_id is not None and not revealed:
+        return f"others of tournament {game.tournament_id}, which is still running"
+    if deal is not None and deal.state is DealState.OPEN:
+        return "others of the ladder, which are not over"
+    return "a match that is not over" if game.deal_seed in open_seeds else ""
+
+
 def _check_watching(match: OpenMatch) -> None:
     """Refuse a caller that may not watch a match while it runs."""
-    if not match.spec.practice or not _is_own(match.bots):
+    is_shown = match.spec.own_deal and Visitor.PUBLIC in principal().roles
+    if not is_shown and not (match.spec.practice and _is_own(match.bots)):
         require(WATCHERS)
+
+
+def _shown(match: OpenMatch) -> pb.Match | None:
+    """Write a match that is not over, if the caller may see that there is one."""
+    return None if match.spec.practice and is_public() else _open_match(match)
 
 
 def _admits(filters: Mapping[str, Any], match: OpenMatch) -> bool:
@@ -284,7 +315,8 @@ def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
     seed = request.seed if request.HasField("seed") else secrets.randbits(53)
     if is_practice(seed):
         raise invalid(f"seed: {seed} is a practice match's; take one below 2^63")
-    return single_match("single", config, bots, seed=seed, time=time, policy=policy)
+    spec = single_match("single", config, bots, seed=seed, time=time, policy=policy)
+    return replace(spec, own_deal=not request.HasField("seed"))
 
 
 def _is_own(bots: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from happycity.v1.bot_service_pb2_grpc import BotServiceServicer
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceServicer
 from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
-from happycity_server.access.roles import check_name, principal
+from happycity_server.access.roles import check_name, is_public, principal
 from happycity_server.api.paging import page_size, page_token, position_of
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
@@ -165,7 +165,8 @@ class BotService(BotServiceServicer):
 
 def bot_message(session: Session, lobby: Lobby) -> bots.ConnectedBot:
     """Write a bot of a lobby as it is now."""
-    waiting, trip = session.waiting_since, session.round_trip_us
+    # How far a bot is from the server concerns its author and the other participants.
+    waiting, trip = session.waiting_since, None if is_public() else session.round_trip_us
     return bots.ConnectedBot(
         name=session.name,
         info=bot_info_message(session.info),

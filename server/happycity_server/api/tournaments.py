@@ -11,7 +11,15 @@ from happycity import ConfigError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire.match import seconds_of
-from happycity_server.access.roles import READERS, WATCHERS, principal, request_key, require
+from happycity_server.access.roles import (
+    READERS,
+    WATCHERS,
+    is_public,
+    principal,
+    request_key,
+    require,
+    require_token,
+)
 from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
@@ -42,7 +50,10 @@ class TournamentService(TournamentServiceServicer):
 
     async def GetTournament(self, request: pb.GetTournamentRequest, context: object) -> pb.Tournament:
         """Return a tournament."""
-        return await self._tournaments.message(request.tournament_id)
+        tournament = await self._tournaments.message(request.tournament_id)
+        if not _has_ended(tournament):
+            require_token(f"tournament {request.tournament_id}, which has not ended,")
+        return tournament
 
     async def ListTournaments(
         self, request: pb.ListTournamentsRequest, context: object
@@ -55,6 +66,8 @@ class TournamentService(TournamentServiceServicer):
         newest = self._tournaments.newest(query.limit, query.before_id, state=state, bot=bot)
         async with aclosing(newest) as entries:
             async for entry in entries:
+                if is_public() and not _has_ended(entry):
+                    continue
                 if len(page) == query.size or left <= 0:
                     token = page_token(page[-1].tournament_id)
                     break
@@ -88,6 +101,7 @@ class TournamentService(TournamentServiceServicer):
         self, request: pb.WatchTournamentRequest, context: object
     ) -> AsyncIterator[pb.WatchTournamentResponse]:
         """Send a tournament and its standings, then what changes, until it is over."""
+        await self._check_visible(request.tournament_id)
         interval = DEFAULT_INTERVAL_SECONDS
         if request.HasField("interval"):
             interval = min(seconds_of(request.interval), MAX_INTERVAL_SECONDS)
@@ -102,6 +116,7 @@ class TournamentService(TournamentServiceServicer):
 
     async def GetStandings(self, request: pb.GetStandingsRequest, context: object) -> pb.Standings:
         """Return the standings after the games that count."""
+        await self._check_visible(request.tournament_id)
         status = await self._tournaments.status(request.tournament_id)
         final = None
         if request.with_final_ratings:
@@ -120,6 +135,7 @@ class TournamentService(TournamentServiceServicer):
         Incidents are for callers who may watch running games; others get none.
         """
         require(READERS)
+        await self._check_visible(tournament_id)
         status = await self._tournaments.status(tournament_id)
         activity = {entry.bot: entry for entry in self._places.activity(status.config.bots)}
         may_watch = bool(WATCHERS & principal().roles)
@@ -128,7 +144,18 @@ class TournamentService(TournamentServiceServicer):
     async def standings(self, tournament_id: int) -> Standings:
         """Return the standings of a tournament; while it is played, they go on changing."""
         require(READERS)
+        await self._check_visible(tournament_id)
         return (await self._tournaments.status(tournament_id)).standings
+
+    async def _check_visible(self, tournament_id: int) -> None:
+        """Refuse the public a tournament that has not ended."""
+        if is_public():
+            await self.GetTournament(pb.GetTournamentRequest(tournament_id=tournament_id), None)
+
+
+def _has_ended(tournament: pb.Tournament) -> bool:
+    """Return whether the deals of a tournament are out of play."""
+    return state_of(tournament.progress.state).revealed
 
 
 def _paths(config: pb.TournamentConfig) -> dict[str, str]:

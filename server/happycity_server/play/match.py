@@ -47,6 +47,8 @@ class MatchSpec:
     """The deal of the ladder that it belongs to, or 0."""
     position: Position | None = None
     """Its place in the schedule of the tournament, or in the deal of the ladder: its rotation comes last."""
+    own_deal: bool = False
+    """Whether its deal was drawn for it alone, so that watching it tells nothing of any other match."""
     disqualified: frozenset[str] = frozenset()
     """Bots that are disqualified when the match is set up: their seats are forfeited from the start."""
 

@@ -124,7 +124,7 @@ def tokens_of(settings: ServerSettings) -> TokenFile | None:
     try:
         return TokenFile(settings.tokens)
     except FileNotFoundError:
-        if "tokens" not in settings.model_fields_set:
+        if "tokens" not in settings.model_fields_set and not settings.public:
             return None
         raise TokenError(
             f"--tokens: there is no file {settings.tokens}; create it with: "

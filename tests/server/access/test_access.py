@@ -25,7 +25,7 @@ from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_server.access.gate import Authenticator
-from happycity_server.access.roles import ROLES
+from happycity_server.access.roles import ROLES, Visitor
 from happycity_server.app import Clocks
 
 ALL = {Role.BOT, Role.OBSERVER, Role.ORGANISER}
@@ -34,14 +34,17 @@ GET_MATCH = "/happycity.v1.MatchService/GetMatch"
 STREAMS_PER_TOKEN = 3
 
 
-def _expected() -> Iterator[tuple[str, set[Role] | None]]:
+def _expected() -> Iterator[tuple[str, set[Role | Visitor] | None]]:
     for line in Path(__file__).with_name("roles.txt").read_text().splitlines():
-        path, *roles = line.split()
-        yield path, None if roles == ["everybody"] else set(map(Role, roles))
+        path, *words = line.split()
+        roles = {Visitor(word) if word == "public" else Role(word) for word in words if word != "everybody"}
+        yield path, roles or None
 
 
 EXPECTED = dict(_expected())
-"""The roles that may call each method; None: everybody. Written out a second time on purpose.
+"""The roles that may call each method, `public` where a server is run so; None: everybody.
+
+Written out a second time on purpose.
 
 RenewToken is the last one, as it replaces the token with which it is called.
 """
@@ -78,13 +81,15 @@ def wall() -> list[float]:
     return [datetime.now(UTC).timestamp()]
 
 
-@pytest.fixture
-async def guarded(tmp_path: Path, wall: list[float]) -> AsyncIterator[Guarded]:
-    """Yield a server that needs tokens."""
+@pytest.fixture(params=[False])
+async def guarded(
+    tmp_path: Path, wall: list[float], request: pytest.FixtureRequest
+) -> AsyncIterator[Guarded]:
+    """Yield a server that needs tokens; the parameter says whether the public may look."""
     path = tmp_path / "tokens.json"
     clear = {role: h.issued_token(path, role, role.value) for role in Role}
     clocks = Clocks(wall=lambda: wall[0])
-    values = {"tokens": path, "streams_per_token": STREAMS_PER_TOKEN}
+    values = {"tokens": path, "streams_per_token": STREAMS_PER_TOKEN, "public": request.param}
     async with h.serving(tmp_path, clocks=clocks, **values) as (_, channel):
         yield Guarded(channel, path, clear, {role: h.bearer(token) for role, token in clear.items()})
 
@@ -104,19 +109,22 @@ async def test_every_method_has_roles(guarded: Guarded) -> None:
     assert methods | {WORK} == set(ROLES) == set(EXPECTED)
 
 
-async def test_roles_may_call_what_the_table_says(guarded: Guarded) -> None:
-    """Each method is tried with no token, a wrong one, and a token of each role."""
+@pytest.mark.parametrize(("guarded", "public"), [(False, False), (True, True)], indirect=["guarded"])
+async def test_roles_may_call_what_the_table_says(guarded: Guarded, *, public: bool) -> None:
+    """Each method is tried with no token, a wrong one, and a token of each role; the public has no token."""
     for path, allowed in EXPECTED.items():
+        is_public = public and allowed is not None and Visitor.PUBLIC in allowed
         for metadata in ((), h.bearer("hc_00000000_wrong")):
             outcome = await h.called(guarded.channel, path, metadata)
-            assert (outcome.reason == "UNAUTHENTICATED") is (allowed is not None), path
+            is_refused = allowed is not None and not (is_public and not metadata)
+            assert (outcome.reason == "UNAUTHENTICATED") is is_refused, path
         for role in Role:
             outcome = await h.called(guarded.channel, path, h.bearer(guarded.clear[role]))
-            if allowed is None or role in allowed:
+            if allowed is None or role in allowed or is_public:
                 assert outcome.reason not in ("UNAUTHENTICATED", "WRONG_ROLE"), (path, role)
             else:
                 assert outcome.reason == "WRONG_ROLE", (path, role)
-                needed = ",".join(sorted(one.value for one in allowed))
+                needed = ",".join(sorted(one.value for one in allowed if isinstance(one, Role)))
                 assert outcome.metadata == {"role": role.value, "needed": needed}
 
 

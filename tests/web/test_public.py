@@ -1,0 +1,291 @@
+"""Pages for all who come: what the public may open, what links to it show, pictures, and the feed."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import urljoin
+from xml.etree import ElementTree
+
+import grpc
+import httpx
+import pytest
+import pytest_asyncio
+from PIL import Image
+from playwright.async_api import Browser, expect
+from tests import programs
+from tests.server import harness as h
+from tests.server.api.tournaments import config as tournament_config
+from tests.server.conftest import playing
+from tests.web.conftest import Site
+from tests.web.ladders import LadderSite
+
+from happycity.runtime.tokens import Role
+from happycity.runtime.transport import Access
+from happycity_web.guard import COOKIE, SEAT_COOKIE
+from happycity_web.picture import SIZE, game_picture
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+ATOM = {"": "http://www.w3.org/2005/Atom"}
+TITLE = 'Cup <b>1</b> & "friends" ]]>'
+
+
+@dataclass(frozen=True)
+class PublicSite:
+    url: str
+    channel: grpc.aio.Channel
+    client: httpx.AsyncClient
+    organiser: h.Metadata
+    bot: str
+    """The token of the bot anna."""
+    finished: int
+    """A match."""
+    running: int
+    """A match whose deal is its own."""
+    secret: int
+    """A match whose deal may be that of another one."""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def public(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[PublicSite]:
+    """Yield a server that the public may look at, with a match and a tournament that are over."""
+    folder = tmp_path_factory.mktemp("public")
+    tokens = folder / "tokens.json"
+    organiser = h.bearer(h.issued_token(tokens, Role.ORGANISER, "olga"))
+    bot = h.issued_token(tokens, Role.BOT, "anna")
+    values: dict[str, Any] = {"tokens": tokens, "public": True, "house": "random"}
+    async with h.serving(folder, web="127.0.0.1:0", **values) as (server, channel):
+        assert server.web is not None
+        matches, tournaments = h.matches_at(channel), h.tournaments_at(channel)
+        config = tournament_config("anna", "random", rounds=1, title=TITLE)
+        async with playing(server.address, "anna", access=Access(token=bot), games=0):
+            number = (await tournaments.CreateTournament(organiser, config=config)).tournament_id
+            async for _ in tournaments.WatchTournament(organiser, tournament_id=number):
+                pass
+            finished = await matches.CreateMatch(organiser, **h.terms("anna", "random"))
+            await matches.WaitMatch(organiser, match_id=finished.match_id)
+        running = await matches.CreateMatch(organiser, **h.terms("random", "absent"))
+        secret = await matches.CreateMatch(organiser, **h.terms("random", "absent", seed=7))
+        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
+            numbers = finished.match_id, running.match_id, secret.match_id
+            yield PublicSite(server.web, channel, client, organiser, bot, *numbers)
+
+
+async def test_public_opens_what_it_may_see(public: PublicSite) -> None:
+    """Pages of results need no token; all others ask for one."""
+    for path, status in {
+        "/": 200,
+        "/matches": 200,
+        f"/matches/{public.finished}": 200,
+        f"/matches/{public.finished}/record.json": 200,
+        f"/matches/{public.running}": 200,
+        f"/matches/{public.secret}": 401,
+        f"/matches/{public.running}/picture.png": 403,
+        "/tournaments/1": 200,
+        "/tournaments/1/bots/anna": 200,
+        "/play": 401,
+    }.items():
+        answer = await public.client.get(path)
+        assert answer.status_code == status, path
+        assert ("Token of an observer" in answer.text) is (status == 401), path
+
+
+async def test_cookies_that_are_no_longer_valid_keep_nobody_out(public: PublicSite) -> None:
+    """A browser may have kept a token or a seat; what a program shows is refused, so that it is noticed."""
+    port = public.url.rpartition(":")[2]
+    for kind in (COOKIE, SEAT_COOKIE):
+        shown = {"cookie": f"{kind}-{port}=hc_00000000_old"}
+        assert (await public.client.get("/", headers=shown)).status_code == 200
+    wrong = {"authorization": "Bearer hc_00000000_old"}
+    assert (await public.client.get("/", headers=wrong)).status_code == 401
+
+
+async def test_links_show_title_result_and_picture(public: PublicSite) -> None:
+    """Each host by which a page is asked for gets its own addresses, also of a page that is kept rendered."""
+    path, port = f"/matches/{public.finished}", public.url.rpartition(":")[2]
+    for host, origin in {
+        f"127.0.0.1:{port}": public.url,
+        f"localhost:{port}": f"http://localhost:{port}",
+        "localhost": "https://localhost",  # a proxy that encrypts
+    }.items():
+        text = (await public.client.get(path, headers={"host": host})).text
+        assert f'<meta property="og:url" content="{origin}{path}">' in text
+        assert f'<meta property="og:image" content="{origin}{path}/picture.png">' in text
+        assert f"{origin}{path}?embed=1&#34;" in text
+    assert f'<meta property="og:title" content="Match {public.finished}: anna, random">' in text
+    about = text.partition('property="og:description" content="')[2].partition('"')[0]
+    assert about.endswith(", family, 2 seats")
+    assert {word.rstrip("0123456789") for word in about.split(", ")[:2]} == {"anna ", "random "}
+    tournament = (await public.client.get("/tournaments/1")).text
+    assert 'og:title" content="Cup &lt;b&gt;1&lt;/b&gt; &amp; &#34;friends&#34; ]]&gt;"' in tournament
+    running = (await public.client.get(f"/matches/{public.running}")).text
+    assert "og:image" not in running
+    assert "iframe" not in running
+
+
+async def test_picture_is_drawn_once_and_kept(public: PublicSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of requests draw it once; browsers and proxies keep it, and ask by its tag."""
+    drawn: list[Any] = []
+
+    def draw(game: Any) -> bytes:
+        drawn.append(game)
+        return game_picture(game)
+
+    monkeypatch.setattr("happycity_web.matches.game_picture", draw)
+    path = f"/matches/{public.finished}/picture.png"
+    first, *others = await asyncio.gather(*(public.client.get(path) for _ in range(8)))
+    assert (first.status_code, first.headers["content-type"]) == (200, "image/png")
+    assert {other.content for other in others} == {first.content}
+    assert len(drawn) == 1
+    assert first.headers["cache-control"] == "public, max-age=31536000, immutable"
+    kept = await public.client.get(path, headers={"if-none-match": first.headers["etag"]})
+    assert (kept.status_code, kept.content) == (304, b"")
+    by_bot = await public.client.get(path, headers={"authorization": f"Bearer {public.bot}"})
+    assert by_bot.headers["cache-control"].startswith("private, ")
+    image = Image.open(BytesIO(first.content))
+    assert (image.format, image.size) == ("PNG", SIZE)
+    assert len(image.getcolors(1 << 20) or ()) > 20  # there is something on it
+
+
+async def test_pictures_count_as_costly_calls(folder: Path) -> None:
+    """Who asks for the pictures of many games is soon refused."""
+    async with h.serving(folder, web="127.0.0.1:0", calls_burst=50, calls_per_second=0.001) as (
+        server,
+        channel,
+    ):
+        async with playing(server.address, "anna", games=2):
+            for _ in range(2):
+                created = await h.matches_at(channel).CreateMatch(**h.terms("anna", "anna"))
+                await h.matches_at(channel).WaitMatch(match_id=created.match_id)
+        async with httpx.AsyncClient(timeout=60, base_url=server.web or "") as client:
+            asked = [(await client.get(f"/matches/{number}/picture.png")).status_code for number in (1, 2, 1)]
+        assert asked == [200, 429, 200]
+
+
+async def test_only_the_view_of_a_game_may_be_framed(public: PublicSite) -> None:
+    """Neither a page that asks for a token, nor one that takes it, is shown inside another site."""
+    for path, framed in {
+        f"/matches/{public.finished}?embed=1": True,
+        f"/matches/{public.finished}": False,
+        f"/matches/{public.secret}?embed=1": False,
+        f"/matches/{public.finished}?embed=1&token={public.bot}": False,
+        f"/matches/{public.finished}?embed=1&%74oken={public.bot}": False,
+        "/?embed=1": False,
+    }.items():
+        headers = (await public.client.get(path)).headers
+        assert ("x-frame-options" not in headers) is framed, path
+        assert headers["content-security-policy"].endswith("*" if framed else "'none'"), path
+    public.client.cookies.clear()
+
+
+async def test_feed_has_the_newest_results(public: PublicSite) -> None:
+    """It is an Atom feed, newest first, of what is over; a reader that has it gets nothing."""
+    answer = await public.client.get("/feed.atom")
+    assert answer.headers["content-type"].startswith("application/atom+xml")
+    feed = ElementTree.fromstring(answer.content)
+    entries = feed.findall("entry", ATOM)
+    found = {entry.findtext("id", "", ATOM): entry.findtext("title", "", ATOM) for entry in entries}
+    assert found == {f"{public.url}/tournaments/1": TITLE}
+    assert feed.findtext("updated", "", ATOM) == entries[0].findtext("updated", "", ATOM) > "2026"
+    for element in (feed, *entries):
+        assert {"id", "title", "updated", "link"} <= {child.tag.partition("}")[2] for child in element}
+    again = await public.client.get("/feed.atom", headers={"if-none-match": answer.headers["etag"]})
+    assert again.status_code == 304
+
+
+async def test_feed_has_deals_of_the_ladder(ladder: LadderSite) -> None:
+    """Each has the bots in the order of their places."""
+    async with ladder.client("ivan") as client:
+        feed = ElementTree.fromstring((await client.get("/feed.atom")).content)
+    found = [(entry.findtext("title", "", ATOM), entry.findtext("summary", "", ATOM)) for entry in feed]
+    titles, summaries = zip(*(pair for pair in found if pair[0]), strict=True)
+    assert all(title.startswith("Deal ") for title in titles[2:])
+    assert any(summary.startswith("1. ") for summary in summaries)
+
+
+@contextmanager
+def file_server(folder: Path) -> Iterator[str]:
+    """Serve files as `python -m http.server` does, while the context lasts; yield the address."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+async def published(folder: Path, url: str, *options: object) -> tuple[int, str]:
+    """Run `happycity publish-site`; return its status and what it says."""
+    done = await asyncio.to_thread(programs.run, "publish-site", folder, "--web", url, *options)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.thorough
+async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browser: Browser) -> None:
+    """Every link of it leads to a file, and the viewer steps through a game."""
+    site = folder / "site"
+    assert await published(site, public.url) == (0, f"{site}: 10 pages, 3 replays\n")
+    seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
+    with file_server(site) as url:
+        async with httpx.AsyncClient(timeout=60, base_url=url) as client:
+            while waiting:
+                page = waiting.pop()
+                answer = await client.get(page)
+                assert answer.status_code == 200, page
+                links = re.findall(r'(?:href|src)="([^"#]+)"', answer.text) if page.endswith("html") else []
+                for link in links:
+                    assert not link.startswith("/"), (page, link)
+                    target = urljoin(f"{url}{page}", unescape(link)).removeprefix(url).partition("?")[0]
+                    if target not in seen:
+                        seen.add(target)
+                        waiting.append(target)
+        made = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
+        assert {path for path in made if not path.startswith("static/")} <= seen
+        assert f"matches/{public.finished}.html" in seen
+        assert not {f"matches/{number}.html" for number in (public.running, public.secret)} & seen
+        tab = await browser.new_page()
+        tab.on("console", lambda message: problems.append(message.text))
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        await tab.goto(f"{url}matches/{public.finished}.html")
+        await tab.keyboard.press("Home")
+        await expect(tab.locator("[data-field=ply]")).to_have_text("0")
+        await tab.close()
+    assert not problems
+
+
+@pytest.mark.thorough
+async def test_snapshot_replaces_only_a_snapshot(public: PublicSite, site: Site, folder: Path) -> None:
+    """A folder with anything else stays, as does an older snapshot where the new one can't be completed."""
+    foreign = folder / "foreign"
+    foreign.mkdir()
+    (foreign / "mine.txt").write_text("mine")
+    code, text = await published(foreign, public.url)
+    assert (code, [path.name for path in foreign.iterdir()]) == (2, ["mine.txt"])
+    assert text == f"error: {foreign}: it is not a snapshot of this command; name another folder\n"
+    own = folder / "own"
+    own.mkdir()
+    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 4 pages, 0 replays\n")
+    before = sorted(own.rglob("*"))
+    for url, said in {
+        site.url: f"error: --web: {site.url} is not a server that is run with --public\n",
+        "http://127.0.0.1:9": "error: --web: http://127.0.0.1:9 can't be read",
+        "nonsense": "error: --web: nonsense can't be read",
+    }.items():
+        code, text = await published(own, url)
+        assert (code, text[: len(said)]) == (2, said)
+        assert sorted(own.rglob("*")) == before
+    assert (await published(own, public.url))[0] == 0
+    assert (own / "matches" / f"{public.finished}.html").exists()
+    assert not {path.name for path in own.parent.glob(".own*")}

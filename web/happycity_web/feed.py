@@ -1,0 +1,46 @@
+"""The newest results as an Atom feed (RFC 4287): tournaments and deals of the ladder that are over."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity_tournament.wire import state_of
+from happycity_web.render import origin_of, render_feed
+from happycity_web.watch import Feeds, cached_response
+
+ENTRIES = 50
+"""The most entries of the feed, and of each kind that are looked through."""
+FEED_CALLS = 4
+"""What making the feed costs besides the request, in calls."""
+
+
+async def results_feed(feeds: Feeds, request: Request) -> Response:
+    """Return the feed, newest results first."""
+    arena = feeds.arena
+    arena.gate.charge(FEED_CALLS)
+    asked = tournament_pb.ListTournamentsRequest(page_size=ENTRIES)
+    listed = (await arena.call(arena.tournaments.ListTournaments, asked)).tournaments
+    results: list[tuple[datetime, Any]] = [
+        (_end_of(one), one) for one in listed if state_of(one.progress.state).revealed
+    ]
+    if arena.ladder.keeps_ladder:
+        newest = ladder_pb.ListLadderDealsRequest(page_size=ENTRIES)
+        deals = (await arena.call(arena.ladder.ListLadderDeals, newest)).deals
+        results += [
+            (deal.finish_time.ToDatetime(UTC), deal) for deal in deals if deal.HasField("finish_time")
+        ]
+    results.sort(key=lambda result: result[0], reverse=True)
+    text = await feeds.in_thread(render_feed, results[:ENTRIES], origin_of(request))
+    return cached_response(request, text.encode(), "application/atom+xml", cache="max-age=60")
+
+
+def _end_of(tournament: tournament_pb.Tournament) -> datetime:
+    """Return when a tournament ended; pauses, while its server was stopped, are not counted."""
+    begun = tournament.start_time if tournament.HasField("start_time") else tournament.create_time
+    return begun.ToDatetime(UTC) + timedelta(seconds=tournament.progress.elapsed.seconds)
