@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -243,6 +243,19 @@ class LadderStore:
         if before_id is not None:
             query = query.where(key < before_id)
         return self._all(query.order_by(key.desc()).limit(limit), _deal_of)
+
+    def rated_deals_begun(self, since: float) -> Counter[tuple[str, str]]:
+        """Return how many rated deals each bot has begun since a time, by bot and board; dropped ones too."""
+        # Ids go up with time: so the newest deal before that time is found without reading all older ones.
+        before = select(ladder_deals.c.id).where(ladder_deals.c.started_at < since)
+        before = before.order_by(ladder_deals.c.id.desc()).limit(1)
+        query = select(ladder_seats.c.bot, ladder_deals.c.board, func.count())
+        query = query.join_from(ladder_deals, ladder_seats, ladder_seats.c.deal_id == ladder_deals.c.id)
+        with self.store.reading() as connection:
+            newer = ladder_deals.c.id > (connection.scalar(before) or 0)
+            own = query.where(newer, ladder_deals.c.kind == DealKind.RATED.value)
+            rows = connection.execute(own.group_by(ladder_seats.c.bot, ladder_deals.c.board))
+            return Counter({(bot, board): count for bot, board, count in rows})
 
     def open_deals(self) -> dict[int, tuple[Deal, frozenset[int]]]:
         """Return the deals that are neither finished nor dropped, each with the rotations that are played."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -26,7 +26,14 @@ RECONNECTED_SHARE = 1 / 6
 """Share of a pause that stays for a bot that connects again, which may be another program by then. It grows
 too for one that a supervisor starts again and again."""
 
+_DAY = 86400.0
+
 _log = structlog.get_logger()
+
+
+def day_of(now: float) -> float:
+    """Return when the day (UTC) of a time began."""
+    return now - now % _DAY
 
 
 @dataclass(slots=True)
@@ -42,7 +49,7 @@ class _Bot:
     free_since: float | None = None
     """Since when it has the room that it has; None without any."""
     idle_since: float | None = None
-    """Since when it has room and plays no deal."""
+    """Since when it has room, plays no deal, and may begin one for its own sake today."""
     forfeited: int = 0
     """Deals in a row with a forfeit."""
     forfeited_at: float = 0.0
@@ -51,10 +58,9 @@ class _Bot:
     pause_end_reconnected: float = 0.0
     """When its pause ends, and when it does if the bot connects again."""
 
-    def note_room(self, now: float, *, has_room: bool) -> None:
-        """Note whether the bot has room for a deal."""
+    def note_room(self, now: float, *, has_room: bool, waits: bool) -> None:
+        """Note whether the bot has room for a deal, and whether it waits for one."""
         self.free_since = (now if self.free_since is None else self.free_since) if has_room else None
-        waits = has_room and not self.deals
         self.idle_since = (now if self.idle_since is None else self.idle_since) if waits else None
 
     def forget_forfeits(self) -> None:
@@ -80,6 +86,7 @@ class Presence:
         self._places, self._lobby = places, places.lobby
         self._owner_of = owner_of
         self._bots: dict[str, _Bot] = {}
+        self._sated = frozenset[str]()  # guests that have played their own deals of the day
         places.arrival_listeners.append(self._note_arrival)
 
     @property
@@ -140,8 +147,9 @@ class Presence:
             can_begin = self._lobby.is_connected(name) and name not in waiting and bot.pause_end <= now
             most = self._most_deals(name, version, running[name]) if can_begin else 0
             rooms[name] = max(0, most - bot.deals)
-            bot.note_room(now, has_room=rooms[name] > 0)
-            if rooms[name] and not version.house:
+            wants_deals = rooms[name] > 0 and name not in self._sated
+            bot.note_room(now, has_room=rooms[name] > 0, waits=wants_deals and not bot.deals)
+            if wants_deals and not version.house:
                 guests.append(name)
         idle = [name for name in guests if not self._bots[name].deals]
         if len(idle) >= limit * max(board.players for board in self._ladder.config.boards):
@@ -149,8 +157,16 @@ class Presence:
                 rooms[name] = 0
         return rooms
 
-    def entrants(self, rooms: Mapping[str, int], wanted: Callable[[str], Mapping[str, int]]) -> list[Entrant]:
-        """Return the bots for the pairing; `wanted` returns how many rated deals were asked for, by board."""
+    def entrants(
+        self,
+        rooms: Mapping[str, int],
+        wanted: Callable[[str], Mapping[str, int]],
+        begun: Callable[[str], Mapping[str, int]],
+    ) -> list[Entrant]:
+        """Return the bots for the pairing.
+
+        `wanted` and `begun` return how many rated deals were asked for, and begun today, by board.
+        """
         now = self._ladder.clock()
         return [
             Entrant(
@@ -161,9 +177,16 @@ class Presence:
                 room=rooms[name],
                 waiting_since=now if (since := self._bots[name].free_since) is None else since,
                 wanted=wanted(name),
+                begun=begun(name),
             )
             for name, version in self.versions.items()
         ]
+
+    def note_sated(self, names: Collection[str]) -> None:
+        """Note which guests have begun all deals of the day that they may begin for their own sake."""
+        self._sated = frozenset(names)
+        for name in names:
+            self._bots[name].idle_since = None
 
     def note_begin(self, name: str) -> None:
         """Note that a bot begins a deal."""
