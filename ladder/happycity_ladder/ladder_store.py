@@ -27,6 +27,7 @@ from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.rows import game_of
 from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,
+    acts,
     games,
     ladder_challenges,
     ladder_deals,
@@ -102,7 +103,7 @@ class LadderStore:
             )
             closed = own.values(
                 ended_at=at,
-                leaderboards=_LEADERBOARDS.dump_json(dict(leaderboards)).decode(),
+                leaderboards=LEADERBOARDS.dump_json(dict(leaderboards)).decode(),
                 closed_after=last_finished(connection)[0],
             )
             if connection.execute(closed).rowcount:
@@ -114,7 +115,7 @@ class LadderStore:
     def leaderboards(self, season_id: int) -> dict[str, Sequence[Line]]:
         """Return the leaderboards of a season that has ended, by board; none of any other."""
         query = select(ladder_seasons.c.leaderboards).where(ladder_seasons.c.id == season_id)
-        found = self._all(query, lambda row: _LEADERBOARDS.validate_json(row.leaderboards or "{}"))
+        found = self._all(query, lambda row: LEADERBOARDS.validate_json(row.leaderboards or "{}"))
         return found[0] if found else {}
 
     def scores(self, season_id: int, board: str) -> dict[int, Score]:
@@ -301,7 +302,8 @@ class LadderStore:
         return list(read_entries(self.store, query, read))
 
 
-_LEADERBOARDS = TypeAdapter(dict[str, Sequence[Line]])
+LEADERBOARDS = TypeAdapter(dict[str, Sequence[Line]])
+"""Of a season that has ended, by board."""
 _season_of = partial(entry_of, Season)
 _deal_of = partial(entry_of, Deal)
 
@@ -326,6 +328,7 @@ def _is_mere_name() -> Sequence[Any]:
         ladder_versions.c.house == 0,
         ~exists().where(ladder_seats.c.bot == bot),
         ~exists().where(ladder_challenges.c.bot == bot),
+        ~exists().where(acts.c.version_id == ladder_versions.c.id),
     )
 
 

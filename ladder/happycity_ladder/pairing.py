@@ -178,8 +178,9 @@ class _Call:
 
     def _may_begin(self, board: Board) -> Flags:
         """Return who has a deal on a board left today; bots of the house have no quota."""
-        games = sum(each.players * self._begun[each.name] for each in self._boards)
-        return self._house | (games + board.players <= self._config.quotas.games_per_day)
+        games: Ints = np.sum([each.players * self._begun[each.name] for each in self._boards], axis=0)
+        may: Flags = self._house | (games + board.players <= self._config.quotas.games_per_day)
+        return may
 
     def _wants_to_begin(self, board: Board) -> Flags:
         """Return who has a deal on a board left today for its own sake."""
@@ -187,13 +188,13 @@ class _Call:
         games = (self._begun[name] + 1) * board.players
         has_share = games <= quotas.exact_share * quotas.games_per_day
         asked = np.array([wanted.get(name, 0) > 0 for wanted in self._wanted], dtype=bool)
-        return self._may_begin(board) & (self._house | ~self._is_exact[name] | has_share | asked)
+        wants: Flags = self._may_begin(board) & (self._house | ~self._is_exact[name] | has_share | asked)
+        return wants
 
     def _waiting(self) -> Ints:
         """Return the guests for whom tables are to be made: with room, and deals left for their own sake."""
         wants = np.any([self._wants_to_begin(board) for board in self._boards], axis=0)
         return np.flatnonzero((self._room > 0) & ~self._house & wants)
-
 
     def _lineup(self, head: int) -> Lineup | None:
         """Make up a table; None if there is nobody to play with."""

@@ -247,7 +247,7 @@ class _Components:
             owner_of = gate.authenticator.owner_of
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
-        ladder = LadderService(reader)
+        ladder = LadderService(reader, tokens)
         now = gate.authenticator.now
         add_AccessServiceServicer_to_server(AccessService(tokens, house=self.secrets, now=now), server)
         add_BotServiceServicer_to_server(bots, server)

@@ -59,6 +59,8 @@ CONTRACT: Mapping[str, Mapping[str, frozenset[Role]]] = {
         "WithdrawChallenge": _BOTS,  # likewise
         "ListChallenges": READERS,
         "ListFlags": _ORGANISERS,
+        "CreateAct": _ORGANISERS,
+        "ListActs": READERS,
     },
     "happycity.access.v1beta1.AccessService": {
         "Join": EVERYBODY,  # the invitation proves who calls

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 import structlog
 
 from happycity.match import is_person
 from happycity.v1 import play_service_pb2 as play
-from happycity_ladder.entries import Version
+from happycity_ladder.entries import Act, Version
 from happycity_ladder.pairing import Entrant
 from happycity_server.ladder.stored import StoredLadder
 from happycity_server.places.places import Places
@@ -29,6 +30,27 @@ too for one that a supervisor starts again and again."""
 _DAY = 86400.0
 
 _log = structlog.get_logger()
+
+
+class WaitReason(Enum):
+    """Why a bot plays no deal; as in the contract."""
+
+    SUSPENDED = "suspended"
+    FORFEITED = "forfeited"
+    QUOTA = "quota"
+    NO_ROOM = "no_room"
+    OPPONENTS = "opponents"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a bot plays no deal."""
+
+    reason: WaitReason
+    text: str
+    """One line for people."""
+    end: float | None = None
+    """When that ends, if it is known."""
 
 
 def day_of(now: float) -> float:
@@ -86,6 +108,8 @@ class Presence:
         self._places, self._lobby = places, places.lobby
         self._owner_of = owner_of
         self._bots: dict[str, _Bot] = {}
+        self.suspended: Mapping[str, Act] = {}
+        """The bots that get no deals, each with the act that says why."""
         self._sated = frozenset[str]()  # guests that have played their own deals of the day
         places.arrival_listeners.append(self._note_arrival)
 
@@ -144,7 +168,8 @@ class Presence:
         rooms, guests = Counter[str](), list[str]()
         for name, version in self.versions.items():
             bot = self._bots[name]
-            can_begin = self._lobby.is_connected(name) and name not in waiting and bot.pause_end <= now
+            is_barred = name in waiting or name in self.suspended or bot.pause_end > now
+            can_begin = self._lobby.is_connected(name) and not is_barred
             most = self._most_deals(name, version, running[name]) if can_begin else 0
             rooms[name] = max(0, most - bot.deals)
             wants_deals = rooms[name] > 0 and name not in self._sated
@@ -222,6 +247,33 @@ class Presence:
             if bot.idle_since is not None and bot.version is not None and not bot.version.house
         }
 
+    def wait_of(self, name: str) -> Wait | None:
+        """Return why a bot plays no deal; None if it plays one, or is neither connected nor suspended."""
+        act, bot, now = self.suspended.get(name), self._bots.get(name), self._ladder.clock()
+        if act is not None:
+            return Wait(WaitReason.SUSPENDED, f"an organiser has suspended {name}: {act.text}")
+        if bot is None or bot.version is None or bot.deals:
+            return None
+        if bot.pause_end > now:
+            text = f"{name} has forfeited games in several deals in a row"
+            return Wait(WaitReason.FORFEITED, text, bot.pause_end)
+        if name in self._sated:
+            quotas = self._ladder.config.quotas
+            text = (
+                f"{name} has begun its {quotas.games_per_day} rated games of the day, or "
+                f"{100 * quotas.exact_share:g}% of them where its rating is exact"
+            )
+            return Wait(WaitReason.QUOTA, text, day_of(now) + _DAY)
+        if bot.free_since is None:
+            text = f"{name} plays other matches first, or takes too few games at once"
+            return Wait(WaitReason.NO_ROOM, text)
+        return Wait(WaitReason.OPPONENTS, f"{name} waits for opponents that are connected and have room")
+
+    def send_suspension(self, name: str) -> None:
+        """Tell a bot that is suspended why."""
+        if name in self.suspended and (wait := self.wait_of(name)) is not None:
+            self._lobby.send_notice(name, play.NOTICE_KIND_PAUSED, wait.text)
+
     def longest_wait(self) -> float:
         """Return for how long a bot with room has waited for a game at most, in seconds.
 
@@ -247,7 +299,8 @@ class Presence:
         return min(limit, max(games // players, int(games > 0)))
 
     def _note_arrival(self, name: str, profile: BotProfile) -> None:
-        """Shorten the pause of a bot that has connected again."""
+        """Shorten the pause of a bot that has connected again, or tell it that it is suspended."""
+        self.send_suspension(name)
         bot = self._bots.get(name)
         if bot is not None:
             bot.pause_end = min(bot.pause_end, bot.pause_end_reconnected)
