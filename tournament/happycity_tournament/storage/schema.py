@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sqlalchemy import (
-    DDL,
     JSON,
     BigInteger,
     Column,
@@ -178,19 +177,22 @@ acts = Table(
     Column("deals", BigInteger, nullable=False),  # voided ones
     sqlite_autoincrement=True,
 )
-_REFUSED = "acts can be neither changed nor removed"
-for _change in ("UPDATE", "DELETE"):
-    _raise = f"SELECT RAISE(ABORT, '{_REFUSED}')"
-    _trigger = f"CREATE TRIGGER acts_{_change} BEFORE {_change} ON acts"
-    event.listen(acts, "after_create", DDL(f"{_trigger} BEGIN {_raise}; END").execute_if(dialect="sqlite"))
-_refuse = (
-    "CREATE FUNCTION refuse_change_of_acts() RETURNS trigger LANGUAGE plpgsql AS "
-    f"$$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $$",
-    "CREATE TRIGGER acts_stay BEFORE UPDATE OR DELETE OR TRUNCATE ON acts "
-    "EXECUTE FUNCTION refuse_change_of_acts()",
-)
-for _statement in _refuse:
-    event.listen(acts, "after_create", DDL(_statement).execute_if(dialect="postgresql"))
+
+
+@event.listens_for(acts, "after_create")
+def _refuse_other_acts(_table: Table, connection: Connection, **_: object) -> None:
+    """Let the database refuse to change or remove an act."""
+    refused = "acts can be neither changed nor removed"
+    if connection.dialect.name == "postgresql":
+        body = f"$$ BEGIN RAISE EXCEPTION '{refused}'; END $$"
+        connection.exec_driver_sql(f"CREATE FUNCTION refuse_act() RETURNS trigger LANGUAGE plpgsql AS {body}")
+        when = "BEFORE UPDATE OR DELETE OR TRUNCATE ON acts"
+        connection.exec_driver_sql(f"CREATE TRIGGER acts_stay {when} EXECUTE FUNCTION refuse_act()")
+        return
+    for change in ("UPDATE", "DELETE"):
+        body = f"BEGIN SELECT RAISE(ABORT, '{refused}'); END"
+        connection.exec_driver_sql(f"CREATE TRIGGER acts_{change} BEFORE {change} ON acts {body}")
+
 
 # Stored before its first game begins, so that no deal is dealt twice and a restart can go on with it.
 ladder_deals = Table(
