@@ -175,8 +175,8 @@ def test_quota_outlives_a_restart_and_is_explained(tmp_path: Path) -> None:
         with ladder_server(tmp_path, file=QUOTA) as server:
             server.connect("anna", FirstMove)
             server.connect("ben", FirstMove)
-            until(lambda: server.call.ListLadderDeals(bot="anna").deals)  # noqa: B023 - called at once
-            wait = until(lambda: quota_of(server))  # noqa: B023 - likewise
+            until(lambda: server.call.ListLadderDeals(bot="anna").deals)
+            wait = until(lambda: quota_of(server))
             assert "has begun its 6 rated games of the day" in wait.text
             assert wait.end_time.seconds % 86400 == 0
             assert len(deals_of(server, "anna")) == 3
