@@ -90,16 +90,16 @@ async def test_kill_during_an_act_loses_nothing(tmp_path: Path, seconds: float) 
         async with killed_server(tmp_path, "127.0.0.1:0") as address:
             await bots.enter_async_context(playing(address, "anna", "ben", "carl", games=games))
             await games.more(40)
-            async with grpc.aio.insecure_channel(address) as channel:
-                act = {"kind": pb.ACT_KIND_VOID, "bot": "anna", "text": "a test"}
-                ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
-                calling = asyncio.ensure_future(outcome_of(ladder.CreateAct(**act)))
-                await asyncio.sleep(seconds)  # wherever the act stands then, the server is killed
+            channel = await bots.enter_async_context(grpc.aio.insecure_channel(address))
+            ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
+            act = {"kind": pb.ACT_KIND_VOID, "bot": "anna", "text": "a test"}
+            calling = asyncio.ensure_future(outcome_of(ladder.CreateAct(**act)))
+            await asyncio.sleep(seconds)  # wherever the act stands then, the server is killed
         await calling
     with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
         acts, voided = ActStore(store).newest(9), [deal for deal in deals_in(tmp_path) if deal.act_id]
         assert [act.deals for act in acts] == ([len(voided)] if voided else [])
-        season, ladder = LadderStore(store).season(), deals_in(tmp_path)
+        season, deals = LadderStore(store).season(), deals_in(tmp_path)
         assert season is not None
-        assert season.deals == sum(deal.state is DealState.FINISHED for deal in ladder)
+        assert season.deals == sum(deal.state is DealState.FINISHED for deal in deals)
     await ratings_follow(tmp_path)
