@@ -32,6 +32,8 @@ class DealState(Enum):
     DROPPED = "dropped"
     """It was given up."""
     FINISHED = "finished"
+    VOIDED = "voided"
+    """It was finished, and an organiser has voided it: it counts for nothing."""
 
 
 class ChallengeState(Enum):
@@ -114,12 +116,16 @@ class Deal:
     """Its number among the finished deals, from 1; 0 if it was dropped, None while it is open."""
     finished_at: float | None = None
     """When it was finished or dropped; in the order of the finished deals it never decreases."""
+    act_id: int | None = None
+    """The act that voided it."""
 
     @property
     def state(self) -> DealState:
         """Where it stands."""
         if self.finished is None:
             return DealState.OPEN
+        if self.act_id is not None:
+            return DealState.VOIDED
         return DealState.FINISHED if self.finished else DealState.DROPPED
 
     def seated(self, rotation: int) -> tuple[int, ...]:
@@ -162,6 +168,40 @@ class Challenge:
     state: ChallengeState = ChallengeState.OPEN
     created_at: float = 0.0
     expires_at: float = 0.0
+
+
+class ActKind(Enum):
+    """What an organiser may do to a ladder."""
+
+    SUSPEND = "suspend"
+    """A bot gets no more deals."""
+    RESTORE = "restore"
+    """A suspended bot gets deals again."""
+    VOID = "void"
+    """Finished deals count for nothing any longer."""
+    RENAME = "rename"
+    """A participant, who owns bots, gets another name."""
+    DELETE = "delete"
+    """Names and texts of a participant and of its bots are removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What an organiser did."""
+
+    id: int = 0
+    """From 1, in the order of time; 0 before it is stored."""
+    at: float
+    organiser: str
+    """The name of the organiser's token; "" without tokens."""
+    kind: ActKind
+    bot: str | None = None
+    owner: str | None = None
+    """The bot and the participant under their present names; None for acts to deals by their ids."""
+    text: str
+    """Why, in one line."""
+    deals: int = 0
+    """Deals that it voided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

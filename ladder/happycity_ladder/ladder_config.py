@@ -50,10 +50,16 @@ class Board:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quotas:
-    """How much authors may ask for."""
+    """How much a bot plays, and how much authors may ask for."""
 
     __pydantic_config__: ClassVar = _STRICT
 
+    games_per_day: Annotated[int, Field(ge=5)] = 600
+    """Games of rated deals that a guest may begin in a day (UTC), on all boards together."""
+    exact_error: Annotated[float, Field(ge=0)] = 20.0
+    """The standard error, in Elo, from which on a rating is exact; 0: none ever is."""
+    exact_share: Annotated[float, Field(ge=0, le=1)] = 0.25
+    """The share of these that a bot begins for its own sake on a board where its rating is exact."""
     open_challenges: PositiveInt = 4
     """Challenges of an owner that may be open or be played at once."""
     deals_per_challenge: PositiveInt = 50

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from typing import Any, TypeVar
@@ -124,6 +124,27 @@ def add_ladder_games(connection: Connection, batch: Sequence[FinishedGame]) -> N
     complete = [played[deal_id] for deal_id in last if _is_complete(played[deal_id])]
     if complete:
         _finish(connection, complete)
+
+
+def uncount(connection: Connection, act_id: int) -> set[str]:
+    """Take the rated deals that an act has voided out of scores and seasons; return their boards."""
+    query = (
+        select(ladder_deals, games.c.places, games.c.endings, ladder_games.c.rotation)
+        .join(ladder_games, ladder_games.c.deal_id == ladder_deals.c.id)
+        .join(games, games.c.id == ladder_games.c.game_id)
+        .where(ladder_deals.c.act_id == act_id, ladder_deals.c.kind == DealKind.RATED.value)
+    )
+    scores: defaultdict[tuple[int, str, int], Score] = defaultdict(Score)
+    deals = Counter[int]()
+    for row in connection.execute(query):
+        _add_scores(scores, row.season_id, [row])
+        deals[row.season_id] += row.rotation == 0
+    for key, score in scores.items():
+        _store_score(connection, key, -score)
+    for season_id, number in deals.items():
+        season = update(ladder_seasons).where(ladder_seasons.c.id == season_id)
+        connection.execute(season.values(deals=ladder_seasons.c.deals - number))
+    return {board for _, board, _ in scores}
 
 
 def last_finished(connection: Connection) -> tuple[int, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -27,6 +27,7 @@ from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.rows import game_of
 from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,
+    acts,
     games,
     ladder_challenges,
     ladder_deals,
@@ -102,7 +103,7 @@ class LadderStore:
             )
             closed = own.values(
                 ended_at=at,
-                leaderboards=_LEADERBOARDS.dump_json(dict(leaderboards)).decode(),
+                leaderboards=LEADERBOARDS.dump_json(dict(leaderboards)).decode(),
                 closed_after=last_finished(connection)[0],
             )
             if connection.execute(closed).rowcount:
@@ -114,7 +115,7 @@ class LadderStore:
     def leaderboards(self, season_id: int) -> dict[str, Sequence[Line]]:
         """Return the leaderboards of a season that has ended, by board; none of any other."""
         query = select(ladder_seasons.c.leaderboards).where(ladder_seasons.c.id == season_id)
-        found = self._all(query, lambda row: _LEADERBOARDS.validate_json(row.leaderboards or "{}"))
+        found = self._all(query, lambda row: LEADERBOARDS.validate_json(row.leaderboards or "{}"))
         return found[0] if found else {}
 
     def scores(self, season_id: int, board: str) -> dict[int, Score]:
@@ -244,6 +245,19 @@ class LadderStore:
             query = query.where(key < before_id)
         return self._all(query.order_by(key.desc()).limit(limit), _deal_of)
 
+    def rated_deals_begun(self, since: float) -> Counter[tuple[str, str]]:
+        """Return how many rated deals each bot has begun since a time, by bot and board; dropped ones too."""
+        # Ids go up with time: so the newest deal before that time is found without reading all older ones.
+        before = select(ladder_deals.c.id).where(ladder_deals.c.started_at < since)
+        before = before.order_by(ladder_deals.c.id.desc()).limit(1)
+        query = select(ladder_seats.c.bot, ladder_deals.c.board, func.count())
+        query = query.join_from(ladder_deals, ladder_seats, ladder_seats.c.deal_id == ladder_deals.c.id)
+        with self.store.reading() as connection:
+            newer = ladder_deals.c.id > (connection.scalar(before) or 0)
+            own = query.where(newer, ladder_deals.c.kind == DealKind.RATED.value)
+            rows = connection.execute(own.group_by(ladder_seats.c.bot, ladder_deals.c.board))
+            return Counter({(bot, board): count for bot, board, count in rows})
+
     def open_deals(self) -> dict[int, tuple[Deal, frozenset[int]]]:
         """Return the deals that are neither finished nor dropped, each with the rotations that are played."""
         is_open = ladder_deals.c.finished.is_(None)
@@ -283,7 +297,8 @@ class LadderStore:
         return list(read_entries(self.store, query, read))
 
 
-_LEADERBOARDS = TypeAdapter(dict[str, Sequence[Line]])
+LEADERBOARDS = TypeAdapter(dict[str, Sequence[Line]])
+"""Of a season that has ended, by board."""
 _season_of = partial(entry_of, Season)
 _deal_of = partial(entry_of, Deal)
 
@@ -308,6 +323,7 @@ def _is_mere_name() -> Sequence[Any]:
         ladder_versions.c.house == 0,
         ~exists().where(ladder_seats.c.bot == bot),
         ~exists().where(ladder_challenges.c.bot == bot),
+        ~exists().where(acts.c.version_id == ladder_versions.c.id),
     )
 
 

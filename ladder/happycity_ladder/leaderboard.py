@@ -30,6 +30,10 @@ class Score:
             forfeits=self.forfeits + other.forfeits,
         )
 
+    def __neg__(self) -> Score:
+        """Return what takes the score away."""
+        return Score(games=-self.games, firsts=-self.firsts, forfeits=-self.forfeits)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:

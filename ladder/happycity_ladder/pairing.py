@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, islice
 
 import numpy as np
 
 from happycity.rules.shuffling import shuffled
 from happycity_ladder.beliefs import Beliefs
 from happycity_ladder.ladder_config import Board, LadderConfig
-from happycity_tournament.ratings.columns import Floats, Ints
+from happycity_tournament.ratings.columns import Flags, Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 EXPLORING = 0.25
@@ -39,6 +39,8 @@ class Entrant:
     """Since when it has this room, in Unix time."""
     wanted: Mapping[str, int] = field(default_factory=dict)
     """Rated deals that its owner asked for, by board."""
+    begun: Mapping[str, int] = field(default_factory=dict)
+    """Rated deals that it has begun today, by board."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,15 @@ class Pairing:
     A table begins with the bot whose owner asked for deals, that has waited for too long, or that is known
     least. Its opponents are likely to be those of nearly the same rating, and among these the less known
     ones. Two bots of one owner never meet, nor do bots without a common place. Bots of the house fill up.
+
+    A guest begins at most its quota of a day. Of that, one whose rating is exact begins only a share for its
+    own sake or for bots whose ratings are exact too: the rest is for those that are known less.
     """
 
     def __init__(self, config: LadderConfig) -> None:
-        self._boards = config.boards
+        self._config = config
+        self.sated = frozenset[int]()
+        """The versions with room that had no deal left for their own sake today, at the last `lineups`."""
 
     def lineups(
         self,
@@ -81,8 +88,10 @@ class Pairing:
             rng: decides where chance does.
             limit: the number of deals at most.
         """
-        call = _Call(self._boards, entrants, beliefs, now=now, rng=rng)
-        return [lineup for lineup, _ in zip(call.lineups(), range(limit), strict=False)] if limit > 0 else []
+        call = _Call(self._config, entrants, beliefs, now=now, rng=rng)
+        lineups = list(islice(call.lineups(), max(0, limit)))
+        self.sated = call.sated()
+        return lineups
 
     def next_call(self, entrants: Sequence[Entrant], *, now: float) -> float | None:
         """Return when `lineups` may return more although nothing has changed; None: never."""
@@ -97,14 +106,15 @@ class _Call:
 
     def __init__(
         self,
-        boards: Sequence[Board],
+        config: LadderConfig,
         entrants: Sequence[Entrant],
         beliefs: Mapping[str, Beliefs],
         *,
         now: float,
         rng: random.Random,
     ) -> None:
-        self._boards = boards
+        self._config = config
+        self._boards = boards = config.boards
         self._present = sum(not entrant.house for entrant in entrants)
         self._entrants = [entrant for entrant in entrants if entrant.room > 0]
         self._beliefs = beliefs
@@ -121,6 +131,14 @@ class _Call:
         self._house = np.array([each.house for each in self._entrants], dtype=bool)
         self._room: Ints = np.array([each.room for each in self._entrants], dtype=np.int64)
         self._wanted = [dict(each.wanted) for each in self._entrants]
+        self._begun = {
+            board.name: np.array([each.begun.get(board.name, 0) for each in self._entrants], dtype=np.int64)
+            for board in boards
+        }
+        self._is_exact = {
+            board: np.diag(joint.covariance) <= config.quotas.exact_error**2
+            for board, joint in self._joints.items()
+        }
         doubt = sum(
             (np.diag(joint.covariance) for joint in self._joints.values()), np.zeros(len(self._entrants))
         )
@@ -140,7 +158,8 @@ class _Call:
 
     def _head(self, failed: set[int]) -> int | None:
         """Return for whom to make up a table next."""
-        waiting = [index for index in self._by_time if self._waits(index) and index not in failed]
+        wants = set(self._waiting().tolist()) - failed
+        waiting = [index for index in self._by_time if index in wants]
         for index in waiting:
             if any(self._wanted[index].values()):
                 return index
@@ -152,8 +171,30 @@ class _Call:
         free = set(waiting)
         return next((index for index in self._by_need if index in free), None)
 
-    def _waits(self, index: int) -> bool:
-        return bool(self._room[index] > 0 and not self._house[index])
+    def sated(self) -> frozenset[int]:
+        """Return the guests with room that have no deal left for their own sake on any board."""
+        guests = np.flatnonzero((self._room > 0) & ~self._house)
+        return frozenset(self._entrants[index].version for index in np.setdiff1d(guests, self._waiting()))
+
+    def _may_begin(self, board: Board) -> Flags:
+        """Return who has a deal on a board left today; bots of the house have no quota."""
+        games: Ints = np.sum([each.players * self._begun[each.name] for each in self._boards], axis=0)
+        may: Flags = self._house | (games + board.players <= self._config.quotas.games_per_day)
+        return may
+
+    def _wants_to_begin(self, board: Board) -> Flags:
+        """Return who has a deal on a board left today for its own sake."""
+        quotas, name = self._config.quotas, board.name
+        games = (self._begun[name] + 1) * board.players
+        has_share = games <= quotas.exact_share * quotas.games_per_day
+        asked = np.array([wanted.get(name, 0) > 0 for wanted in self._wanted], dtype=bool)
+        wants: Flags = self._may_begin(board) & (self._house | ~self._is_exact[name] | has_share | asked)
+        return wants
+
+    def _waiting(self) -> Ints:
+        """Return the guests for whom tables are to be made: with room, and deals left for their own sake."""
+        wants = np.any([self._wants_to_begin(board) for board in self._boards], axis=0)
+        return np.flatnonzero((self._room > 0) & ~self._house & wants)
 
     def _lineup(self, head: int) -> Lineup | None:
         """Make up a table; None if there is nobody to play with."""
@@ -164,6 +205,7 @@ class _Call:
         else:
             return None
         self._room[members] -= 1
+        self._begun[board.name][members] += 1
         wanted = self._wanted[head].get(board.name, 0) > 0
         if wanted:
             self._wanted[head][board.name] -= 1
@@ -171,18 +213,20 @@ class _Call:
         return Lineup(board.name, tuple(versions), self._entrants[head].version if wanted else None)
 
     def _boards_for(self, head: int) -> list[Board]:
-        """Return all boards: those that were asked for, then the others as drawn by their weights."""
+        """Return the boards on which it has deals left: those asked for, then others as drawn by weight."""
         # Of exponential numbers, each is the least with a probability in proportion to its rate.
         keys = [self._rng.expovariate(board.weight) for board in self._boards]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         order.sort(key=lambda index: not self._wanted[head].get(self._boards[index].name))
-        return [self._boards[index] for index in order]
+        boards = [self._boards[index] for index in order]
+        return [board for board in boards if self._wants_to_begin(board)[head]]
 
     def _members(self, head: int, board: Board) -> list[int] | None:
         """Return who plays at the table, None if there are too few."""
         value = self._values(head, board)
         exploring, with_house = self._rng.random() < EXPLORING, self._rng.random() < WITH_HOUSE
-        free = self._room > 0
+        is_exact = self._is_exact[board.name][head]
+        free = (self._room > 0) & (self._wants_to_begin(board) if is_exact else self._may_begin(board))
         guests = np.where(free & ~self._house, np.ones_like(value) if exploring else value, 0.0)
         guests[self._owners == self._owners[head]] = 0.0
         house = np.where(free & self._house, value, 0.0)

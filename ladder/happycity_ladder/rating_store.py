@@ -31,12 +31,13 @@ class RatingStore:
         self.store = store
 
     def rated_deals(self, after: int) -> Generator[tuple[str, RatedDeal]]:
-        """Yield the finished rated deals with higher numbers than `after`, in order, and their boards."""
+        """Yield the finished rated deals that count with numbers above `after`, in order, and boards."""
         query = (
             select(ladder_deals, ladder_games.c.rotation, games.c.places)
             .join(ladder_games, ladder_games.c.deal_id == ladder_deals.c.id)
             .join(games, games.c.id == ladder_games.c.game_id)
             .where(ladder_deals.c.finished > after, ladder_deals.c.kind == DealKind.RATED.value)
+            .where(ladder_deals.c.act_id.is_(None))
             .order_by(ladder_deals.c.finished, ladder_games.c.rotation)
         )
         with (

@@ -143,7 +143,7 @@ async def run_server(
             async with AsyncExitStack() as stack:
                 metrics = None
                 if settings.metrics is not None:
-                    metrics = stack.enter_context(_metrics(settings.metrics, components))
+                    metrics = stack.enter_context(_metrics(settings, tokens, components))
                 if settings.house_bots or (settings.workers and settings.ray is None):
                     private = stack.enter_context(private_address())
                     own = bind(components.server.grpc, private, None)
@@ -192,6 +192,7 @@ class _Components:
         *,
         first_match_id: int,
     ) -> None:
+        self.clocks = clocks
         unix_clock = UnixClock(clocks.wall, clocks.steady)
         self.secrets = new_secrets(list(settings.house_bots))
         """What the bots of the house show, by their names."""
@@ -248,7 +249,7 @@ class _Components:
             owner_of = gate.authenticator.owner_of
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
-        ladder = LadderService(reader)
+        ladder = LadderService(reader, tokens)
         now = gate.authenticator.now
         add_AccessServiceServicer_to_server(AccessService(tokens, house=self.secrets, now=now), server)
         add_BotServiceServicer_to_server(bots, server)
@@ -319,12 +320,18 @@ class _Components:
         self.places.void_all()
 
 
-def _metrics(address: str, parts: _Components) -> AbstractContextManager[str]:
+def _metrics(
+    settings: ServerSettings, tokens: TokenFile | None, parts: _Components
+) -> AbstractContextManager[str]:
     # A server without metrics needn't wait for the import.
-    from happycity_server.metrics import ArenaMetrics, metrics_served  # noqa: PLC0415
+    from happycity_server.metrics import ArenaMetrics, UpkeepMetrics, metrics_served  # noqa: PLC0415
+    from happycity_tournament.storage.sources import path_of  # noqa: PLC0415 - likewise
 
+    assert settings.metrics is not None
     metrics = ArenaMetrics(parts.places, parts.tournaments, parts.server, parts.store, parts.ladder)
-    return metrics_served(address, metrics)
+    path = None if tokens is None else tokens.path
+    upkeep = UpkeepMetrics(path_of(settings.store), settings.tls_cert, path, parts.clocks.wall)
+    return metrics_served(settings.metrics, metrics, upkeep)
 
 
 def _web(

@@ -9,6 +9,7 @@ import re
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -210,7 +211,7 @@ def backup(
     """
     from rich.console import Console
 
-    from happycity_tournament.storage.backup import back_up
+    from happycity_tournament.storage.backup import back_up, backup_mark
     from happycity_tournament.storage.sources import path_of
 
     url, copy = (f"sqlite:///{file.as_posix()}", path_of(store)) if restore else (store, file)
@@ -223,6 +224,10 @@ def backup(
             status.update(f"copied {done / max(1, total):.0%}; Ctrl-C stops it")
 
         copied = back_up(url, copy, progress=progress)
+    source = path_of(store)
+    if not restore and source is not None:
+        with suppress(OSError):  # a store on a read-only file system
+            backup_mark(source).touch(mode=0o600)
     _report(copied, file, file.stat().st_size, as_json=as_json)
 
 

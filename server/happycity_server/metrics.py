@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import platform
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grpc
 import structlog
+from cryptography import x509
 from prometheus_client import GCCollector, ProcessCollector, start_http_server
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -22,6 +26,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from happycity.runtime.tokens import TokenError, read_tokens
 from happycity.runtime.transport import host_and_port
 from happycity_server.errors import ListenError
 from happycity_server.places.places import Places
@@ -30,6 +35,7 @@ from happycity_server.play.match import MatchState
 from happycity_server.process.listening import BotServer
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.backup import backup_mark
 
 if TYPE_CHECKING:  # few servers keep one
     from happycity_server.ladder.ladder import Ladder
@@ -171,6 +177,58 @@ def _histogram(
     return HistogramMetricFamily(name, text, buckets=buckets, sum_value=total)
 
 
+@dataclass(frozen=True, slots=True)
+class UpkeepMetrics(Collector):
+    """What an operator has to look after: disk, backups, certificate, tokens.
+
+    It reads files, so it is called in a thread of the HTTP server, never on the event loop.
+    """
+
+    database: Path | None
+    """The SQLite file; None for PostgreSQL."""
+    certificate: Path | None
+    tokens: Path | None
+    now: Callable[[], float]
+    """Returns Unix time in seconds."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield what can be read now; a file that is missing or malformed leaves its metric out."""
+        for name, text, read in (
+            ("disk_free_bytes", "Free bytes where the SQLite store is.", self._free_bytes),
+            (
+                "backup_age_seconds",
+                "Since the store's last backup; +Inf: none.",
+                self._backup_age,
+            ),
+            ("certificate_expiry_seconds", "Until the certificate expires.", self._certificate_expiry),
+            ("token_expiry_seconds", "Until the next token expires; +Inf: none does.", self._token_expiry),
+        ):
+            with suppress(OSError, ValueError, TokenError):
+                if (value := read()) is not None:
+                    yield _gauge(f"happycity_{name}", text, value)
+
+    def _free_bytes(self) -> float | None:
+        return None if self.database is None else shutil.disk_usage(self.database.parent).free
+
+    def _backup_age(self) -> float | None:
+        if self.database is None:
+            return None
+        mark = backup_mark(self.database)
+        return self.now() - mark.stat().st_mtime if mark.exists() else math.inf
+
+    def _certificate_expiry(self) -> float | None:
+        if self.certificate is None:
+            return None
+        found = x509.load_pem_x509_certificate(self.certificate.read_bytes())
+        return found.not_valid_after_utc.timestamp() - self.now()
+
+    def _token_expiry(self) -> float | None:
+        if self.tokens is None:
+            return None
+        ends = (one.expires.timestamp() for one in read_tokens(self.tokens) if one.expires is not None)
+        return min((end - self.now() for end in ends if end > self.now()), default=math.inf)
+
+
 class _LoopCollector(Collector):
     """Collects on the event loop what a thread of the HTTP server asks for."""
 
@@ -185,7 +243,7 @@ class _LoopCollector(Collector):
 
 
 @contextmanager
-def metrics_served(address: str, metrics: ArenaMetrics) -> Iterator[str]:
+def metrics_served(address: str, metrics: ArenaMetrics, upkeep: UpkeepMetrics) -> Iterator[str]:
     """Serve metrics over HTTP while the context lasts, in threads of its own; yields the address.
 
     Raises:
@@ -193,6 +251,7 @@ def metrics_served(address: str, metrics: ArenaMetrics) -> Iterator[str]:
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_LoopCollector(metrics))
+    registry.register(upkeep)
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
     host, port = host_and_port(address)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import socket
 import threading
+import time
 import urllib.request
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,15 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from tests.server.conftest import playing
-from tests.server.harness import bearer, called, matches_at, serving, settings, terms
+from tests.server.harness import bearer, called, issued_token, matches_at, serving, settings, terms
 
+from happycity.runtime.tokens import Role
 from happycity_server import metrics as metrics_module
 from happycity_server.app import RunningServer, run_server
+from happycity_server.cli import backup
 from happycity_server.errors import ListenError
-from happycity_server.metrics import ArenaMetrics
+from happycity_server.metrics import ArenaMetrics, UpkeepMetrics
+from happycity_server.process.certificates import make_certificates
 from happycity_tournament.storage.store import Store
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
@@ -165,3 +171,36 @@ async def test_scrapes_do_not_race_with_the_event_loop(
     async with measured(tmp_path) as (_, metrics, _channel):
         await asyncio.gather(*(scraped(metrics) for _ in range(8)))
     assert threads == {threading.get_ident()}
+
+
+async def test_what_an_operator_looks_after_is_measured(tmp_path: Path) -> None:
+    """Free disk, the age of the last backup, and when certificate and tokens expire; all have alarms."""
+    tokens, made = tmp_path / "tokens.json", make_certificates(["127.0.0.1"], now=datetime.now(UTC), days=30)
+    certificate = tmp_path / "cert.pem"
+    certificate.write_text(made.cert)
+    issued_token(tokens, Role.ORGANISER, "olga")
+    issued_token(tokens, Role.BOT, "gone", hours=-1)
+    now = time.time()
+    upkeep = UpkeepMetrics(tmp_path / "games.sqlite", certificate, tokens, lambda: now)
+
+    def measured_now() -> dict[str, float]:
+        return {
+            family.name.removeprefix("happycity_"): family.samples[0].value for family in upkeep.collect()
+        }
+
+    before = measured_now()
+    assert before["disk_free_bytes"] > 0
+    assert before["backup_age_seconds"] == before["token_expiry_seconds"] == math.inf
+    assert before["certificate_expiry_seconds"] == pytest.approx(30 * 86400, abs=120)
+    Store.create(f"sqlite:///{tmp_path}/games.sqlite").close()
+    backup(tmp_path / "copy.sqlite", store=f"sqlite:///{tmp_path}/games.sqlite")
+    issued_token(tokens, Role.BOT, "anna", hours=2)
+    now += 10
+    after = measured_now()
+    assert 9 < after["backup_age_seconds"] < 60
+    assert 7000 < after["token_expiry_seconds"] < 7200
+    for broken in (tokens, certificate):
+        broken.write_text("?")
+    assert measured_now().keys() == {"disk_free_bytes", "backup_age_seconds"}
+    alerts = (OPERATIONS.parents[1] / "deploy" / "alerts.yml").read_text()
+    assert all(f"happycity_{name}" in alerts for name in before)

@@ -38,6 +38,7 @@ from happycity_web.ladder import (
     BotQuery,
     DealQuery,
     LeaderboardQuery,
+    acts_page,
     comparison_page,
     flags_page,
     ladder_bot_page,
@@ -70,6 +71,7 @@ _PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
     ("/ladder/deals", DealQuery, ladder_deals_page),
     ("/ladder/seasons", ListQuery, seasons_page),
     ("/ladder/challenges", ChallengeQuery, challenges_page),
+    ("/acts", ListQuery, acts_page),
     ("/ladder/flags", LeaderboardQuery, flags_page),
 )
 """Each page that follows by itself: its path, what its address may ask for, and what makes it."""

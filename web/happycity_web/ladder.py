@@ -142,6 +142,16 @@ async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) 
     return Page("flags.html", values, ("season", "flags"))
 
 
+async def acts_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
+    """Show what organisers did, newest first."""
+    arena = feeds.arena
+    asked = pb.ListActsRequest(page_size=PAGE_LINES, page_token=chosen.page)
+    got = await arena.call(arena.ladder.ListActs, asked)
+    values = await ladder_values(feeds)
+    values |= {"acts": list(got.acts), "page": chosen.page, "next_page": got.next_page_token}
+    return Page("acts.html", values, ("acts", "next_page"))
+
+
 async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) -> Page:
     """Show deals, newest first, each with its games."""
     arena = feeds.arena

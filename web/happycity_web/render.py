@@ -173,6 +173,7 @@ def _environment(language: Language) -> Environment:
         "signed": lambda number, places: signed(number, places, language),
         "deal_kind": partial(enum_word, ladder_pb.DealKind),
         "challenge_state": partial(enum_word, ladder_pb.ChallengeState),
+        "act_kind": partial(enum_word, ladder_pb.ActKind),
         "flag_kind": partial(enum_word, ladder_pb.FlagKind),
     }
     made.globals |= {

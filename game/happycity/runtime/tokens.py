@@ -325,6 +325,29 @@ def revoke_token(path: Path, token_id: str) -> Token:
         )
 
 
+def rename_owner(path: Path, owner: str, new_owner: str | None) -> int:
+    """Give an owner's invitations and tokens of bots to another name; return how many there are.
+
+    Without a new name they are removed.
+    """
+    update = {} if new_owner is None else {"owner": check_owner(new_owner)}
+    with _changed(path) as content:
+        before = len(content.tokens) + len(content.invitations)
+        others = [one for one in content.tokens if (one.role, one.owner) != (Role.BOT, owner)]
+        uninvited = [one for one in content.invitations if one.owner != owner]
+        count = before - len(others) - len(uninvited)
+        if update:
+            content.tokens = [
+                one if one in others else one.model_copy(update=update) for one in content.tokens
+            ]
+            content.invitations = [
+                one if one in uninvited else one.model_copy(update=update) for one in content.invitations
+            ]
+        else:
+            content.tokens, content.invitations = others, uninvited
+    return count
+
+
 class TokenFile:
     """The tokens of a file as they are at the moment: it is read again whenever it changed."""
 
@@ -382,7 +405,9 @@ class TokenFile:
 
     def still_holds(self, token: Token, now: datetime) -> bool:
         """Return whether a token that was found earlier would be found again."""
-        return self._tokens.get(token.id) == token and token.is_valid(now)
+        kept = self._tokens.get(token.id)
+        is_same = kept is not None and kept.model_copy(update={"owner": token.owner}) == token
+        return is_same and token.is_valid(now)
 
 
 def _digest(clear: str) -> bytes:

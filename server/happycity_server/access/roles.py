@@ -71,6 +71,8 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
         "WithdrawChallenge": _BOTS,  # likewise
         "ListChallenges": MEMBERS,
         "ListFlags": _ORGANISERS,
+        "CreateAct": _ORGANISERS,
+        "ListActs": READERS,
     },
     "happycity.access.v1beta1.AccessService": {
         "Join": EVERYBODY,  # the invitation proves who calls

@@ -49,7 +49,7 @@ class AccessService(AccessServiceServicer):
             text = "this server is open to everybody: connect without an invitation"
             raise ApiError(Reason.INVITATION_CLOSED, text)
         path, now = self._tokens.path, self._now()
-        with _refusals():
+        with token_refusals():
             owner, made = await asyncio.to_thread(
                 accept_invitation, path, request.invitation, list(request.bots), now=now
             )
@@ -65,7 +65,7 @@ class AccessService(AccessServiceServicer):
         if old is None or self._tokens is None:
             text = "the call shows no token of this server's file, which could be renewed"
             raise ApiError(Reason.UNKNOWN_TOKEN, text)
-        with _refusals():
+        with token_refusals():
             clear, token = await asyncio.to_thread(renew_token, self._tokens.path, old, now=self._now())
         return _message(token, clear)
 
@@ -74,7 +74,7 @@ class AccessService(AccessServiceServicer):
         if self._tokens is None or request.id not in [token.id for token in self._own_tokens()]:
             text = f"the owner of the call's token has no token {request.id[:40]!r}"
             raise ApiError(Reason.UNKNOWN_TOKEN, text)
-        with _refusals():
+        with token_refusals():
             await asyncio.to_thread(revoke_token, self._tokens.path, request.id)
         return pb.RevokeTokenResponse()
 
@@ -85,7 +85,7 @@ class AccessService(AccessServiceServicer):
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def token_refusals() -> Iterator[None]:
     """Turn errors of the file into refusals."""
     try:
         yield

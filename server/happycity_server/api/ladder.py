@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
-from happycity.match import check_bot_name
+from happycity.match import check_bot_name, one_line
+from happycity.runtime.tokens import TokenFile, check_owner, rename_owner
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.match import (
     bot_info_message,
@@ -17,6 +21,8 @@ from happycity.wire.match import (
 )
 from happycity.wire.messages import config_message
 from happycity_ladder.entries import (
+    Act,
+    ActKind,
     Challenge,
     ChallengeState,
     Deal,
@@ -28,7 +34,8 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Line, is_provisional
-from happycity_server.access.roles import check_name, is_public, request_key
+from happycity_server.access.roles import check_name, is_public, principal, request_key
+from happycity_server.api.access import token_refusals
 from happycity_server.api.paging import ListQuery, entry_of, page_token, timestamp_or_none
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
@@ -36,18 +43,27 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
+    from happycity_server.ladder.presence import Wait
     from happycity_server.ladder.reader import LadderReader
 
+MAX_ACT_TEXT = 200
+"""Characters of why an organiser acts."""
+MAX_ACT_DEALS = 1000
+"""Deals that one act names."""
 _DAY = 86400.0
 _KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
+_ACTS = {kind: pb.ActKind.Value(f"ACT_KIND_{kind.name}") for kind in ActKind}
+_TO_OWNERS = frozenset({ActKind.RENAME, ActKind.DELETE})
 _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
 
 
 class LadderService(LadderServiceServicer):
     """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 
-    def __init__(self, reader: LadderReader | None) -> None:
+    def __init__(self, reader: LadderReader | None, tokens: TokenFile | None = None) -> None:
+        """Serve what `reader` reads; acts to participants change `tokens`, None on an open server."""
         self._reader = reader
+        self._tokens = tokens
 
     @property
     def keeps_ladder(self) -> bool:
@@ -136,6 +152,7 @@ class LadderService(LadderServiceServicer):
                 for point in history
             ],
             board=board.name,
+            wait=_wait(reader.ladder.presence.wait_of(bot)),
         )
 
     async def ListLadderDeals(
@@ -201,7 +218,7 @@ class LadderService(LadderServiceServicer):
             deals=request.deals,
             old_version_id=request.old_version_id or None,
         )
-        check_name(wanted.bot, house=ladder.house)
+        self._own_bot(wanted.bot)
         return await self._message(await ladder.challenges.create(wanted, request_key=key))
 
     async def AcceptChallenge(self, request: pb.AcceptChallengeRequest, context: object) -> pb.Challenge:
@@ -252,13 +269,52 @@ class LadderService(LadderServiceServicer):
         ]
         return pb.ListFlagsResponse(flags=flags)
 
+    async def CreateAct(self, request: pb.CreateActRequest, context: object) -> pb.Act:
+        """Do what an organiser wants."""
+        ladder, kind = self._ladder().ladder, entry_of(_ACTS, request.kind, "kind")
+        token = principal().token
+        act = Act(
+            at=ladder.stored.clock(),
+            organiser="" if token is None else token.name,
+            kind=kind,
+            bot=request.bot or None,
+            owner=request.owner or None,
+            text=request.text,
+        )
+        check_act(act, request)
+        has_tokens = False
+        if act.owner is not None and self._tokens is not None:
+            change = partial(rename_owner, self._tokens.path, act.owner, request.new_owner or None)
+            # First the file: if the server is killed between, repeating the act completes it.
+            with token_refusals():
+                has_tokens = await asyncio.to_thread(change) > 0
+        stored = await ladder.perform(
+            act, deal_ids=request.deal_ids, new_owner=request.new_owner or None, has_tokens=has_tokens
+        )
+        return _act(stored)
+
+    async def ListActs(self, request: pb.ListActsRequest, context: object) -> pb.ListActsResponse:
+        """List the acts of organisers, newest first."""
+        reader, query = self._ladder(), ListQuery(request)
+        newest = reader.stored.acts.newest
+        found = await reader.stored.read(newest, query.limit, query.before_id, **query.filters)
+        acts, token = query.cut({act.id: act for act in found})
+        return pb.ListActsResponse(acts=map(_act, acts), next_page_token=token)
+
+    def _own_bot(self, bot: str) -> None:
+        """Require that the caller may act for a bot, and that it isn't suspended; else ApiError."""
+        ladder = self._ladder().ladder
+        check_name(bot, house=ladder.house)
+        if bot in ladder.presence.suspended and (wait := ladder.presence.wait_of(bot)) is not None:
+            raise ApiError(Reason.CHALLENGE_CLOSED, wait.text)
+
     async def _answer(
         self,
         request: pb.AcceptChallengeRequest | pb.DeclineChallengeRequest | pb.WithdrawChallengeRequest,
         answer: ChallengeAnswer,
     ) -> pb.Challenge:
         ladder = self._ladder().ladder
-        check_name(request.bot, house=ladder.house)
+        self._own_bot(request.bot)
         return await self._message(await ladder.challenges.answer(request.challenge_id, request.bot, answer))
 
     async def _message(self, challenge: Challenge) -> pb.Challenge:
@@ -270,6 +326,52 @@ class LadderService(LadderServiceServicer):
 def _owner(version: Version) -> str | None:
     """Return who owns a version, which concerns the participants alone; None for a reference bot."""
     return None if is_public() else version.owner or None
+
+
+def check_act(act: Act, request: pb.CreateActRequest) -> None:
+    """Refuse an act whose fields don't belong together; ConfigError names the first that is wrong."""
+    if not 1 <= len(act.text) <= MAX_ACT_TEXT or act.text != one_line(act.text):
+        raise ConfigError(f"text: say why in one line of 1 to {MAX_ACT_TEXT} characters; all may read it")
+    for_owner = act.kind in _TO_OWNERS
+    needed = {
+        "owner": for_owner,
+        "new_owner": act.kind is ActKind.RENAME,
+        "deal_ids": act.kind is ActKind.VOID and act.bot is None,
+        "bot": not for_owner and not request.deal_ids,
+    }
+    for name, is_needed in needed.items():
+        if bool(getattr(request, name)) is not is_needed:
+            how = "needs it" if is_needed else "does not take it"
+            raise ConfigError(f"{name}: the act {act.kind.value!r} {how}, by what else it has")
+    if len(request.deal_ids) > MAX_ACT_DEALS:
+        raise ConfigError(f"deal_ids: {len(request.deal_ids)} deals are more than {MAX_ACT_DEALS} at once")
+    if act.bot is not None:
+        with within("bot"):
+            check_bot_name(act.bot)
+    for owner in filter(None, (act.owner, request.new_owner)):
+        check_owner(owner)
+
+
+def _act(act: Act) -> pb.Act:
+    """Write an act."""
+    return pb.Act(
+        act_id=act.id,
+        time=timestamp(act.at),
+        organiser=act.organiser,
+        kind=_ACTS[act.kind],
+        bot=None if act.kind in _TO_OWNERS else act.bot,
+        owner=None if is_public() else act.owner,
+        text=act.text,
+        deals=act.deals,
+    )
+
+
+def _wait(wait: Wait | None) -> pb.BotWait | None:
+    """Write why a bot plays no deal."""
+    if wait is None:
+        return None
+    reason = pb.WaitReason.Value(f"WAIT_REASON_{wait.reason.name}")
+    return pb.BotWait(reason=reason, end_time=timestamp_or_none(wait.end), text=wait.text)
 
 
 def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
@@ -348,9 +450,10 @@ def _deal(
             for version in deal.versions
         ],
         start_time=timestamp(deal.started_at),
-        finish_time=timestamp_or_none(deal.finished_at if deal.state is DealState.FINISHED else None),
+        finish_time=timestamp_or_none(deal.finished_at if deal.finished else None),
         dropped=deal.state is DealState.DROPPED,
         challenge_id=deal.challenge_id or None,
+        act_id=deal.act_id,
     )
 
 

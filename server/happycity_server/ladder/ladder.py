@@ -6,13 +6,15 @@ import asyncio
 import random
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import structlog
 
-from happycity import Ending, VoidReason
-from happycity_ladder.entries import Deal
+from happycity import ConfigError, Ending, VoidReason
+from happycity_ladder.entries import Act, ActKind, Deal
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import Challenges
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
@@ -74,6 +76,7 @@ class Ladder:
         self._places = places
         self._changed = asyncio.Event()
         self._challenges_changed = True
+        self._turn = asyncio.Lock()  # held while deals begin, and while an organiser acts
         self._finished = asyncio.Event()
         self._noted_at = 0.0
         self._rests_until = 0.0  # by the loop's clock
@@ -95,10 +98,59 @@ class Ladder:
             _log.warning("ladder_without_anchor", text=text)
         await self.seasons.begin()
         await self.stored.write(self.stored.entries.forget_names)
+        await self._read_suspended()
         await self.ratings.load()
         await self._queue.read_interrupted()
         self._start(self._play())
         self._start(self._rate())
+
+    async def perform(
+        self,
+        act: Act,
+        *,
+        deal_ids: Collection[int] = (),
+        new_owner: str | None = None,
+        has_tokens: bool = False,
+    ) -> Act:
+        """Do what an organiser wants, between two turns; return the act as it is stored.
+
+        Raises:
+            ApiError: a bot of a participant that is to be deleted is still connected or plays.
+            ConfigError: a field of the act is wrong; the text names it.
+        """
+        acts, write = self.stored.acts, self.stored.write
+        async with self._turn:
+            if act.kind is ActKind.VOID:
+                stored = await self.ratings.void(act, deal_ids)
+            elif act.owner is not None:
+                bots = await self.stored.read(self.stored.entries.bots_of, act.owner)
+                if act.kind is ActKind.DELETE:
+                    self._check_away(bots)
+                    self.ratings.forget_names(bots)
+                stored = await write(partial(acts.rename, has_tokens=has_tokens), act, new_owner)
+            else:
+                is_suspended = act.bot in self.presence.suspended
+                if is_suspended is not (act.kind is ActKind.RESTORE):
+                    raise ConfigError(f"bot: {act.bot!r} is {'already' if is_suspended else 'not'} suspended")
+                stored = await write(acts.add, act)
+            await self._read_suspended()
+        _log.warning("ladder_act", act=stored.id, kind=act.kind.value, bot=stored.bot, owner=stored.owner)
+        if act.bot is not None:
+            self.presence.send_suspension(act.bot)
+        self._changed.set()
+        self._finished.set()
+        return stored
+
+    async def _read_suspended(self) -> None:
+        self.presence.suspended = await self.stored.read(self.stored.acts.suspended)
+
+    def _check_away(self, bots: Sequence[str]) -> None:
+        """Refuse to remove bots from the store whose names a match would bring back."""
+        busy = {bot for match in self._places.newest_matches() for bot in match.bots}
+        busy.update(self._places.connected(), self.presence.versions)
+        for bot in busy.intersection(bots):
+            text = f"the tokens are revoked, but {bot} is still connected or plays; repeat this soon"
+            raise ApiError(Reason.MATCH_RUNNING, text, retry_seconds=1.0)
 
     def interrupt(self) -> None:
         """Begin no more deals, because the server is about to stop."""
@@ -126,7 +178,9 @@ class Ladder:
         while not self._closing.is_set():
             self._changed.clear()
             started = self.stored.clock()
-            if not await self._guarded(self._begin_deals()):
+            async with self._turn:
+                has_begun = await self._guarded(self._begin_deals())
+            if not has_begun:
                 self._challenges_changed = True  # what the store has noted of the turn is not known
                 self._rest()
             with suppress(TimeoutError):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 import structlog
 
 from happycity.match import is_person
 from happycity.v1 import play_service_pb2 as play
-from happycity_ladder.entries import Version
+from happycity_ladder.entries import Act, Version
 from happycity_ladder.pairing import Entrant
 from happycity_server.ladder.stored import StoredLadder
 from happycity_server.places.places import Places
@@ -26,7 +27,35 @@ RECONNECTED_SHARE = 1 / 6
 """Share of a pause that stays for a bot that connects again, which may be another program by then. It grows
 too for one that a supervisor starts again and again."""
 
+_DAY = 86400.0
+
 _log = structlog.get_logger()
+
+
+class WaitReason(Enum):
+    """Why a bot plays no deal; as in the contract."""
+
+    SUSPENDED = "suspended"
+    FORFEITED = "forfeited"
+    QUOTA = "quota"
+    NO_ROOM = "no_room"
+    OPPONENTS = "opponents"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a bot plays no deal."""
+
+    reason: WaitReason
+    text: str
+    """One line for people."""
+    end: float | None = None
+    """When that ends, if it is known."""
+
+
+def day_of(now: float) -> float:
+    """Return when the day (UTC) of a time began."""
+    return now - now % _DAY
 
 
 @dataclass(slots=True)
@@ -42,7 +71,7 @@ class _Bot:
     free_since: float | None = None
     """Since when it has the room that it has; None without any."""
     idle_since: float | None = None
-    """Since when it has room and plays no deal."""
+    """Since when it has room, plays no deal, and may begin one for its own sake today."""
     forfeited: int = 0
     """Deals in a row with a forfeit."""
     forfeited_at: float = 0.0
@@ -51,10 +80,9 @@ class _Bot:
     pause_end_reconnected: float = 0.0
     """When its pause ends, and when it does if the bot connects again."""
 
-    def note_room(self, now: float, *, has_room: bool) -> None:
-        """Note whether the bot has room for a deal."""
+    def note_room(self, now: float, *, has_room: bool, waits: bool) -> None:
+        """Note whether the bot has room for a deal, and whether it waits for one."""
         self.free_since = (now if self.free_since is None else self.free_since) if has_room else None
-        waits = has_room and not self.deals
         self.idle_since = (now if self.idle_since is None else self.idle_since) if waits else None
 
     def forget_forfeits(self) -> None:
@@ -80,6 +108,9 @@ class Presence:
         self._places, self._lobby = places, places.lobby
         self._owner_of = owner_of
         self._bots: dict[str, _Bot] = {}
+        self.suspended: Mapping[str, Act] = {}
+        """The bots that get no deals, each with the act that says why."""
+        self._sated = frozenset[str]()  # guests that have played their own deals of the day
         places.arrival_listeners.append(self._note_arrival)
 
     @property
@@ -137,11 +168,13 @@ class Presence:
         rooms, guests = Counter[str](), list[str]()
         for name, version in self.versions.items():
             bot = self._bots[name]
-            can_begin = self._lobby.is_connected(name) and name not in waiting and bot.pause_end <= now
+            is_barred = name in waiting or name in self.suspended or bot.pause_end > now
+            can_begin = self._lobby.is_connected(name) and not is_barred
             most = self._most_deals(name, version, running[name]) if can_begin else 0
             rooms[name] = max(0, most - bot.deals)
-            bot.note_room(now, has_room=rooms[name] > 0)
-            if rooms[name] and not version.house:
+            wants_deals = rooms[name] > 0 and name not in self._sated
+            bot.note_room(now, has_room=rooms[name] > 0, waits=wants_deals and not bot.deals)
+            if wants_deals and not version.house:
                 guests.append(name)
         idle = [name for name in guests if not self._bots[name].deals]
         if len(idle) >= limit * max(board.players for board in self._ladder.config.boards):
@@ -149,8 +182,16 @@ class Presence:
                 rooms[name] = 0
         return rooms
 
-    def entrants(self, rooms: Mapping[str, int], wanted: Callable[[str], Mapping[str, int]]) -> list[Entrant]:
-        """Return the bots for the pairing; `wanted` returns how many rated deals were asked for, by board."""
+    def entrants(
+        self,
+        rooms: Mapping[str, int],
+        wanted: Callable[[str], Mapping[str, int]],
+        begun: Callable[[str], Mapping[str, int]],
+    ) -> list[Entrant]:
+        """Return the bots for the pairing.
+
+        `wanted` and `begun` return how many rated deals were asked for, and begun today, by board.
+        """
         now = self._ladder.clock()
         return [
             Entrant(
@@ -161,9 +202,16 @@ class Presence:
                 room=rooms[name],
                 waiting_since=now if (since := self._bots[name].free_since) is None else since,
                 wanted=wanted(name),
+                begun=begun(name),
             )
             for name, version in self.versions.items()
         ]
+
+    def note_sated(self, names: Collection[str]) -> None:
+        """Note which guests have begun all deals of the day that they may begin for their own sake."""
+        self._sated = frozenset(names)
+        for name in names:
+            self._bots[name].idle_since = None
 
     def note_begin(self, name: str) -> None:
         """Note that a bot begins a deal."""
@@ -199,6 +247,33 @@ class Presence:
             if bot.idle_since is not None and bot.version is not None and not bot.version.house
         }
 
+    def wait_of(self, name: str) -> Wait | None:
+        """Return why a bot plays no deal; None if it plays one, or is neither connected nor suspended."""
+        act, bot, now = self.suspended.get(name), self._bots.get(name), self._ladder.clock()
+        if act is not None:
+            return Wait(WaitReason.SUSPENDED, f"an organiser has suspended {name}: {act.text}")
+        if bot is None or bot.version is None or bot.deals:
+            return None
+        if bot.pause_end > now:
+            text = f"{name} has forfeited games in several deals in a row"
+            return Wait(WaitReason.FORFEITED, text, bot.pause_end)
+        if name in self._sated:
+            quotas = self._ladder.config.quotas
+            text = (
+                f"{name} has begun its {quotas.games_per_day} rated games of the day, or "
+                f"{100 * quotas.exact_share:g}% of them where its rating is exact"
+            )
+            return Wait(WaitReason.QUOTA, text, day_of(now) + _DAY)
+        if bot.free_since is None:
+            text = f"{name} plays other matches first, or takes too few games at once"
+            return Wait(WaitReason.NO_ROOM, text)
+        return Wait(WaitReason.OPPONENTS, f"{name} waits for opponents that are connected and have room")
+
+    def send_suspension(self, name: str) -> None:
+        """Tell a bot that is suspended why."""
+        if name in self.suspended and (wait := self.wait_of(name)) is not None:
+            self._lobby.send_notice(name, play.NOTICE_KIND_PAUSED, wait.text)
+
     def longest_wait(self) -> float:
         """Return for how long a bot with room has waited for a game at most, in seconds.
 
@@ -224,7 +299,8 @@ class Presence:
         return min(limit, max(games // players, int(games > 0)))
 
     def _note_arrival(self, name: str, profile: BotProfile) -> None:
-        """Shorten the pause of a bot that has connected again."""
+        """Shorten the pause of a bot that has connected again, or tell it that it is suspended."""
+        self.send_suspension(name)
         bot = self._bots.get(name)
         if bot is not None:
             bot.pause_end = min(bot.pause_end, bot.pause_end_reconnected)

@@ -13,7 +13,7 @@ from happycity.rules.shuffling import shuffled
 from happycity_ladder.entries import Challenge, Deal, DealKind, NewDeal, Version
 from happycity_ladder.pairing import Pairing
 from happycity_server.ladder.challenges import Challenges
-from happycity_server.ladder.presence import Presence
+from happycity_server.ladder.presence import Presence, day_of
 from happycity_server.ladder.ratings import Ratings
 from happycity_server.ladder.stored import StoredLadder
 
@@ -64,6 +64,8 @@ class DealQueue:
         self._return_end: float | None = None  # until when these wait for their bots
         self._unread: set[int] = set()  # deals that were interrupted since the interrupted ones were read
         self._stale = False  # whether these have to be read again
+        self._begun = Counter[tuple[str, str]]()  # rated deals of the day, by bot and board
+        self._day: float | None = None  # of which these are; None before they are read
 
     def __contains__(self, deal_id: object) -> bool:
         """Return whether a deal was interrupted and waits for its bots."""
@@ -82,6 +84,7 @@ class DealQueue:
         Call it also after a failure, as what the store has then is not known.
         """
         self._stale = True
+        self._day = None
         self._unread.update(deal_ids)
 
     async def resume(self, present: Mapping[str, Version], playing: Collection[int]) -> list[InterruptedDeal]:
@@ -146,7 +149,8 @@ class DealQueue:
         """Return up to `limit` new deals whose bots are there and have room, which they take."""
         now, versions = self._ladder.clock(), presence.versions
         new = await self.unrated_deals(versions, rooms, limit=limit)
-        entrants = presence.entrants(rooms, self.wanted)
+        await self._read_day()
+        entrants = presence.entrants(rooms, self.wanted, self.begun)
         self._pairing_due = self._pairing.next_call(entrants, now=now)
         lineups = await self._ratings.using(
             lambda beliefs: self._pairing.lineups(
@@ -154,7 +158,9 @@ class DealQueue:
             )
         )
         bots = {version.id: bot for bot, version in versions.items()}
+        presence.note_sated({bots[version] for version in self._pairing.sated})
         for lineup in lineups:
+            self._begun.update((bots[version], lineup.board) for version in lineup.versions)
             wanted_by = None if lineup.wanted_by is None else bots[lineup.wanted_by]
             new.append(
                 NewDeal(
@@ -166,6 +172,17 @@ class DealQueue:
                 )
             )
         return new
+
+    def begun(self, bot: str) -> dict[str, int]:
+        """Return how many rated deals a bot has begun today, by board."""
+        return {board.name: self._begun[bot, board.name] for board in self._ladder.config.boards}
+
+    async def _read_day(self) -> None:
+        """Read what was begun today, if another day has begun or it isn't known what the store has."""
+        today = day_of(self._ladder.clock())
+        if today != self._day:
+            self._begun = await self._ladder.read(self._ladder.entries.rated_deals_begun, today)
+            self._day = today
 
     def wanted(self, bot: str) -> dict[str, int]:
         """Return how many rated deals were asked for a bot, by board."""

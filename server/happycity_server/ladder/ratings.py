@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import structlog
 
 from happycity_ladder.beliefs import Beliefs
-from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Season, Version
+from happycity_ladder.entries import Act, RatedDeal, Rating, RatingPoint, Season, Version
 from happycity_server.ladder.stored import StoredLadder
 
 DEALS_AT_ONCE = 500
@@ -94,6 +94,24 @@ class Ratings:
                     break
                 _log.info("ladder_rating", deals=self._finished)
             self.behind = self.behind and self._closing
+
+    async def void(self, act: Act, deal_ids: Collection[int]) -> Act:
+        """Void deals, and let `catch_up` rate the others of their boards from the first one on."""
+        async with self._catching_up:
+            stored, boards = await self._ladder.write(self._ladder.acts.void, act, deal_ids)
+            players = {board.name: board.players for board in self._ladder.config.boards}
+            for board in boards & players.keys():
+                self._beliefs[board] = Beliefs(players[board], self._ladder.config)
+                self._entered[board] = {}
+                self._finished, self.behind = 0, True
+            self._history = _History()
+            return stored
+
+    def forget_names(self, bots: Collection[str]) -> None:
+        """Let a bot that takes one of these names begin as a new one."""
+        for entered in self._entered.values():
+            for bot in bots:
+                entered.pop(bot, None)
 
     def close_soon(self) -> None:
         """Let `catch_up` leave most of the deals to the next start."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from happycity_ladder.act_store import ActStore
 from happycity_ladder.challenge_store import ChallengeStore
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.ladder_store import LadderStore
@@ -27,3 +28,4 @@ class StoredLadder:
         self.entries = LadderStore(store.store)
         self.challenges = ChallengeStore(store.store)
         self.ratings = RatingStore(store.store)
+        self.acts = ActStore(store.store)

@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import grpc
 import pytest
+from tests.server.harness import Service, outcome_of
 from tests.server.ladder.ladders import (
     TWO_SEATS,
     Games,
@@ -21,7 +23,10 @@ from tests.server.ladder.ladders import (
     ratings_follow,
 )
 
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity_ladder.act_store import ActStore
 from happycity_ladder.entries import DealState
+from happycity_ladder.ladder_store import LadderStore
 from happycity_tournament.storage.store import Store
 
 
@@ -72,4 +77,29 @@ async def test_kills_lose_nothing(tmp_path: Path) -> None:
     finished = numbers_of(deals)
     assert finished == list(range(1, len(finished) + 1))
     assert not [deal for deal in deals if deal.state is DealState.DROPPED]
+    await ratings_follow(tmp_path)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seconds", [0.0, 0.003, 0.01, 0.03, 0.1])
+async def test_kill_during_an_act_loses_nothing(tmp_path: Path, seconds: float) -> None:
+    """The act is there with all that it changes, or nothing of it; ratings follow from what remains."""
+    (tmp_path / "ladder.toml").write_text(TWO_SEATS)
+    games = Games()
+    async with AsyncExitStack() as bots:
+        async with killed_server(tmp_path, "127.0.0.1:0") as address:
+            await bots.enter_async_context(playing(address, "anna", "ben", "carl", games=games))
+            await games.more(40)
+            channel = await bots.enter_async_context(grpc.aio.insecure_channel(address))
+            ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
+            act = {"kind": pb.ACT_KIND_VOID, "bot": "anna", "text": "a test"}
+            calling = asyncio.ensure_future(outcome_of(ladder.CreateAct(**act)))
+            await asyncio.sleep(seconds)  # wherever the act stands then, the server is killed
+        await calling
+    with Store.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
+        acts, voided = ActStore(store).newest(9), [deal for deal in deals_in(tmp_path) if deal.act_id]
+        assert [act.deals for act in acts] == ([len(voided)] if voided else [])
+        season, deals = LadderStore(store).season(), deals_in(tmp_path)
+        assert season is not None
+        assert season.deals == sum(deal.state is DealState.FINISHED for deal in deals)
     await ratings_follow(tmp_path)

@@ -59,6 +59,11 @@ def back_up(url: str, path: Path, *, progress: Progress) -> Copied:
     return Copied(rows=found, schema_version=SCHEMA_VERSION, seconds=time.perf_counter() - started)
 
 
+def backup_mark(database: Path) -> Path:
+    """Return the empty file beside a SQLite store whose time of change is that of its last backup."""
+    return database.with_name(f"{database.name}.backup")
+
+
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """Yield a file beside one that is to be made, and give it that name if no error passes."""

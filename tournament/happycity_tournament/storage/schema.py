@@ -19,7 +19,7 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Goes up with every change of a table; stores of other versions are refused."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
@@ -163,6 +163,37 @@ ladder_challenges = Table(
     sqlite_autoincrement=True,
 )
 
+# What organisers did, in the order of time. An act names a bot by a version, so that the former name of a
+# participant that is renamed or deleted is nowhere.
+acts = Table(
+    "acts",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("organiser", String, nullable=False),  # the name of the token; empty without tokens
+    Column("kind", String, nullable=False),
+    Column("version_id", _Id, ForeignKey("ladder_versions.id")),  # null for acts to deals by their numbers
+    Column("text", String, nullable=False),
+    Column("deals", BigInteger, nullable=False),  # voided ones
+    sqlite_autoincrement=True,
+)
+
+
+@event.listens_for(acts, "after_create")
+def _refuse_other_acts(_table: Table, connection: Connection, **_: object) -> None:
+    """Let the database refuse to change or remove an act."""
+    refused = "acts can be neither changed nor removed"
+    if connection.dialect.name == "postgresql":
+        body = f"$$ BEGIN RAISE EXCEPTION '{refused}'; END $$"
+        connection.exec_driver_sql(f"CREATE FUNCTION refuse_act() RETURNS trigger LANGUAGE plpgsql AS {body}")
+        when = "BEFORE UPDATE OR DELETE OR TRUNCATE ON acts"
+        connection.exec_driver_sql(f"CREATE TRIGGER acts_stay {when} EXECUTE FUNCTION refuse_act()")
+        return
+    for change in ("UPDATE", "DELETE"):
+        body = f"BEGIN SELECT RAISE(ABORT, '{refused}'); END"
+        connection.exec_driver_sql(f"CREATE TRIGGER acts_{change} BEFORE {change} ON acts {body}")
+
+
 # Stored before its first game begins, so that no deal is dealt twice and a restart can go on with it.
 ladder_deals = Table(
     "ladder_deals",
@@ -178,6 +209,7 @@ ladder_deals = Table(
     # Null while it is played. Deals are rated in the order of `finished`: 1, 2, 3...; a dropped one has 0.
     Column("finished", BigInteger),
     Column("finished_at", Float),
+    Column("act_id", _Id, ForeignKey("acts.id")),  # the act that voided it; null for others
     Index("ladder_deals_in_order", "finished"),
     # Each list of deals has its index, in which the newest come last.
     Index("ladder_deals_of_season", "season_id", "id"),

@@ -27,6 +27,20 @@ FLAGS: dict[int, str] = {
     pb.FLAG_KIND_HELPING: "helping",
     pb.FLAG_KIND_FORFEITING: "forfeiting",
 }
+ACTS: dict[int, str] = {
+    pb.ACT_KIND_SUSPEND: "suspend",
+    pb.ACT_KIND_RESTORE: "restore",
+    pb.ACT_KIND_VOID: "void",
+    pb.ACT_KIND_RENAME: "rename",
+    pb.ACT_KIND_DELETE: "delete",
+}
+WAITS: dict[int, str] = {
+    pb.WAIT_REASON_SUSPENDED: "suspended",
+    pb.WAIT_REASON_FORFEITED: "forfeited",
+    pb.WAIT_REASON_QUOTA: "quota",
+    pb.WAIT_REASON_NO_ROOM: "no_room",
+    pb.WAIT_REASON_OPPONENTS: "opponents",
+}
 OTHER = "other"
 """A value of a newer server that this version doesn't know."""
 
@@ -85,10 +99,31 @@ def bot_json(bot: pb.LadderBot) -> Json:
         "versions": list(map(version_json, bot.versions)),
         "ratings": list(map(version_rating_json, bot.ratings)),
         "board": bot.board,
+        "wait": wait_json(bot.wait) if bot.HasField("wait") else None,
         "history": [
             {"time": _time(point.time), "version": point.version_id, **rating_json(point.rating)}
             for point in bot.history
         ],
+    }
+
+
+def wait_json(wait: pb.BotWait) -> Json:
+    """Return why a bot is not playing."""
+    end = _time(wait.end_time) if wait.HasField("end_time") else None
+    return {"reason": WAITS.get(wait.reason, OTHER), "end": end, "text": wait.text}
+
+
+def act_json(act: pb.Act) -> Json:
+    """Return what an organiser did."""
+    return {
+        "act": act.act_id,
+        "time": _time(act.time),
+        "organiser": act.organiser or None,
+        "kind": ACTS.get(act.kind, OTHER),
+        "bot": act.bot or None,
+        "owner": act.owner or None,
+        "text": act.text,
+        "deals": act.deals,
     }
 
 
@@ -139,6 +174,7 @@ def deal_json(deal: pb.LadderDeal) -> Json:
         "finish": _time(deal.finish_time) if deal.HasField("finish_time") else None,
         "dropped": deal.dropped,
         "challenge": deal.challenge_id or None,
+        "voided_by_act": deal.act_id or None,
     }
 
 

@@ -14,6 +14,7 @@ from happycity.records.record import Json
 from happycity_terminal.ladder import tables
 from happycity_terminal.ladder.calls import leaderboard, pages
 from happycity_terminal.ladder.content import (
+    act_json,
     bot_json,
     challenge_json,
     comparison_json,
@@ -193,6 +194,36 @@ def list_flags(server: str | None, *, season: int | None, as_json: bool) -> None
         RemoteServer.at(server), lambda connection: connection.call(connection.ladder.ListFlags, request)
     )
     _print_list(response.flags, flag_json, tables.flags_table, as_json=as_json, nothing="nothing is odd")
+
+
+def list_acts(server: str | None, *, bot: str, limit: int, as_json: bool) -> None:
+    """List what organisers did."""
+    request = pb.ListActsRequest(bot=bot or None)
+    found = call_server(
+        RemoteServer.at(server),
+        lambda connection: pages(connection, connection.ladder.ListActs, request, "acts", limit),
+    )
+    _print_list(found, act_json, tables.acts_table, as_json=as_json, nothing="no acts")
+
+
+def act(server: str | None, kind: str, subject: str, *, new_owner: str, reason: str, as_json: bool) -> None:
+    """Do something to a bot or a participant; numbers as the subject are deals."""
+    request = pb.CreateActRequest(kind=pb.ActKind.Value(f"ACT_KIND_{kind.upper()}"), text=reason)
+    if kind in ("rename", "delete"):
+        request.owner = subject
+    elif subject.replace(",", "").isdecimal():
+        request.deal_ids.extend(int(number) for number in subject.split(",") if number)
+    else:
+        request.bot = subject
+    if new_owner:
+        request.new_owner = new_owner
+    done = call_server(
+        RemoteServer.at(server), lambda connection: connection.call(connection.ladder.CreateAct, request)
+    )
+    if as_json:
+        write_json(act_json(done))
+    else:
+        Console().print(tables.acts_table([done]))
 
 
 def _print_challenge(challenge: pb.Challenge, server: str | None, *, as_json: bool) -> None:

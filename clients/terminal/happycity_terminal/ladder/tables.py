@@ -15,7 +15,7 @@ from happycity.match import one_line
 from happycity.text.words import plural
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.match import bot_info_of, seconds_of
-from happycity_terminal.ladder.content import FLAGS, KINDS, OTHER, STATES
+from happycity_terminal.ladder.content import ACTS, FLAGS, KINDS, OTHER, STATES
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
@@ -69,6 +69,9 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
 def bot_lines(bot: pb.LadderBot) -> Iterator[str]:
     """Yield whose bot it is."""
     yield f"{bot.bot}: of {'the house' if bot.house else bot.owner}"
+    if bot.HasField("wait"):
+        until = f"; until {_time(bot.wait.end_time)} UTC" if bot.wait.HasField("end_time") else ""
+        yield f"not playing: {one_line(bot.wait.text)}{until}"
 
 
 def versions_table(bot: pb.LadderBot) -> Table:
@@ -190,6 +193,22 @@ def flags_table(flags: Iterable[pb.Flag]) -> Table:
     return table
 
 
+def acts_table(acts: Iterable[pb.Act]) -> Table:
+    """Return what organisers did."""
+    table = _table("id", "time (UTC)", "organiser", "act", "to", "deals", "what")
+    for act in acts:
+        table.add_row(
+            str(act.act_id),
+            _time(act.time),
+            Text(act.organiser or _NONE),
+            ACTS.get(act.kind, OTHER),
+            Text(act.bot or act.owner or "deals"),
+            f"{act.deals:,}",
+            Text(one_line(act.text)),
+        )
+    return table
+
+
 def _table(*headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:
@@ -238,6 +257,8 @@ def _matches(ids: Sequence[int]) -> str:
 def _state(deal: pb.LadderDeal) -> str:
     if deal.dropped:
         return "dropped"
+    if deal.act_id:
+        return "voided"
     return "finished" if deal.HasField("finish_time") else "playing"
 
 

@@ -117,6 +117,78 @@ FLAG_KIND_FORFEITING: FlagKind.ValueType  # 2
 """A bot forfeits many games."""
 Global___FlagKind: _TypeAlias = FlagKind  # noqa: Y015
 
+class _WaitReason:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _WaitReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_WaitReason.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    WAIT_REASON_UNSPECIFIED: _WaitReason.ValueType  # 0
+    """Never sent."""
+    WAIT_REASON_SUSPENDED: _WaitReason.ValueType  # 1
+    """An organiser has suspended it."""
+    WAIT_REASON_FORFEITED: _WaitReason.ValueType  # 2
+    """It has forfeited games of several deals in a row."""
+    WAIT_REASON_QUOTA: _WaitReason.ValueType  # 3
+    """It has begun its rated games of the day, or its share of them as its rating is exact."""
+    WAIT_REASON_NO_ROOM: _WaitReason.ValueType  # 4
+    """It has no room for a deal, or plays other matches first."""
+    WAIT_REASON_OPPONENTS: _WaitReason.ValueType  # 5
+    """Opponents are missing."""
+
+class WaitReason(_WaitReason, metaclass=_WaitReasonEnumTypeWrapper):
+    """Why a bot is not playing in the ladder."""
+
+WAIT_REASON_UNSPECIFIED: WaitReason.ValueType  # 0
+"""Never sent."""
+WAIT_REASON_SUSPENDED: WaitReason.ValueType  # 1
+"""An organiser has suspended it."""
+WAIT_REASON_FORFEITED: WaitReason.ValueType  # 2
+"""It has forfeited games of several deals in a row."""
+WAIT_REASON_QUOTA: WaitReason.ValueType  # 3
+"""It has begun its rated games of the day, or its share of them as its rating is exact."""
+WAIT_REASON_NO_ROOM: WaitReason.ValueType  # 4
+"""It has no room for a deal, or plays other matches first."""
+WAIT_REASON_OPPONENTS: WaitReason.ValueType  # 5
+"""Opponents are missing."""
+Global___WaitReason: _TypeAlias = WaitReason  # noqa: Y015
+
+class _ActKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ActKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ActKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ACT_KIND_UNSPECIFIED: _ActKind.ValueType  # 0
+    """Never sent; refused."""
+    ACT_KIND_SUSPEND: _ActKind.ValueType  # 1
+    """A bot gets no more deals; those that it plays end as usual."""
+    ACT_KIND_RESTORE: _ActKind.ValueType  # 2
+    """A suspended bot gets deals again."""
+    ACT_KIND_VOID: _ActKind.ValueType  # 3
+    """Finished deals count for nothing any longer, and the ratings are made again from the others."""
+    ACT_KIND_RENAME: _ActKind.ValueType  # 4
+    """A participant, who owns bots, gets another name."""
+    ACT_KIND_DELETE: _ActKind.ValueType  # 5
+    """A participant loses tokens and invitations, and names and texts of the own bots are removed."""
+
+class ActKind(_ActKind, metaclass=_ActKindEnumTypeWrapper):
+    """What an organiser may do to a ladder."""
+
+ACT_KIND_UNSPECIFIED: ActKind.ValueType  # 0
+"""Never sent; refused."""
+ACT_KIND_SUSPEND: ActKind.ValueType  # 1
+"""A bot gets no more deals; those that it plays end as usual."""
+ACT_KIND_RESTORE: ActKind.ValueType  # 2
+"""A suspended bot gets deals again."""
+ACT_KIND_VOID: ActKind.ValueType  # 3
+"""Finished deals count for nothing any longer, and the ratings are made again from the others."""
+ACT_KIND_RENAME: ActKind.ValueType  # 4
+"""A participant, who owns bots, gets another name."""
+ACT_KIND_DELETE: ActKind.ValueType  # 5
+"""A participant loses tokens and invitations, and names and texts of the own bots are removed."""
+Global___ActKind: _TypeAlias = ActKind  # noqa: Y015
+
 @_typing.final
 class LadderBoard(_message.Message):
     """One kind of table, with ratings of its own."""
@@ -367,6 +439,7 @@ class LadderDeal(_message.Message):
     FINISH_TIME_FIELD_NUMBER: _builtins.int
     DROPPED_FIELD_NUMBER: _builtins.int
     CHALLENGE_ID_FIELD_NUMBER: _builtins.int
+    ACT_ID_FIELD_NUMBER: _builtins.int
     deal_id: _builtins.int
     """From 1; each has its own cards."""
     season_id: _builtins.int
@@ -379,6 +452,8 @@ class LadderDeal(_message.Message):
     """Whether it was given up, because a bot did not come back after the server had stopped."""
     challenge_id: _builtins.int
     """The challenge that asked for it; absent if there is none."""
+    act_id: _builtins.int
+    """The act that voided it, so that it counts for nothing; absent if it counts."""
     @_builtins.property
     def versions(self) -> _containers.RepeatedCompositeFieldContainer[Global___BotVersion]:
         """The versions that play, by seat in the first game."""
@@ -413,13 +488,19 @@ class LadderDeal(_message.Message):
         finish_time: _timestamp_pb2.Timestamp | None = ...,
         dropped: _builtins.bool = ...,
         challenge_id: _builtins.int | None = ...,
+        act_id: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id", "challenge_id", b"challenge_id", "finish_time", b"finish_time", "start_time", b"start_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_act_id", b"_act_id", "_challenge_id", b"_challenge_id", "act_id", b"act_id", "challenge_id", b"challenge_id", "finish_time", b"finish_time", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id", "board", b"board", "challenge_id", b"challenge_id", "deal_id", b"deal_id", "dropped", b"dropped", "finish_time", b"finish_time", "kind", b"kind", "match_ids", b"match_ids", "places", b"places", "season_id", b"season_id", "start_time", b"start_time", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_act_id", b"_act_id", "_challenge_id", b"_challenge_id", "act_id", b"act_id", "board", b"board", "challenge_id", b"challenge_id", "deal_id", b"deal_id", "dropped", b"dropped", "finish_time", b"finish_time", "kind", b"kind", "match_ids", b"match_ids", "places", b"places", "season_id", b"season_id", "start_time", b"start_time", "versions", b"versions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__act_id: _TypeAlias = _typing.Literal["act_id"]  # noqa: Y015
+    _WhichOneofArgType__act_id: _TypeAlias = _typing.Literal["_act_id", b"_act_id"]  # noqa: Y015
     _WhichOneofReturnType__challenge_id: _TypeAlias = _typing.Literal["challenge_id"]  # noqa: Y015
     _WhichOneofArgType__challenge_id: _TypeAlias = _typing.Literal["_challenge_id", b"_challenge_id"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__act_id) -> _WhichOneofReturnType__act_id | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__challenge_id) -> _WhichOneofReturnType__challenge_id | None: ...
 
 Global___LadderDeal: _TypeAlias = LadderDeal  # noqa: Y015
@@ -775,6 +856,7 @@ class LadderBot(_message.Message):
     RATINGS_FIELD_NUMBER: _builtins.int
     HISTORY_FIELD_NUMBER: _builtins.int
     BOARD_FIELD_NUMBER: _builtins.int
+    WAIT_FIELD_NUMBER: _builtins.int
     bot: _builtins.str
     """Its name."""
     owner: _builtins.str
@@ -795,6 +877,10 @@ class LadderBot(_message.Message):
     def history(self) -> _containers.RepeatedCompositeFieldContainer[Global___RatingPoint]:
         """Its rating over time on one board, oldest first, at most 500 points."""
 
+    @_builtins.property
+    def wait(self) -> Global___BotWait:
+        """Why it is not playing; absent if it plays, or is neither connected nor suspended."""
+
     def __init__(
         self,
         *,
@@ -805,16 +891,49 @@ class LadderBot(_message.Message):
         ratings: _abc.Iterable[Global___VersionRating] | None = ...,
         history: _abc.Iterable[Global___RatingPoint] | None = ...,
         board: _builtins.str = ...,
+        wait: Global___BotWait | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "owner", b"owner"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "owner", b"owner", "wait", b"wait"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "board", b"board", "bot", b"bot", "history", b"history", "house", b"house", "owner", b"owner", "ratings", b"ratings", "versions", b"versions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "board", b"board", "bot", b"bot", "history", b"history", "house", b"house", "owner", b"owner", "ratings", b"ratings", "versions", b"versions", "wait", b"wait"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
     _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
 
 Global___LadderBot: _TypeAlias = LadderBot  # noqa: Y015
+
+@_typing.final
+class BotWait(_message.Message):
+    """Why a bot is not playing in the ladder."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REASON_FIELD_NUMBER: _builtins.int
+    END_TIME_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    reason: Global___WaitReason.ValueType
+    """For programs."""
+    text: _builtins.str
+    """One line for a person."""
+    @_builtins.property
+    def end_time(self) -> _timestamp_pb2.Timestamp:
+        """When that ends; absent if it is not known."""
+
+    def __init__(
+        self,
+        *,
+        reason: Global___WaitReason.ValueType = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "reason", b"reason", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BotWait: _TypeAlias = BotWait  # noqa: Y015
 
 @_typing.final
 class VersionRating(_message.Message):
@@ -1352,3 +1471,177 @@ class ListFlagsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ListFlagsResponse: _TypeAlias = ListFlagsResponse  # noqa: Y015
+
+@_typing.final
+class Act(_message.Message):
+    """What an organiser did."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACT_ID_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    ORGANISER_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    DEALS_FIELD_NUMBER: _builtins.int
+    act_id: _builtins.int
+    """From 1, in the order of time."""
+    organiser: _builtins.str
+    """Who: the name of the organiser's token; empty on a server without tokens."""
+    kind: Global___ActKind.ValueType
+    """What."""
+    bot: _builtins.str
+    """To which bot, under its present name; absent for acts to a participant, or to deals by their numbers."""
+    owner: _builtins.str
+    """To which participant, or whose bot, under its present name; absent for acts to deals by their numbers."""
+    text: _builtins.str
+    """Why, in one line."""
+    deals: _builtins.int
+    """Deals that it voided."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When."""
+
+    def __init__(
+        self,
+        *,
+        act_id: _builtins.int = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        organiser: _builtins.str = ...,
+        kind: Global___ActKind.ValueType = ...,
+        bot: _builtins.str | None = ...,
+        owner: _builtins.str | None = ...,
+        text: _builtins.str = ...,
+        deals: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_owner", b"_owner", "bot", b"bot", "owner", b"owner", "time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_owner", b"_owner", "act_id", b"act_id", "bot", b"bot", "deals", b"deals", "kind", b"kind", "organiser", b"organiser", "owner", b"owner", "text", b"text", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
+    _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
+    _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
+    _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
+
+Global___Act: _TypeAlias = Act  # noqa: Y015
+
+@_typing.final
+class CreateActRequest(_message.Message):
+    """Asks to do something to a ladder."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    DEAL_IDS_FIELD_NUMBER: _builtins.int
+    OWNER_FIELD_NUMBER: _builtins.int
+    NEW_OWNER_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    kind: Global___ActKind.ValueType
+    """What."""
+    bot: _builtins.str
+    """For ACT_KIND_SUSPEND, ACT_KIND_RESTORE and ACT_KIND_VOID: the bot; absent if deals are named."""
+    owner: _builtins.str
+    """For ACT_KIND_RENAME and ACT_KIND_DELETE: the participant."""
+    new_owner: _builtins.str
+    """For ACT_KIND_RENAME: the new name."""
+    text: _builtins.str
+    """Why: one line that all may read, of 1 to 200 characters."""
+    @_builtins.property
+    def deal_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """For ACT_KIND_VOID: these deals, at most 1000; empty for all of the bot."""
+
+    def __init__(
+        self,
+        *,
+        kind: Global___ActKind.ValueType = ...,
+        bot: _builtins.str | None = ...,
+        deal_ids: _abc.Iterable[_builtins.int] | None = ...,
+        owner: _builtins.str | None = ...,
+        new_owner: _builtins.str | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_new_owner", b"_new_owner", "_owner", b"_owner", "bot", b"bot", "new_owner", b"new_owner", "owner", b"owner"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_new_owner", b"_new_owner", "_owner", b"_owner", "bot", b"bot", "deal_ids", b"deal_ids", "kind", b"kind", "new_owner", b"new_owner", "owner", b"owner", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
+    _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
+    _WhichOneofReturnType__new_owner: _TypeAlias = _typing.Literal["new_owner"]  # noqa: Y015
+    _WhichOneofArgType__new_owner: _TypeAlias = _typing.Literal["_new_owner", b"_new_owner"]  # noqa: Y015
+    _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
+    _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__new_owner) -> _WhichOneofReturnType__new_owner | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
+
+Global___CreateActRequest: _TypeAlias = CreateActRequest  # noqa: Y015
+
+@_typing.final
+class ListActsRequest(_message.Message):
+    """Asks for a page of acts. All filters must hold."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Maximum number of acts to return. Default 50, at most 200."""
+    page_token: _builtins.str
+    """From the last response; empty for the first page. The filters must be the same for all pages."""
+    bot: _builtins.str
+    """Only acts to this bot; absent: all."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+        bot: _builtins.str | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "bot", b"bot"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "bot", b"bot", "page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
+    _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
+
+Global___ListActsRequest: _TypeAlias = ListActsRequest  # noqa: Y015
+
+@_typing.final
+class ListActsResponse(_message.Message):
+    """A page of acts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """For the next page; empty on the last one."""
+    @_builtins.property
+    def acts(self) -> _containers.RepeatedCompositeFieldContainer[Global___Act]:
+        """The acts, newest first."""
+
+    def __init__(
+        self,
+        *,
+        acts: _abc.Iterable[Global___Act] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["acts", b"acts", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListActsResponse: _TypeAlias = ListActsResponse  # noqa: Y015

@@ -101,6 +101,16 @@ class LadderServiceStub:
                 request_serializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListFlagsRequest.SerializeToString,
                 response_deserializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListFlagsResponse.FromString,
                 _registered_method=True)
+        self.CreateAct = channel.unary_unary(
+                '/happycity.ladder.v1beta1.LadderService/CreateAct',
+                request_serializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.CreateActRequest.SerializeToString,
+                response_deserializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.Act.FromString,
+                _registered_method=True)
+        self.ListActs = channel.unary_unary(
+                '/happycity.ladder.v1beta1.LadderService/ListActs',
+                request_serializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListActsRequest.SerializeToString,
+                response_deserializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListActsResponse.FromString,
+                _registered_method=True)
 
 
 class LadderServiceServicer:
@@ -200,6 +210,20 @@ class LadderServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateAct(self, request, context):
+        """Suspends or restores a bot, voids deals, renames or deletes a participant. Acts can't be changed or removed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListActs(self, request, context):
+        """Lists the organisers' acts, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LadderServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -267,6 +291,16 @@ def add_LadderServiceServicer_to_server(servicer, server):
                     servicer.ListFlags,
                     request_deserializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListFlagsRequest.FromString,
                     response_serializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListFlagsResponse.SerializeToString,
+            ),
+            'CreateAct': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateAct,
+                    request_deserializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.CreateActRequest.FromString,
+                    response_serializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.Act.SerializeToString,
+            ),
+            'ListActs': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListActs,
+                    request_deserializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListActsRequest.FromString,
+                    response_serializer=happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListActsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -622,6 +656,60 @@ class LadderService:
             '/happycity.ladder.v1beta1.LadderService/ListFlags',
             happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListFlagsRequest.SerializeToString,
             happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListFlagsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateAct(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.ladder.v1beta1.LadderService/CreateAct',
+            happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.CreateActRequest.SerializeToString,
+            happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.Act.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListActs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.ladder.v1beta1.LadderService/ListActs',
+            happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListActsRequest.SerializeToString,
+            happycity_dot_ladder_dot_v1beta1_dot_ladder__service__pb2.ListActsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -63,6 +63,10 @@ class LadderServiceStub:
     """Lists challenges, newest first."""
     ListFlags: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.ListFlagsRequest, _ladder_service_pb2.ListFlagsResponse]
     """Lists flags: odd results for a person to judge, oddest first."""
+    CreateAct: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.CreateActRequest, _ladder_service_pb2.Act]
+    """Suspends or restores a bot, voids deals, renames or deletes a participant. Acts can't be changed or removed."""
+    ListActs: _grpc.UnaryUnaryMultiCallable[_ladder_service_pb2.ListActsRequest, _ladder_service_pb2.ListActsResponse]
+    """Lists the organisers' acts, newest first."""
 
 @_typing.type_check_only
 class LadderServiceAsyncStub(LadderServiceStub):
@@ -99,6 +103,10 @@ class LadderServiceAsyncStub(LadderServiceStub):
     """Lists challenges, newest first."""
     ListFlags: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.ListFlagsRequest, _ladder_service_pb2.ListFlagsResponse]  # type: ignore[assignment]
     """Lists flags: odd results for a person to judge, oddest first."""
+    CreateAct: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.CreateActRequest, _ladder_service_pb2.Act]  # type: ignore[assignment]
+    """Suspends or restores a bot, voids deals, renames or deletes a participant. Acts can't be changed or removed."""
+    ListActs: _aio.UnaryUnaryMultiCallable[_ladder_service_pb2.ListActsRequest, _ladder_service_pb2.ListActsResponse]  # type: ignore[assignment]
+    """Lists the organisers' acts, newest first."""
 
 class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
     """Shows the ladder of a server that keeps one, and takes what authors ask for. Other servers refuse every call with
@@ -210,5 +218,21 @@ class LadderServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_ladder_service_pb2.ListFlagsResponse, _abc.Awaitable[_ladder_service_pb2.ListFlagsResponse]]:
         """Lists flags: odd results for a person to judge, oddest first."""
+
+    @_abc_1.abstractmethod
+    def CreateAct(
+        self,
+        request: _ladder_service_pb2.CreateActRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_ladder_service_pb2.Act, _abc.Awaitable[_ladder_service_pb2.Act]]:
+        """Suspends or restores a bot, voids deals, renames or deletes a participant. Acts can't be changed or removed."""
+
+    @_abc_1.abstractmethod
+    def ListActs(
+        self,
+        request: _ladder_service_pb2.ListActsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_ladder_service_pb2.ListActsResponse, _abc.Awaitable[_ladder_service_pb2.ListActsResponse]]:
+        """Lists the organisers' acts, newest first."""
 
 def add_LadderServiceServicer_to_server(servicer: LadderServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

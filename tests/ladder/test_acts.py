@@ -1,0 +1,132 @@
+"""The acts of organisers in the store: what they change, and that none is changed or lost."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import text
+from tests.ladder.test_ladder_store import begun, challenge, game, ladder_with_bots, line_of, play
+
+from happycity import ConfigError
+from happycity_ladder.act_store import ActStore
+from happycity_ladder.challenge_store import ChallengeStore
+from happycity_ladder.entries import Act, ActKind, DealState
+from happycity_ladder.leaderboard import Score
+from happycity_ladder.rating_store import RatingStore
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.store import Store
+
+
+def act(kind: ActKind, **changes: object) -> Act:
+    """Return an act that is to be stored."""
+    fields = {"at": 50.0, "organiser": "olga", "text": "colludes with cem", "kind": kind, **changes}
+    return Act(**fields)  # type: ignore[arg-type]
+
+
+def test_the_last_act_to_a_bot_says_whether_it_is_suspended(store: Store) -> None:
+    """Acts are listed newest first, those of one bot too; a bot that the ladder doesn't have is refused."""
+    ladder_with_bots(store)
+    stored = ActStore(store)
+    for kind, bot in ((ActKind.SUSPEND, "ann"), (ActKind.SUSPEND, "bob"), (ActKind.RESTORE, "ann")):
+        stored.add(act(kind, bot=bot))
+    assert list(stored.suspended()) == ["bob"]
+    assert stored.suspended()["bob"] == act(ActKind.SUSPEND, bot="bob", owner="bob", id=2)
+    assert [one.id for one in stored.newest(2)] == [3, 2]
+    assert [one.id for one in stored.newest(9, 3, bot="ann")] == [1]
+    with pytest.raises(ConfigError, match=r"^bot: 'dan' is not in this ladder"):
+        stored.add(act(ActKind.SUSPEND, bot="dan"))
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM acts", "UPDATE acts SET text = 'other'"])
+def test_no_act_can_be_changed_or_removed(store: Store, change: str) -> None:
+    """The database itself refuses it, to whoever has the right to write."""
+    ladder_with_bots(store)
+    stored = ActStore(store)
+    added = stored.add(act(ActKind.SUSPEND, bot="ann"))
+    with pytest.raises(StoreError), store.writing() as connection:
+        connection.execute(text(change))
+    assert stored.newest(9) == [added]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_voided_deals_count_for_nothing(store: Store, *, named: bool) -> None:
+    """Scores and seasons are those of the other deals, and ratings are made again; games stay."""
+    ladder, ratings, stored = ladder_with_bots(store), RatingStore(store), ActStore(store)
+    first, second, running = begun(ladder, 1, 2), begun(ladder, 2, 3), begun(ladder, 1, 3)
+    play(ladder, first, 10, winner=1)
+    play(ladder, second, 20, winner=3)
+    ratings.keep_beliefs("2-family", 2, b"{}")
+    void = act(ActKind.VOID, bot=None if named else "ann")
+    done, boards = stored.void(void, [first.id] if named else ())
+    assert (done.deals, done.bot, boards) == (1, None if named else "ann", {"2-family"})
+    assert {deal.id: deal.state for deal in ladder.deals(9)} == {
+        first.id: DealState.VOIDED,
+        second.id: DealState.FINISHED,
+        running.id: DealState.OPEN,
+    }
+    assert [deal.id for _, deal in ratings.rated_deals(0)] == [second.id]
+    scores = ladder.scores(1, "2-family")
+    assert (scores[1], scores[2], scores[3]) == (Score(), Score(games=2), Score(games=2, firsts=2))
+    season = ladder.season()
+    assert season is not None
+    assert season.deals == 1
+    assert ratings.beliefs("2-family") is None
+    assert len(ladder.games_of([first.id])[first.id]) == 2
+    for wrong in ([first.id], [running.id], [99]):
+        with pytest.raises(ConfigError, match=rf"^deal_ids: deal {wrong[0]} is not finished"):
+            stored.void(act(ActKind.VOID), wrong)
+    with pytest.raises(ConfigError, match=r"^bot: 'ann' has no finished deal that counts"):
+        stored.void(act(ActKind.VOID, bot="ann"))
+    assert len(stored.newest(9)) == 1
+
+
+def test_participant_is_renamed_or_deleted_everywhere(store: Store) -> None:
+    """Leaderboards of old seasons, deals, games, challenges and earlier acts have the new names."""
+    ladder, stored, challenges = ladder_with_bots(store), ActStore(store), ChallengeStore(store)
+    deal = begun(ladder, 1, 2)
+    play(ladder, deal, 10)
+    made = challenges.add(challenge(bot="bob", opponents=("ann", "cem"), accepted=("ann",)))
+    ladder.close_season(1, {"2-family": [line_of(ladder)]}, 30.0)
+    stored.add(act(ActKind.SUSPEND, bot="ann"))
+    renamed = stored.rename(act(ActKind.RENAME, owner="ann"), "Team 7", has_tokens=False)
+    assert renamed.owner == ladder.leaderboards(1)["2-family"][0].version.owner == "Team 7"
+    for owner, new in (("Team 7", "bob"), ("ann", "Team 8")):
+        with pytest.raises(ConfigError, match="owner"):
+            stored.rename(act(ActKind.RENAME, owner=owner), new, has_tokens=False)
+    deleted = stored.rename(act(ActKind.DELETE, owner="Team 7"), None, has_tokens=False)
+    assert deleted.owner == "deleted-1"
+    version = ladder.leaderboards(1)["2-family"][0].version
+    assert version == ladder.versions()[1]
+    assert (version.bot, version.owner, version.profile.info.author) == ("deleted-1", "deleted-1", "")
+    assert [one.bots for one in ladder.games_of([deal.id])[deal.id]] == [
+        ("deleted-1", "bob"),
+        ("bob", "deleted-1"),
+    ]
+    assert ladder.deals(9, bot="deleted-1")
+    known = challenges.get(made.id)
+    assert known is not None
+    assert (known.opponents, known.accepted) == (("deleted-1", "cem"), ("deleted-1",))
+    assert list(stored.suspended()) == ["deleted-1"]
+    assert not ladder.versions_of("ann")
+
+
+def test_rated_deals_of_a_day_are_counted_from_the_store(new_url: Callable[[], str]) -> None:
+    """A server that starts again knows them; older ones and those of challenges are left out."""
+    url = new_url()
+    with Store.create(url) as store:
+        ladder = ladder_with_bots(store)
+        for versions in ((1, 2), (1, 3)):
+            begun(ladder, *versions)
+        begun(ladder, 1, 2, kind=challenge().kind.CHALLENGE)
+    with Store.existing(url) as store:
+        count = type(ladder)(store).rated_deals_begun
+        assert count(20.0) == {("ann", "2-family"): 2, ("bob", "2-family"): 1, ("cem", "2-family"): 1}
+        assert not count(20.5)
+
+
+def test_game_of_a_suspended_bot_still_counts(store: Store) -> None:
+    """What was begun before the act ends as usual."""
+    ladder = ladder_with_bots(store)
+    deal = begun(ladder, 1, 2)
+    ActStore(store).add(act(ActKind.SUSPEND, bot="ann"))
+    store.add_games([(game(deal, rotation, rotation + 1, winner=1), None) for rotation in range(2)])
+    assert ladder.deals(1)[0].state is DealState.FINISHED

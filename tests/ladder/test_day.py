@@ -1,0 +1,103 @@
+"""A simulated day of a ladder: quotas bound how much is played, and leave room for who is new."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from tools.benchmarks.ladder_year import draw_deals
+
+from happycity_ladder.beliefs import Beliefs
+from happycity_ladder.entries import RatedDeal
+from happycity_ladder.ladder_config import LadderConfig, Quotas
+from happycity_ladder.leaderboard import is_provisional
+from happycity_ladder.pairing import Entrant, Pairing
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
+
+DAY = 86400.0
+HOUSE = {1: 0.0, 2: -300.0, 3: -600.0}
+"""Strengths of the bots of the house in Elo; the first one is the anchor."""
+
+
+class Day:
+    """A day of guests that are always connected; one comes at noon.
+
+    A bot plays at most `deals_per_bot` deals in a tick, which has some seconds.
+    """
+
+    def __init__(self, config: LadderConfig, guests: int, tick: float) -> None:
+        self.config, self.board = config, config.boards[0]
+        self.beliefs = Beliefs(self.board.players, config)
+        rng = np.random.default_rng(1)
+        self.elos = {**HOUSE, **dict(enumerate(rng.normal(0.0, 150.0, guests + 1), start=len(HOUSE) + 1))}
+        self.newcomer = max(self.elos)
+        self.begun = Counter[int]()
+        self.ranked_after = 0.0
+        """Seconds from noon until the newcomer had a rank."""
+        self._tick, self._rng, self._finished = tick, rng, 0
+
+    def play(self) -> int:
+        """Play the day; return the number of its games."""
+        pairing, lot = Pairing(self.config), random.Random(1)
+        for bot in HOUSE:
+            self.beliefs.enter(bot, 0.0, house=True, anchor=bot == 1)
+        for tick in range(1, int(DAY / self._tick)):
+            now = tick * self._tick
+            entrants = [self._entrant(bot) for bot in self.elos if bot < self.newcomer or now >= DAY / 2]
+            limit = self.config.deals_at_once
+            lineups = pairing.lineups(
+                entrants, {self.board.name: self.beliefs}, now=now, rng=lot, limit=limit
+            )
+            if lineups:
+                self._rate([lineup.versions for lineup in lineups], now)
+            rating = self.beliefs.rating(self.newcomer, now)
+            if not self.ranked_after and rating.deals and not is_provisional(rating, self.config):
+                self.ranked_after = now - DAY / 2
+        return self._finished * self.board.players
+
+    def errors(self) -> list[float]:
+        """Return the standard errors of the guests at the end of the day."""
+        return [self.beliefs.rating(bot, DAY).error for bot in self.elos if bot not in HOUSE]
+
+    def _entrant(self, bot: int) -> Entrant:
+        house = bot in HOUSE
+        begun = {self.board.name: self.begun[bot]}
+        owner, room = ("house", 100) if house else (str(bot), self.config.deals_per_bot)
+        return Entrant(
+            version=bot, bot=str(bot), owner=owner, house=house, room=room, waiting_since=0.0, begun=begun
+        )
+
+    def _rate(self, deals: list[tuple[int, ...]], now: float) -> None:
+        elos = np.array([[self.elos[bot] for bot in versions] for versions in deals])
+        for versions, places in zip(deals, draw_deals(elos / ELO_PER_LOGIT, 0.75, self._rng), strict=True):
+            self._finished += 1
+            self.begun.update(versions)
+            for bot in versions:
+                self.beliefs.enter(bot, now)
+            rows = tuple(map(tuple, places.tolist()))
+            self.beliefs.add(
+                RatedDeal(finished=self._finished, finished_at=now, versions=versions, places=rows)
+            )
+
+
+@pytest.mark.parametrize(
+    ("guests", "config", "tick"),
+    [
+        (6, LadderConfig(quotas=Quotas(games_per_day=400, exact_error=40.0)), 300.0),
+        pytest.param(300, LadderConfig(), 60.0, marks=pytest.mark.thorough),
+    ],
+)
+def test_quotas_bound_a_day(guests: int, config: LadderConfig, tick: float) -> None:
+    """No guest begins more than its quota, a newcomer is soon ranked, and exact bots play less."""
+    day = Day(config, guests, tick)
+    games = day.play()
+    begun = [day.begun[bot] * day.board.players for bot in day.elos if bot not in HOUSE]
+    assert max(begun) <= config.quotas.games_per_day
+    assert games <= (guests + 1) * config.quotas.games_per_day < 200_000
+    assert 0 < day.ranked_after < 3600
+    exact_error = config.quotas.exact_error
+    exact = [number for number, error in zip(begun, day.errors(), strict=True) if error < exact_error]
+    assert exact
+    assert np.mean(exact) < 0.9 * config.quotas.games_per_day

@@ -1,0 +1,188 @@
+"""What organisers do to a ladder, over real gRPC: who may, what follows, and that a kill loses nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.server.api.ladders import LadderServer, LastMove, ladder_server, refusal, until
+from tests.server.conftest import FirstMove
+from tests.server.harness import bearer, issued_token
+
+from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
+from happycity.runtime.tokens import Role, read_tokens
+from happycity.runtime.transport import Access
+
+WHY = "plays for another bot"
+QUOTA = """
+anchor = "rock"
+boards = [{players = 2}]
+[quotas]
+games_per_day = 6
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[LadderServer]:
+    """Yield a server with a ladder in which anna, ben and carl play."""
+    with ladder_server(tmp_path) as opened:
+        for name, factory in (("anna", FirstMove), ("ben", LastMove), ("carl", FirstMove)):
+            opened.connect(name, factory)
+        yield opened
+
+
+def deals_of(server: LadderServer, bot: str) -> list[pb.LadderDeal]:
+    return list(server.call.ListLadderDeals(bot=bot, page_size=200).deals)
+
+
+def every_deal(server: LadderServer) -> list[pb.LadderDeal]:
+    return list(server.call.ListLadderDeals(page_size=200).deals)
+
+
+def rated_deals(server: LadderServer, board: str) -> dict[str, int]:
+    """Return the deals that ratings follow from, by bot."""
+    return {line.version.bot: line.rating.deals for line in server.board(board=board).lines}
+
+
+def test_suspended_bot_ends_its_games_and_gets_no_more(server: LadderServer) -> None:
+    """Its author is told why, others play on, and after it is restored it plays again."""
+    until(lambda: len(deals_of(server, "anna")) > 2)
+    done = server.call.CreateAct(kind=pb.ACT_KIND_SUSPEND, bot="anna", text=WHY)
+    assert (done.act_id, done.organiser, done.bot, done.owner, done.text) == (1, "", "anna", "anna", WHY)
+    begun = len(deals_of(server, "anna"))
+    until(lambda: all(deal.HasField("finish_time") for deal in deals_of(server, "anna")))
+    others = len(deals_of(server, "ben"))
+    until(lambda: len(deals_of(server, "ben")) > others + 3)
+    assert len(deals_of(server, "anna")) == begun
+    wait = server.call.GetLadderBot(bot="anna").wait
+    assert (wait.reason, WHY in wait.text) == (pb.WAIT_REASON_SUSPENDED, True)
+    refused = refusal(lambda: server.challenge("anna"))
+    assert refused.reason == "CHALLENGE_CLOSED"
+    server.call.CreateAct(kind=pb.ACT_KIND_RESTORE, bot="anna", text="a mistake")
+    until(lambda: len(deals_of(server, "anna")) > begun)
+    acts = server.call.ListActs(bot="anna").acts
+    assert [act.kind for act in acts] == [pb.ACT_KIND_RESTORE, pb.ACT_KIND_SUSPEND]
+
+
+def test_ratings_follow_from_what_is_not_voided(server: LadderServer) -> None:
+    """A bot whose deals are void has no rating, and its opponents have those of their other deals."""
+    until(lambda: len(deals_of(server, "anna")) > 4)
+    for bot in ("anna", "ben", "carl"):
+        server.call.CreateAct(kind=pb.ACT_KIND_SUSPEND, bot=bot, text=WHY)
+    until(lambda: all(deal.HasField("finish_time") for deal in every_deal(server)))
+    voided = server.call.CreateAct(kind=pb.ACT_KIND_VOID, bot="anna", text=WHY)
+    assert voided.deals == len(deals_of(server, "anna"))
+    assert {deal.act_id for deal in deals_of(server, "anna")} == {voided.act_id}
+    counted = [deal for deal in every_deal(server) if not deal.act_id]
+    for board in ("2-family", "3-family"):
+        of_board = [deal for deal in counted if deal.board == board]
+        deals = Counter(version.bot for deal in of_board for version in deal.versions)
+        until(lambda: rated_deals(server, board) == deals)  # noqa: B023 - called at once
+        games = {line.version.bot: line.games for line in server.board(board=board).lines}
+        assert games == {bot: count * int(board[0]) for bot, count in deals.items()}
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"kind": pb.ACT_KIND_SUSPEND, "bot": "anna"}, "text: "),
+        ({"kind": pb.ACT_KIND_SUSPEND, "bot": "anna", "text": "a\nb"}, "text: "),
+        ({"kind": pb.ACT_KIND_SUSPEND, "text": WHY}, "bot: "),
+        ({"kind": pb.ACT_KIND_SUSPEND, "bot": "nina", "text": WHY}, "bot: 'nina' is not in this ladder"),
+        ({"kind": pb.ACT_KIND_RESTORE, "bot": "anna", "text": WHY}, "bot: 'anna' is not suspended"),
+        ({"kind": pb.ACT_KIND_VOID, "text": WHY}, "deal_ids: "),
+        ({"kind": pb.ACT_KIND_VOID, "bot": "anna", "deal_ids": [1], "text": WHY}, "deal_ids: "),
+        (
+            {"kind": pb.ACT_KIND_VOID, "deal_ids": [10**6], "text": WHY},
+            "deal_ids: deal 1000000 is not finished",
+        ),
+        ({"kind": pb.ACT_KIND_VOID, "deal_ids": range(1, 1002), "text": WHY}, "deal_ids: 1001 deals"),
+        ({"kind": pb.ACT_KIND_RENAME, "owner": "anna", "text": WHY}, "new_owner: "),
+        (
+            {"kind": pb.ACT_KIND_RENAME, "owner": "nina", "new_owner": "Nina", "text": WHY},
+            "owner: 'nina' has",
+        ),
+        ({"kind": pb.ACT_KIND_DELETE, "bot": "anna", "text": WHY}, "owner: "),
+        ({"text": WHY}, "kind: "),
+    ],
+)
+def test_act_that_makes_no_sense_is_refused(
+    opened: LadderServer, fields: dict[str, object], text: str
+) -> None:
+    """One line names the field, and no act is stored."""
+    found = refusal(lambda: opened.call.CreateAct(**fields))
+    assert (found.reason, found.text[: len(text)]) == ("INVALID_FIELD", text)
+    assert not opened.call.ListActs().acts
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LadderServer]:
+    """Yield a server with a ladder that anna has joined."""
+    with ladder_server(tmp_path_factory.mktemp("acts")) as opened:
+        opened.connect("anna", FirstMove)
+        opened.connect("ben", FirstMove)
+        until(lambda: deals_of(opened, "anna"))
+        yield opened
+
+
+def test_participant_is_renamed_and_deleted(tmp_path: Path) -> None:
+    """Tokens follow, a connected bot plays on, and nothing names a participant that was deleted."""
+    path = tmp_path / "tokens.json"
+    olga = bearer(issued_token(path, Role.ORGANISER, "olga"))
+    clear = {name: issued_token(path, Role.BOT, name) for name in ("anna", "ben")}
+    with ladder_server(tmp_path, tokens=path, open=False) as server:
+        call = server.call
+        for name, token in clear.items():
+            server.arena.connect(name, FirstMove, access=Access(token=token))
+        until(lambda: len(call.ListLadderDeals(bot="anna", metadata=olga).deals) > 2)
+        act = {"owner": "anna", "text": "asked for it"}
+        refused = refusal(
+            lambda: call.CreateAct(kind=pb.ACT_KIND_DELETE, **act, metadata=bearer(clear["ben"]))
+        )
+        assert refused.reason == "WRONG_ROLE"
+        done = call.CreateAct(kind=pb.ACT_KIND_RENAME, new_owner="Team 7", **act, metadata=olga)
+        assert (done.organiser, done.owner) == ("olga", "Team 7")
+        assert {token.name: token.owner for token in read_tokens(path)} == {
+            "olga": "olga",
+            "anna": "Team 7",
+            "ben": "ben",
+        }
+        shown = call.GetLadderBot(bot="anna", metadata=olga)
+        assert (shown.owner, len(shown.versions), shown.versions[0].connected) == ("Team 7", 1, True)
+        begun = len(call.ListLadderDeals(bot="anna", page_size=200, metadata=olga).deals)
+        until(lambda: len(call.ListLadderDeals(bot="anna", page_size=200, metadata=olga).deals) > begun)
+        act["owner"] = "Team 7"
+
+        refused = refusal(lambda: call.CreateAct(kind=pb.ACT_KIND_DELETE, **act, metadata=olga))
+        assert refused.reason == "MATCH_RUNNING"  # its tokens are gone, so its bots leave
+        until(
+            lambda: not refusal(lambda: call.CreateAct(kind=pb.ACT_KIND_DELETE, **act, metadata=olga)).reason
+        )
+        assert {token.name for token in read_tokens(path)} == {"olga", "ben"}
+        assert refusal(lambda: call.GetLadderBot(bot="anna", metadata=olga)).reason == "NOT_IN_LADDER"
+        bots = {
+            version.bot for deal in call.ListLadderDeals(metadata=olga).deals for version in deal.versions
+        }
+        assert bots in ({"deleted-1", "ben"}, {"deleted-2", "ben"})
+        assert "anna" not in str(call.ListActs(metadata=bearer(clear["ben"])).acts)
+
+
+def test_quota_outlives_a_restart_and_is_explained(tmp_path: Path) -> None:
+    """Two bots play three deals of two games in a day, then none, also on the next server."""
+    for _ in range(2):
+        with ladder_server(tmp_path, file=QUOTA) as server:
+            server.connect("anna", FirstMove)
+            server.connect("ben", FirstMove)
+            until(lambda: server.call.ListLadderDeals(bot="anna").deals)
+            wait = until(lambda: quota_of(server))
+            assert "has begun its 6 rated games of the day" in wait.text
+            assert wait.end_time.seconds % 86400 == 0
+            assert len(deals_of(server, "anna")) == 3
+
+
+def quota_of(server: LadderServer) -> pb.BotWait | None:
+    """Return why anna waits once its quota is the reason."""
+    wait: pb.BotWait = server.call.GetLadderBot(bot="anna").wait
+    return wait if wait.reason == pb.WAIT_REASON_QUOTA else None
