@@ -27,7 +27,7 @@ from happycity.runtime.tokens import (
     read_invitations,
     revoke_invitation,
 )
-from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined, read_authorities
+from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined
 from happycity.text.words import plural
 from happycity_server.cli import TOKENS_OPTION, duration, validity
 from happycity_server.config import DEFAULT_TOKENS
@@ -149,6 +149,14 @@ def create_invitation(
     ] = "7d",
     tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
     server: Server = None,
+    web: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Where the server's pages are, such as https://arena.example:8080: the link opens there.",
+            envvar="HAPPYCITY_WEB",
+        ),
+    ] = "",
 ) -> None:
     """Create an invitation and print its link, this once: only its hash is stored.
 
@@ -156,13 +164,12 @@ def create_invitation(
     becomes part of the link, so that the guest trusts the server.
     """
     now = datetime.now(UTC)
-    until = now + duration(expires)
-    target, ca = Target.parse(server or DEFAULT_ADDRESS, setting="--server"), Access.from_env().ca
-    authority = read_authorities(ca, "HAPPYCITY_CA").decode() if ca is not None and target.tls else ""
-    clear, invitation = new_invitation(owner, bots, created=now, expires=until)
+    clear, invitation = new_invitation(owner, bots, created=now, expires=now + duration(expires))
+    ca = Access.from_env().ca
+    link = Link.to(server or DEFAULT_ADDRESS, clear, ca=ca, page=web, setting="--server")
     add_invitation(tokens, invitation)
     typer.echo(f"invitation {invitation.id} of {_described(invitation, now)}; in {tokens}", err=True)
-    typer.echo(str(Link(target, clear, authority)))
+    typer.echo(str(link))
 
 
 @invite.command("list")

@@ -43,6 +43,8 @@ class Reader:
     """The same page in each language, by the languages' codes."""
     has_ladder: bool = False
     """Whether the server keeps a ladder, to which its pages link."""
+    has_tokens: bool = False
+    """Whether the server needs tokens, so that callers have a page of their own."""
 
     @classmethod
     def of(cls, connection: HTTPConnection) -> Reader:
@@ -50,7 +52,8 @@ class Reader:
         url = connection.url.remove_query_params("token")
         queries = {code: url.include_query_params(lang=code).query for code in LANGUAGES}
         links = {code: f"?{query}" for code, query in queries.items()}
-        return cls(language_of(connection), links, connection.app.state.has_ladder)
+        state = connection.app.state
+        return cls(language_of(connection), links, state.has_ladder, state.has_tokens)
 
 
 def language_of(connection: HTTPConnection) -> Language:
@@ -195,9 +198,8 @@ def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Par
     """Return a page as a reader gets it, and collect its parts."""
     page = _environment(reader.language).get_template(template)
     mark = (parts or _Parts({})).mark
-    return page.render(
-        {**values, "language_links": reader.links, "has_ladder": reader.has_ladder, "part": mark}
-    )
+    own = {"language_links": reader.links, "has_ladder": reader.has_ladder, "has_tokens": reader.has_tokens}
+    return page.render({**values, **own, "part": mark})
 
 
 def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:

@@ -17,12 +17,10 @@ from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.runtime.files import replacing
-from happycity.runtime.guests import CA_FILE, Link, read_settings_file, settings_text
-from happycity.runtime.transport import Access, format_tokens, parse_tokens
+from happycity.runtime.guests import CA_FILE, Link, read_settings_file, settings_text, token_settings
+from happycity.runtime.transport import Access, parse_tokens
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
-
-_NAMES = ("HAPPYCITY_SERVER", "HAPPYCITY_CA", "HAPPYCITY_TOKEN", "HAPPYCITY_TOKENS")
 
 
 def join_server(text: str, bots: Sequence[str], out: Path) -> None:
@@ -96,9 +94,6 @@ def _read(out: Path) -> tuple[RemoteServer, dict[str, str], dict[str, str]]:
 
 
 def _write(out: Path, values: Mapping[str, str], tokens: Mapping[str, str]) -> None:
-    """Write a file of settings that its owner alone may read: several tokens by name, the first as such."""
-    own = {"HAPPYCITY_TOKEN": next(iter(tokens.values()))}
-    if len(tokens) > 1:
-        own["HAPPYCITY_TOKENS"] = format_tokens(tokens)
+    """Write a file of settings that its owner alone may read."""
     with replacing(out, private=True) as partial:
-        partial.write_text(settings_text({**values, **own}), encoding="utf-8")
+        partial.write_text(settings_text({**values, **token_settings(tokens)}), encoding="utf-8")

@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Self
 
 from happycity.errors import ConfigError
-from happycity.runtime.transport import SERVER_VARIABLE, Target
+from happycity.runtime.transport import (
+    SERVER_VARIABLE,
+    TOKENS_VARIABLE,
+    Target,
+    format_tokens,
+    read_authorities,
+)
 
 SETTINGS_FILE = "happycity.env"
 """The file of settings that commands and bots read in the folder where they are started."""
@@ -22,29 +28,44 @@ SETTINGS_VARIABLE = "HAPPYCITY_ENV"
 """The environment variable with the path of another such file."""
 CA_FILE = "happycity-ca.pem"
 """Where a guest's copy of the server's CA certificate is, beside the settings."""
+_PAGE = "/join#"
 _PATHS = ("HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_TOKENS")
 _LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The link of an invitation: `grpcs://host:port/join/SECRET#CA`."""
+    """The link of an invitation: `grpcs://host:port/join/SECRET.CA`, behind `PAGE/join#` for a browser.
+
+    What follows the # stays in the browser, so neither proxies nor logs get the secret.
+    """
 
     server: Target
     secret: str
     ca: str = ""
     """The certificate to trust, in PEM; "" for the well-known ones."""
+    page: str = ""
+    """Where the server's pages are, such as https://arena.example; "" without them."""
+
+    @classmethod
+    def to(cls, server: str, secret: str, *, ca: Path | None, page: str = "", setting: str) -> Self:
+        """Return the link to the server that `setting` names, with the file `ca` if TLS is used."""
+        target = Target.parse(server, setting=setting)
+        trusted = read_authorities(ca, "HAPPYCITY_CA").decode() if ca is not None and target.tls else ""
+        return cls(target, secret, trusted, page)
 
     def __str__(self) -> str:
         """Write the link; the certificate is its DER in base64 with the alphabet of URLs, without padding."""
         mark = urlsafe_b64encode(ssl.PEM_cert_to_DER_cert(self.ca)).decode().rstrip("=") if self.ca else ""
-        return f"{self.server}/join/{self.secret}{'#' if mark else ''}{mark}"
+        page = f"{self.page.rstrip('/')}{_PAGE}" if self.page else ""
+        return f"{page}{self.server}/join/{self.secret}{'.' if mark else ''}{mark}"
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a link, whose secret no error repeats."""
-        address, separator, rest = text.strip().partition("/join/")
-        secret, _, mark = rest.partition("#")
+        page, _, own = text.strip().rpartition(_PAGE)
+        address, separator, rest = own.partition("/join/")
+        secret, _, mark = rest.partition(".")
         if not (separator and secret):
             raise ConfigError(
                 "LINK: it is not the link of an invitation, such as grpcs://arena.example:443/join/hci_...; "
@@ -52,13 +73,19 @@ class Link:
             )
         server = Target.parse(address, setting="LINK")
         if not mark:
-            return cls(server, secret)
+            return cls(server, secret, page=page)
         try:
             ca = ssl.DER_cert_to_PEM_cert(urlsafe_b64decode(mark + "=" * (-len(mark) % 4)))
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca)
         except (ValueError, ssl.SSLError):
             raise ConfigError("LINK: its end is not a certificate; copy all of it, in quotes") from None
-        return cls(server, secret, ca)
+        return cls(server, secret, ca, page)
+
+
+def token_settings(tokens: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings for the tokens of a guest's bots by name: several by name, the first as such."""
+    own = {"HAPPYCITY_TOKEN": next(iter(tokens.values()))}
+    return own | ({TOKENS_VARIABLE: format_tokens(tokens)} if len(tokens) > 1 else {})
 
 
 def settings_text(values: Mapping[str, str]) -> str:

@@ -28,8 +28,8 @@ def test_a_link_is_read_as_it_was_written(server: str) -> None:
         ("grpcs://arena.example:443", "it is not the link of an invitation"),
         ("grpcs://arena.example:443/join/", "it is not the link of an invitation"),
         (f"https://arena.example/join/{SECRET}", "is not an address such as"),
-        (f"grpcs://arena.example:443/join/{SECRET}#MIIB", "its end is not a certificate"),
-        (f"grpcs://arena.example:443/join/{SECRET}#a", "its end is not a certificate"),
+        (f"grpcs://arena.example:443/join/{SECRET}.MIIB", "its end is not a certificate"),
+        (f"grpcs://arena.example:443/join/{SECRET}.a", "its end is not a certificate"),
     ],
 )
 def test_a_wrong_link_is_refused_without_its_secret(link: str, problem: str) -> None:
