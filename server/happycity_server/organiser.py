@@ -100,6 +100,10 @@ def init_competition(
     port: Annotated[
         int, typer.Option(min=1, max=65535, metavar="N", help="Where the server listens.")
     ] = 50051,
+    web_port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, metavar="N", help="Also serve pages there, where invitations open."),
+    ] = None,
     ladder: Annotated[
         bool, typer.Option("--ladder", help="Keep a ladder, in which all bots play without an end.")
     ] = False,
@@ -119,10 +123,13 @@ def init_competition(
     clear, token = new_token(Role.ORGANISER, _ORGANISER, created=now)
     add_tokens(folder / TOKENS_FILE, [token])
     own = {"HAPPYCITY_SERVER": str(server), "HAPPYCITY_CA": CA_FILE, "HAPPYCITY_TOKEN": clear}
-    own["HAPPYCITY_SERVE_TOKENS"] = TOKENS_FILE
+    own |= {"HAPPYCITY_SERVE_TOKENS": TOKENS_FILE}
+    kept = f'ladder = "{LADDER_FILE}"\n' if ladder else ""
+    if web_port is not None:
+        own["HAPPYCITY_WEB"] = f"https://{joined(host[0], web_port)}"
+        kept += f'web = "0.0.0.0:{web_port}"\nweb_name = "{host[0]}"\n'
     with replacing(folder / SETTINGS_FILE, private=True) as partial:
         partial.write_text(settings_text(own), encoding="utf-8")
-    kept = f'ladder = "{LADDER_FILE}"\n' if ladder else ""
     write_example(folder / SERVER_FILE, _SERVER.format(port=port) + kept)
     if ladder:
         from happycity_ladder.ladder_config import example
@@ -243,9 +250,8 @@ The server is {server}. You get a link from the organiser, which works once.
 
 1. Install the project, and write a bot: `happycity new-bot mybot`.
 2. In the folder of the bot, name it and keep its token: `happycity join 'LINK' --bot NAME`. This writes
-   `happycity.env`, which is secret, and the server's certificate.
-3. Start the bot in this folder. SDKs other than Python's read the same variables from the environment:
-   `set -a; . ./happycity.env; set +a`.
+   `happycity.env`, which is secret, and the server's certificate. A link of https:// opens in a browser.
+3. Start the bot in this folder: every SDK reads the file there.
 4. Try it: `happycity practice --join NAME --against greedy --games 10`, while the bot runs.
 
 A token that others may have seen: `happycity join --renew`.
