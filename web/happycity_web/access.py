@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,18 +13,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
-from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text, token_settings
+from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED
 from happycity_server.access.roles import principal
-from happycity_server.errors import ApiError, Reason
-from happycity_web.guard import COOKIE, admit, keep_secret, peer_of, read_form, shown_token
+from happycity_server.errors import ApiError
+from happycity_web.guard import COOKIE, HTTP_STATUS, admit, keep_secret, peer_of, read_form, shown_token
 from happycity_web.query import Query, number_of, word_of
 from happycity_web.render import Page, Reader, page_response
 from happycity_web.watch import Feeds
 
-MOST_DAYS = 3650
-_LINK_FORM_BYTES = 16 * 1024  # a link has a certificate
-_PASSED_ON = (Reason.UNAUTHENTICATED, Reason.WRONG_ROLE, Reason.RATE_LIMITED)
+_FORM_BYTES = 16 * 1024
+"""The largest form of joining: a link has a certificate."""
 
 
 async def access_page(feeds: Feeds, request: Request, _: Query) -> Page:
@@ -56,12 +55,12 @@ class AccessForms:
     async def join(self, request: Request) -> Response:
         """Show the form of an invitation, or exchange the invitation for files of settings.
 
-        The browser acts with the token of the first bot from then on, unless it has a valid token already.
+        A browser without a token acts with that of the first bot from then on.
         """
         self._feeds.arena.gate.admit_anybody(peer_of(request))
         if request.method != "POST":
             return page_response(request, "join.html", {"fields": {}, "problem": ""})
-        fields = await read_form(request, most=_LINK_FORM_BYTES)
+        fields = await read_form(request, most=_FORM_BYTES)
         bots = fields.get("bots", "").replace(",", " ").split()
         try:
             link = Link.parse(fields.get("link", ""))
@@ -70,72 +69,57 @@ class AccessForms:
             return page_response(request, "join.html", {"fields": fields, "problem": str(error)}, 400)
         tokens = {token.name: token.token for token in joined.tokens}
         response = _settings_page(request, link, joined.owner, tokens)
-        if not self._has_token(request):
+        if shown_token(request) is None:
             keep_secret(response, request, COOKIE, next(iter(tokens.values())))
         return response
 
     async def act(self, request: Request) -> Response:
         """Renew or revoke tokens, or create or revoke an invitation, by the token that the browser has."""
-        admit(self._feeds.arena, request, shown_token(request))
+        arena = self._feeds.arena
+        admit(arena, request, shown_token(request))
         fields = await read_form(request)
-        acts: dict[str, Callable[[Request, Mapping[str, str]], Awaitable[Response]]] = {
-            "renew": self._renew,
-            "revoke": self._revoke,
-            "invite": self._invite,
-            "withdraw": self._withdraw,
+        revocations: dict[str, tuple[Any, Any]] = {
+            "revoke": (self._access.RevokeToken, pb.RevokeTokenRequest),
+            "withdraw": (self._access.RevokeInvitation, pb.RevokeInvitationRequest),
         }
         try:
-            return await acts[word_of("act", fields.get("act", ""), acts)](request, fields)
+            act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
+            if act == "renew":
+                return await self._renew(request)
+            if act == "invite":
+                return await self._invite(request, fields)
+            call, message = revocations[act]
+            await arena.call(call, message(id=fields.get("id", "")))
         except ApiError as error:
-            if error.reason in _PASSED_ON:
-                raise
             page = await _page(self._feeds, fields, problem=str(error))
-            return HTMLResponse(page.html(Reader.of(request)), 400)
+            return HTMLResponse(page.html(Reader.of(request)), HTTP_STATUS[error.reason.status])
+        return RedirectResponse("/access", 303)
 
-    async def _renew(self, request: Request, _: Mapping[str, str]) -> Response:
+    async def _renew(self, request: Request) -> Response:
         """Replace all tokens of the owner; the browser's own last, so that it stays valid after a failure."""
-        listed = await self._call(self._access.ListTokens, pb.ListTokensRequest())
-        caller = principal().token
+        arena, caller = self._feeds.arena, principal().token
+        listed = await arena.call(self._access.ListTokens, pb.ListTokensRequest())
         assert caller is not None  # or there was no role for the call
         tokens = {}
         for token in sorted(listed.tokens, key=lambda token: token.id == caller.id):
-            renewed = await self._call(self._access.RenewToken, pb.RenewTokenRequest(id=token.id))
+            renewed = await arena.call(self._access.RenewToken, pb.RenewTokenRequest(id=token.id))
             tokens[token.name] = renewed.token
         response = _settings_page(request, self._access.link(), caller.owner, tokens)
         keep_secret(response, request, COOKIE, tokens[caller.name])
         return response
 
-    async def _revoke(self, request: Request, fields: Mapping[str, str]) -> Response:
-        await self._call(self._access.RevokeToken, pb.RevokeTokenRequest(id=fields.get("id", "")))
-        return RedirectResponse("/access", 303)
-
     async def _invite(self, request: Request, fields: Mapping[str, str]) -> Response:
-        bots = number_of("bots", fields.get("bots", ""), 1, MAX_INVITED)
-        days = number_of("days", fields.get("days", ""), 1, MOST_DAYS)
+        days = number_of("days", fields.get("days", ""), 1, 3650)
         asked = pb.CreateInvitationRequest(
-            owner=fields.get("owner", "").strip(), bots=bots, lifetime=Duration(seconds=days * 86400)
+            owner=fields.get("owner", "").strip(),
+            bots=number_of("bots", fields.get("bots", ""), 1, MAX_INVITED),
+            lifetime=Duration(seconds=days * 86400),
         )
-        made = await self._call(self._access.CreateInvitation, asked)
+        made = await self._feeds.arena.call(self._access.CreateInvitation, asked)
         # The page's own address: a browser sends it with each form, also through a proxy.
         page = request.headers.get("origin") or str(request.base_url)
-        link = replace(Link.parse(made.link), page=page)
-        shown = await _page(self._feeds, {}, link=str(link))
+        shown = await _page(self._feeds, {}, link=str(replace(Link.parse(made.link), page=page)))
         return HTMLResponse(shown.html(Reader.of(request)))
-
-    async def _withdraw(self, request: Request, fields: Mapping[str, str]) -> Response:
-        await self._call(self._access.RevokeInvitation, pb.RevokeInvitationRequest(id=fields.get("id", "")))
-        return RedirectResponse("/access", 303)
-
-    async def _call(self, method: Callable[[Any, object], Awaitable[Any]], message: object) -> Any:
-        return await self._feeds.arena.call(method, message)
-
-    def _has_token(self, request: Request) -> bool:
-        """Return whether the browser has a token that is still valid."""
-        try:
-            admit(self._feeds.arena, request, shown_token(request))
-        except ApiError:
-            return False
-        return True
 
 
 def _settings_page(request: Request, link: Link | None, owner: str, tokens: Mapping[str, str]) -> Response:
@@ -145,8 +129,8 @@ def _settings_page(request: Request, link: Link | None, owner: str, tokens: Mapp
     the server only the tokens are known.
     """
     server, ca = ("", "") if link is None else (str(link.server), link.ca)
-    own = {"HAPPYCITY_SERVER": server, "HAPPYCITY_CA": CA_FILE if ca else ""}
-    files = {SETTINGS_FILE: settings_text(own | token_settings(tokens))} | ({CA_FILE: ca} if ca else {})
+    files = {SETTINGS_FILE: settings_text(server, CA_FILE if ca else "", tokens)}
+    files |= {CA_FILE: ca} if ca else {}
     links = {name: b64encode(text.encode()).decode() for name, text in files.items()}
     values = {
         "owner": owner,

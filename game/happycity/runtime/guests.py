@@ -29,6 +29,7 @@ SETTINGS_VARIABLE = "HAPPYCITY_ENV"
 CA_FILE = "happycity-ca.pem"
 """Where a guest's copy of the server's CA certificate is, beside the settings."""
 _PAGE = "/join#"
+_CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _PATHS = ("HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_TOKENS")
 _LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>.*)")
 
@@ -49,10 +50,11 @@ class Link:
 
     @classmethod
     def to(cls, server: str, secret: str, *, ca: Path | None, page: str = "", setting: str) -> Self:
-        """Return the link to the server that `setting` names, with the file `ca` if TLS is used."""
+        """Return the link to the server that `setting` names, with the first of `ca` if TLS is used."""
         target = Target.parse(server, setting=setting)
-        trusted = read_authorities(ca, "HAPPYCITY_CA").decode() if ca is not None and target.tls else ""
-        return cls(target, secret, trusted, page)
+        text = read_authorities(ca, "HAPPYCITY_CA").decode() if ca is not None and target.tls else ""
+        first = _CERTIFICATE.search(text)
+        return cls(target, secret, first[0] if first else "", page)
 
     def __str__(self) -> str:
         """Write the link; the certificate is its DER in base64 with the alphabet of URLs, without padding."""
@@ -82,15 +84,14 @@ class Link:
         return cls(server, secret, ca, page)
 
 
-def token_settings(tokens: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for the tokens of a guest's bots by name: several by name, the first as such."""
-    own = {"HAPPYCITY_TOKEN": next(iter(tokens.values()))}
-    return own | ({TOKENS_VARIABLE: format_tokens(tokens)} if len(tokens) > 1 else {})
+def settings_text(server: str, ca: str, tokens: Mapping[str, str], **others: str) -> str:
+    """Return a file of settings, without those that are "". A shell may read it too: no value needs quotes.
 
-
-def settings_text(values: Mapping[str, str]) -> str:
-    """Return a file of settings. A shell may read it too: no value needs quotes."""
+    Of several tokens, which are by name, the first one is for programs that are told no name.
+    """
     head = "# How the bots and commands of this folder reach a Happy City server. The token is secret.\n"
+    values = {SERVER_VARIABLE: server, "HAPPYCITY_CA": ca, "HAPPYCITY_TOKEN": next(iter(tokens.values()))}
+    values |= {TOKENS_VARIABLE: format_tokens(tokens) if len(tokens) > 1 else "", **others}
     return head + "".join(f"{name}={value}\n" for name, value in values.items() if value)
 
 

@@ -34,9 +34,9 @@ from happycity_server.access.roles import check_free_of_house, principal
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.wire import timestamp
 
-LIFETIME = timedelta(days=7)
+LIFETIME_SECONDS = 7 * 86400
 """How long an invitation is valid by default."""
-_LONGEST = timedelta(days=3650)
+_MOST_SECONDS = 3650 * 86400
 
 
 class AccessService(AccessServiceServicer):
@@ -99,13 +99,13 @@ class AccessService(AccessServiceServicer):
         self, request: pb.CreateInvitationRequest, context: object
     ) -> pb.CreateInvitationResponse:
         """Create an invitation; return its link, which is stored nowhere."""
-        path, now, lifetime = self._path(), self._now(), LIFETIME
-        if request.HasField("lifetime"):
-            if not 0 < request.lifetime.seconds <= _LONGEST.total_seconds():
-                raise invalid(f"lifetime: it is not from a second to {_LONGEST.days} days")
-            lifetime = timedelta(seconds=request.lifetime.seconds)
+        path, now = self._path(), self._now()
+        seconds = request.lifetime.seconds or LIFETIME_SECONDS
+        if not 0 < seconds <= _MOST_SECONDS:
+            raise invalid(f"lifetime: it is not from a second to {_MOST_SECONDS // 86400} days")
+        until = now + timedelta(seconds=seconds)
         with _refusals():
-            clear, made = new_invitation(request.owner, request.bots, created=now, expires=now + lifetime)
+            clear, made = new_invitation(request.owner, request.bots, created=now, expires=until)
             if (link := self.link(clear)) is None:
                 raise invalid("link: the server doesn't know its address for guests; set --guest-address")
             await asyncio.to_thread(add_invitation, path, made)
@@ -114,11 +114,10 @@ class AccessService(AccessServiceServicer):
     async def ListInvitations(
         self, request: pb.ListInvitationsRequest, context: object
     ) -> pb.ListInvitationsResponse:
-        """List the invitations that no guest has used; none on an open server."""
-        if self._tokens is None:
-            return pb.ListInvitationsResponse()
+        """List the invitations that no guest has used."""
+        path = self._path()
         with _refusals():
-            stored = await asyncio.to_thread(read_invitations, self._tokens.path)
+            stored = await asyncio.to_thread(read_invitations, path)
         return pb.ListInvitationsResponse(invitations=map(_invitation_message, stored))
 
     async def RevokeInvitation(
@@ -176,24 +175,13 @@ def _refusals() -> Iterator[None]:
 
 
 def _message(token: Token, clear: str = "") -> pb.BotToken:
-    return pb.BotToken(
-        id=token.id,
-        name=token.name,
-        token=clear or None,
-        create_time=timestamp(token.created.timestamp()),
-        expire_time=_end(token),
-    )
+    return pb.BotToken(id=token.id, name=token.name, token=clear or None, **_times(token))
 
 
 def _invitation_message(one: Invitation) -> pb.Invitation:
-    return pb.Invitation(
-        id=one.id,
-        owner=one.owner,
-        bots=one.bots,
-        create_time=timestamp(one.created.timestamp()),
-        expire_time=_end(one),
-    )
+    return pb.Invitation(id=one.id, owner=one.owner, bots=one.bots, **_times(one))
 
 
-def _end(one: Token | Invitation) -> Timestamp | None:
-    return None if one.expires is None else timestamp(one.expires.timestamp())
+def _times(one: Token | Invitation) -> dict[str, Timestamp]:
+    known = {"create_time": one.created} | ({"expire_time": one.expires} if one.expires else {})
+    return {name: timestamp(moment.timestamp()) for name, moment in known.items()}

@@ -281,7 +281,7 @@ class CreateInvitationRequest(_message.Message):
     """How many bots the guest may name, 1 to 64."""
     @_builtins.property
     def lifetime(self) -> _duration_pb2.Duration:
-        """How long it is valid, up to ten years; absent: 7 days."""
+        """How long it is valid, up to ten years; absent or 0: 7 days."""
 
     def __init__(
         self,

@@ -117,7 +117,8 @@ class AccessServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListInvitations(self, request, context):
-        """Lists the invitations that no guest has used, oldest first, for organisers.
+        """Lists the invitations that no guest has used, oldest first, for organisers; ERROR_REASON_INVITATION_CLOSED if the
+        server has no tokens.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -52,7 +52,9 @@ class AccessServiceStub:
     know the address for the link; ERROR_REASON_INVITATION_CLOSED if it has no tokens.
     """
     ListInvitations: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListInvitationsRequest, _access_service_pb2.ListInvitationsResponse]
-    """Lists the invitations that no guest has used, oldest first, for organisers."""
+    """Lists the invitations that no guest has used, oldest first, for organisers; ERROR_REASON_INVITATION_CLOSED if the
+    server has no tokens.
+    """
     RevokeInvitation: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RevokeInvitationRequest, _access_service_pb2.RevokeInvitationResponse]
     """Ends an invitation that no guest has used, for organisers; ERROR_REASON_INVITATION_CLOSED if there is none."""
 
@@ -80,7 +82,9 @@ class AccessServiceAsyncStub(AccessServiceStub):
     know the address for the link; ERROR_REASON_INVITATION_CLOSED if it has no tokens.
     """
     ListInvitations: _aio.UnaryUnaryMultiCallable[_access_service_pb2.ListInvitationsRequest, _access_service_pb2.ListInvitationsResponse]  # type: ignore[assignment]
-    """Lists the invitations that no guest has used, oldest first, for organisers."""
+    """Lists the invitations that no guest has used, oldest first, for organisers; ERROR_REASON_INVITATION_CLOSED if the
+    server has no tokens.
+    """
     RevokeInvitation: _aio.UnaryUnaryMultiCallable[_access_service_pb2.RevokeInvitationRequest, _access_service_pb2.RevokeInvitationResponse]  # type: ignore[assignment]
     """Ends an invitation that no guest has used, for organisers; ERROR_REASON_INVITATION_CLOSED if there is none."""
 
@@ -141,7 +145,9 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _access_service_pb2.ListInvitationsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.ListInvitationsResponse, _abc.Awaitable[_access_service_pb2.ListInvitationsResponse]]:
-        """Lists the invitations that no guest has used, oldest first, for organisers."""
+        """Lists the invitations that no guest has used, oldest first, for organisers; ERROR_REASON_INVITATION_CLOSED if the
+        server has no tokens.
+        """
 
     @_abc_1.abstractmethod
     def RevokeInvitation(
