@@ -1,13 +1,17 @@
 """A whole small competition as real processes, from the organiser's folder to recomputed results."""
 
 import json
+import re
 import socket
+import ssl
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
 import pytest
 from tests.programs import run
 from tools.languages import LANGUAGES, command, missing
@@ -59,6 +63,23 @@ class Competition:
         self.run(name, "join", link, "--bot", name)
         self.start(name, name, program, "connected to localhost")
 
+    def guest_joins_in_the_browser(self, name: str, program: Sequence[str]) -> None:
+        """Do the same by the pages: the organiser's, and the one to which the link leads."""
+        (self.top / name).mkdir()
+        settings = dict(
+            line.split("=", 1) for line in (self.top / "cup/happycity.env").read_text().splitlines()[1:]
+        )
+        trusted = ssl.create_default_context(cafile=str(self.top / "cup/ca.pem"))
+        asked = {"act": "invite", "owner": f"Team {name}", "bots": "1", "days": "1"}
+        own = {"authorization": f"Bearer {settings['HAPPYCITY_TOKEN']}", "origin": settings["HAPPYCITY_WEB"]}
+        with httpx.Client(verify=trusted, base_url=settings["HAPPYCITY_WEB"], timeout=SECONDS) as browser:
+            made = browser.post("/access", data=asked, headers=own).text
+            (link,) = re.findall(r'readonly value="(https://[^"]+)"', made)
+            joined = browser.post("/join", data={"link": link, "bots": name}).text
+        for file, text in re.findall(r'download="([^"]+)" href="data:text/plain;base64,([^"]+)"', joined):
+            (self.top / name / file).write_bytes(b64decode(text))
+        self.start(name, name, program, "connected to localhost")
+
     def stop(self) -> None:
         for program in self.running.values():
             program.terminate()
@@ -83,10 +104,10 @@ def _other_language() -> list[str]:
 
 
 def organiser_opens_it(competition: Competition) -> None:
-    with socket.create_server(("localhost", 0)) as free:
-        port = free.getsockname()[1]
+    with socket.create_server(("localhost", 0)) as free, socket.create_server(("localhost", 0)) as web:
+        ports = "--port", free.getsockname()[1], "--web-port", web.getsockname()[1]
     (competition.top / "cup").rmdir()
-    competition.run("elsewhere", "competition", "init", "../cup", "--host", "localhost", "--port", port)
+    competition.run("elsewhere", "competition", "init", "../cup", "--host", "localhost", *ports)
     serve = [sys.executable, "-m", "happycity", "serve", "--config", "server.toml"]
     competition.start("server", "cup", serve, '"listening"')
 
@@ -95,7 +116,7 @@ def guests_join(competition: Competition) -> None:
     competition.guest_joins("python", [sys.executable, str(FIRST_MOVE)])
     competition.guest_joins("go", _other_language())
     bridge = [sys.executable, "-m", "happycity", "bridge", "--", "sh", "-c", BY_LINES]
-    competition.guest_joins("bridge", bridge)
+    competition.guest_joins_in_the_browser("bridge", bridge)
 
 
 def season_is_played(competition: Competition) -> None:
