@@ -87,7 +87,7 @@ class Link:
 def settings_text(server: str, ca: str, tokens: Mapping[str, str], **others: str) -> str:
     """Return a file of settings, without those that are "". A shell may read it too: no value needs quotes.
 
-    Of several tokens, which are by name, the first one is for programs that are told no name.
+    Of several tokens, which are by name, the first one is for programs without a name.
     """
     head = "# How the bots and commands of this folder reach a Happy City server. The token is secret.\n"
     values = {SERVER_VARIABLE: server, "HAPPYCITY_CA": ca, "HAPPYCITY_TOKEN": next(iter(tokens.values()))}

@@ -196,7 +196,7 @@ async def test_owners_renew_each_of_their_tokens(competition: Competition) -> No
 
 
 async def test_organisers_create_list_and_revoke_invitations(tmp_path: Path) -> None:
-    """A link is made by the address that the server was told, and kept nowhere."""
+    """A link has the address that the server is started with, and is kept nowhere."""
     tokens = tmp_path / "tokens.json"
     own = h.bearer(h.issued_token(tokens, Role.ORGANISER, "olga"))
     async with h.serving(tmp_path, tokens=tokens, guest_address="grpcs://arena.example:1") as (_, channel):
