@@ -6,13 +6,16 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -28,7 +31,8 @@ const (
 	Never time.Duration = -1
 )
 
-// Settings are where and as whom a bot plays. What is left out comes from the environment, or has a default.
+// Settings are where and as whom a bot plays. What is left out comes from the environment, or has a default. The file
+// happycity.env, or that of HAPPYCITY_ENV, has what the environment lacks.
 //
 // With grpcs, the variable HAPPYCITY_CA names a file of the certificates to trust instead of the system's, and
 // HAPPYCITY_CERT and HAPPYCITY_KEY the bot's own certificate and its key, for servers that ask for one; all in PEM.
@@ -39,7 +43,7 @@ type Settings struct {
 	// Name is the bot's, 1 to 64 letters, digits or any of "._-+"; HAPPYCITY_NAME. By default it is the name that the
 	// token is for, and without a token the program's.
 	Name string
-	// Token is the bot's, for a server that asks for one; HAPPYCITY_TOKEN.
+	// Token is the bot's, for a server that asks for one; HAPPYCITY_TOKEN, or that of the name in HAPPYCITY_TOKENS.
 	Token string
 	// Games is the maximum number of games at once, or [Unlimited]; HAPPYCITY_GAMES (0: unlimited), or 8, which is few,
 	// so that a bot that takes a second for a move answers all of them in time.
@@ -67,8 +71,15 @@ func (s Settings) Dial() (*grpc.ClientConn, error) {
 
 // complete fills in what is left out, reads the files of TLS, and leaves of the address what gRPC and messages need.
 func (s Settings) complete() (Settings, error) {
-	s.Token = cmp.Or(s.Token, os.Getenv("HAPPYCITY_TOKEN"))
+	if err := readSettingsFile(); err != nil {
+		return s, err
+	}
 	s.Name = cmp.Or(s.Name, os.Getenv("HAPPYCITY_NAME"))
+	own, err := tokenOf(s.Name)
+	if err != nil {
+		return s, err
+	}
+	s.Token = cmp.Or(s.Token, own, os.Getenv("HAPPYCITY_TOKEN"))
 	if s.Name == "" && s.Token == "" {
 		s.Name = strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	}
@@ -105,6 +116,63 @@ func (s Settings) complete() (Settings, error) {
 		return s, err
 	}
 	return s, nil
+}
+
+var settingsLine = regexp.MustCompile(`^(HAPPYCITY_[A-Z_]+)=(.*)$`)
+
+// readSettingsFile adds to the environment what it lacks, from the file of `happycity join`. The file's access is for
+// one server: where the environment has an address, also an empty one, the file is not read. Its paths are relative to
+// it.
+func readSettingsFile() error {
+	if _, isSet := os.LookupEnv("HAPPYCITY_SERVER"); isSet {
+		return nil
+	}
+	path := cmp.Or(os.Getenv("HAPPYCITY_ENV"), "happycity.env")
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if os.Getenv("HAPPYCITY_ENV") != "" {
+			return errorf("HAPPYCITY_ENV: there is no file %s", path)
+		}
+		return nil
+	}
+	if err != nil || !utf8.Valid(content) {
+		return errorf("%s can't be read as text in UTF-8", path)
+	}
+	for number, line := range strings.Split(string(content), "\n") {
+		text := strings.TrimSpace(line)
+		if text == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		parts := settingsLine.FindStringSubmatch(text)
+		if parts == nil {
+			return errorf("%s:%d: it is not HAPPYCITY_NAME=VALUE", path, number+1)
+		}
+		name, value := parts[1], parts[2]
+		isPath := name == "HAPPYCITY_CA" || name == "HAPPYCITY_CERT" || name == "HAPPYCITY_KEY"
+		if isPath && value != "" && !filepath.IsAbs(value) {
+			value = filepath.Join(filepath.Dir(path), value)
+		}
+		if _, isSet := os.LookupEnv(name); !isSet {
+			os.Setenv(name, value)
+		}
+	}
+	return nil
+}
+
+// tokenOf returns the token that HAPPYCITY_TOKENS, such as ann=hc_1_x,bob=hc_2_y, has for a name; "" if it has none.
+func tokenOf(name string) (string, error) {
+	own, number := "", 0
+	for entry := range strings.FieldsFuncSeq(os.Getenv("HAPPYCITY_TOKENS"), func(r rune) bool { return r == ',' }) {
+		number++
+		bot, token, _ := strings.Cut(strings.TrimSpace(entry), "=")
+		if bot == "" || token == "" {
+			return "", errorf("HAPPYCITY_TOKENS: entry %d is not NAME=TOKEN", number)
+		}
+		if bot == name {
+			own = token
+		}
+	}
+	return own, nil
 }
 
 // dial prepares a connection by complete settings.

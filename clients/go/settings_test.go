@@ -1,6 +1,8 @@
 package happycity
 
 import (
+	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,11 +10,13 @@ import (
 	"time"
 )
 
+var variables = []string{"SERVER", "NAME", "TOKEN", "TOKENS", "CA", "CERT", "KEY", "GAMES", "ENV"}
+
 // setEnvironment sets these variables, and no others of the SDK.
-func setEnvironment(t *testing.T, variables map[string]string) {
+func setEnvironment(t *testing.T, values map[string]string) {
 	t.Helper()
-	for _, name := range []string{"SERVER", "NAME", "TOKEN", "CA", "CERT", "KEY", "GAMES"} {
-		t.Setenv("HAPPYCITY_"+name, variables[name])
+	for _, name := range variables {
+		t.Setenv("HAPPYCITY_"+name, values[name])
 	}
 }
 
@@ -101,5 +105,58 @@ func TestUnusable(t *testing.T) {
 	setEnvironment(t, map[string]string{"SERVER": "grpc://host:1", "CA": absent})
 	if _, err := (Settings{}).complete(); err != nil {
 		t.Errorf("a file of TLS that isn't used: %v", err)
+	}
+}
+
+// The file has what the environment lacks; its paths are relative to it.
+func TestSettingsFile(t *testing.T) {
+	content := "# text\n\nHAPPYCITY_SERVER=grpcs://a:1\r\nHAPPYCITY_CA=ca.pem\nHAPPYCITY_TOKEN=first\n" +
+		"HAPPYCITY_TOKENS=ann=first,bob=second\nHAPPYCITY_NAME=\n"
+	other := filepath.Join(t.TempDir(), "other.env")
+	if err := os.WriteFile(other, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		content, name, server, token, ca, problem string
+		environment                               map[string]string
+	}{
+		{content: content, server: "grpcs://a:1", token: "first", ca: "ca.pem"},
+		{content: content, name: "bob", server: "grpcs://a:1", token: "second", ca: "ca.pem"},
+		{environment: map[string]string{"ENV": other},
+			server: "grpcs://a:1", token: "first", ca: filepath.Join(filepath.Dir(other), "ca.pem")},
+		{content: content, environment: map[string]string{"SERVER": ""}},
+		{content: content, environment: map[string]string{"TOKENS": "", "TOKEN": "own"},
+			server: "grpcs://a:1", token: "own", ca: "ca.pem"},
+		{},
+		{content: "HAPPYCITY_TOKEN=1\nPATH=/tmp\n", problem: "happycity.env:2: it is not HAPPYCITY_NAME=VALUE"},
+		{content: "\xff", problem: "happycity.env can't be read as text in UTF-8"},
+		{content: "HAPPYCITY_TOKENS=ann", problem: "HAPPYCITY_TOKENS: entry 1 is not NAME=TOKEN"},
+		{environment: map[string]string{"ENV": "/absent.env"}, problem: "HAPPYCITY_ENV: there is no file /absent.env"},
+	} {
+		setEnvironment(t, c.environment) // whose end restores what is unset here
+		for _, name := range variables {
+			if _, isSet := c.environment[name]; !isSet {
+				os.Unsetenv("HAPPYCITY_" + name)
+			}
+		}
+		t.Chdir(t.TempDir())
+		if c.content != "" {
+			if err := os.WriteFile("happycity.env", []byte(c.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := readSettingsFile()
+		token, tokenErr := tokenOf(c.name)
+		if err = errors.Join(err, tokenErr); err != nil || c.problem != "" {
+			if err == nil || err.Error() != c.problem {
+				t.Errorf("%+v: error %v", c, err)
+			}
+			continue
+		}
+		token = cmp.Or(token, os.Getenv("HAPPYCITY_TOKEN"))
+		found := [3]string{os.Getenv("HAPPYCITY_SERVER"), token, os.Getenv("HAPPYCITY_CA")}
+		if found != [3]string{c.server, c.token, c.ca} {
+			t.Errorf("%+v: %q", c, found)
+		}
 	}
 }

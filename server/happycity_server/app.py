@@ -251,7 +251,10 @@ class _Components:
         self.ladder = None if reader is None else reader.ladder
         ladder = LadderService(reader, tokens)
         now = gate.authenticator.now
-        add_AccessServiceServicer_to_server(AccessService(tokens, house=self.secrets, now=now), server)
+        access = AccessService(
+            tokens, house=self.secrets, now=now, address=settings.guest_address, ca=settings.guest_ca
+        )
+        add_AccessServiceServicer_to_server(access, server)
         add_BotServiceServicer_to_server(bots, server)
         add_MatchServiceServicer_to_server(matches, server)
         add_TournamentServiceServicer_to_server(tournaments, server)
@@ -261,6 +264,7 @@ class _Components:
         gate.authenticator.person_of = tables.person_of
         self.arena = Arena(
             gate=gate,
+            access=access,
             bots=bots,
             matches=matches,
             tournaments=tournaments,

@@ -135,6 +135,10 @@ class AccessSettings(Settings):
     """The key of the certificate, PEM."""
     public: bool = False
     """Let callers without a token look at results and finished games."""
+    guest_address: str = setting("", env="HAPPYCITY_SERVER", metavar="ADDRESS")
+    """Address by which guests reach the server, for invitations that are made in the browser."""
+    guest_ca: Path | None = setting(None, env="HAPPYCITY_CA")
+    """CA certificate, PEM, that is part of these invitations, if it is not a well-known one."""
     client_ca: Path | None = None
     """CA certificates, PEM, of which one must have signed a client's certificate."""
     insecure: bool = False

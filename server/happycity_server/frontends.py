@@ -23,6 +23,7 @@ from happycity.runtime.tokens import Role
 from happycity.runtime.transport import joined
 from happycity_server.access.gate import Gate
 from happycity_server.access.roles import CONTRACT, ROLES, principal, require
+from happycity_server.api.access import AccessService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
@@ -54,6 +55,7 @@ class Arena:
     """
 
     gate: Gate
+    access: AccessService
     bots: BotService
     matches: MatchService
     tournaments: TournamentService

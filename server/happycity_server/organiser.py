@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -27,13 +27,10 @@ from happycity.runtime.tokens import (
     read_invitations,
     revoke_invitation,
 )
-from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined, read_authorities
+from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined
 from happycity.text.words import plural
 from happycity_server.cli import TOKENS_OPTION, duration, validity
 from happycity_server.config import DEFAULT_TOKENS
-
-if TYPE_CHECKING:
-    from happycity_server.process.certificates import Certificates
 
 CA_FILE, CERT_FILE, KEY_FILE = "ca.pem", "cert.pem", "key.pem"
 SERVER_FILE, TOURNAMENT_FILE, LADDER_FILE = "server.toml", "tournament.toml", "ladder.toml"
@@ -70,15 +67,16 @@ def create_certificate(
     The server gets cert.pem and key.pem, which is secret. Guests trust the server by ca.pem: it is part of
     every invitation, or HAPPYCITY_CA names it. The certificate is also valid for localhost.
     """
-    from happycity_server.process.certificates import make_certificates
-
-    _write_certificates(out, make_certificates(host, now=datetime.now(UTC), days=days))
+    _write_certificates(out, host, now=datetime.now(UTC), days=days)
     typer.echo(f"wrote {', '.join(str(out / name) for name in (CA_FILE, CERT_FILE, KEY_FILE))}")
 
 
-def _write_certificates(folder: Path, made: Certificates) -> None:
-    """Write the files into a folder, none of which may be there already."""
-    files = {CA_FILE: made.ca, CERT_FILE: made.cert, KEY_FILE: made.key}
+def _write_certificates(folder: Path, hosts: Sequence[str], *, now: datetime, days: int) -> None:
+    """Make a certificate and write its files into a folder, none of which may be there already."""
+    from happycity_server.process.certificates import make_certificates
+
+    made = make_certificates(hosts, now=now, days=days)
+    files = dict(zip((CA_FILE, CERT_FILE, KEY_FILE), made, strict=True))
     _refuse_overwriting(folder, files)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -100,6 +98,10 @@ def init_competition(
     port: Annotated[
         int, typer.Option(min=1, max=65535, metavar="N", help="Where the server listens.")
     ] = 50051,
+    web_port: Annotated[
+        int | None,
+        typer.Option(min=1, max=65535, metavar="N", help="Also serve pages there, where invitations open."),
+    ] = None,
     ladder: Annotated[
         bool, typer.Option("--ladder", help="Keep a ladder, in which all bots play without an end.")
     ] = False,
@@ -110,19 +112,19 @@ def init_competition(
     The first --host is the address in invitations. Commands that are started in the folder reach its server
     as the organiser, by the file happycity.env.
     """
-    from happycity_server.process.certificates import make_certificates
-
     names = (SERVER_FILE, README, SETTINGS_FILE, TOKENS_FILE, LADDER_FILE if ladder else TOURNAMENT_FILE)
     _refuse_overwriting(folder, names)
     now, server = datetime.now(UTC), Target(joined(host[0], port), tls=True)
-    _write_certificates(folder, make_certificates(host, now=now, days=days))
+    _write_certificates(folder, host, now=now, days=days)
     clear, token = new_token(Role.ORGANISER, _ORGANISER, created=now)
     add_tokens(folder / TOKENS_FILE, [token])
-    own = {"HAPPYCITY_SERVER": str(server), "HAPPYCITY_CA": CA_FILE, "HAPPYCITY_TOKEN": clear}
-    own["HAPPYCITY_SERVE_TOKENS"] = TOKENS_FILE
-    with replacing(folder / SETTINGS_FILE, private=True) as partial:
-        partial.write_text(settings_text(own), encoding="utf-8")
+    own = {"HAPPYCITY_SERVE_TOKENS": TOKENS_FILE}
     kept = f'ladder = "{LADDER_FILE}"\n' if ladder else ""
+    if web_port is not None:
+        own["HAPPYCITY_WEB"] = f"https://{joined(host[0], web_port)}"
+        kept += f'web = "0.0.0.0:{web_port}"\nweb_name = "{host[0]}"\n'
+    with replacing(folder / SETTINGS_FILE, private=True) as partial:
+        partial.write_text(settings_text(str(server), CA_FILE, {_ORGANISER: clear}, **own), encoding="utf-8")
     write_example(folder / SERVER_FILE, _SERVER.format(port=port) + kept)
     if ladder:
         from happycity_ladder.ladder_config import example
@@ -149,6 +151,14 @@ def create_invitation(
     ] = "7d",
     tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
     server: Server = None,
+    web: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="Where the server's pages are, such as https://arena.example:8080: the link opens there.",
+            envvar="HAPPYCITY_WEB",
+        ),
+    ] = "",
 ) -> None:
     """Create an invitation and print its link, this once: only its hash is stored.
 
@@ -156,13 +166,12 @@ def create_invitation(
     becomes part of the link, so that the guest trusts the server.
     """
     now = datetime.now(UTC)
-    until = now + duration(expires)
-    target, ca = Target.parse(server or DEFAULT_ADDRESS, setting="--server"), Access.from_env().ca
-    authority = read_authorities(ca, "HAPPYCITY_CA").decode() if ca is not None and target.tls else ""
-    clear, invitation = new_invitation(owner, bots, created=now, expires=until)
+    clear, invitation = new_invitation(owner, bots, created=now, expires=now + duration(expires))
+    address, ca = server or DEFAULT_ADDRESS, Access.from_env().ca
+    link = Link.to(address, clear, ca=ca, page=web, setting="--server")
     add_invitation(tokens, invitation)
     typer.echo(f"invitation {invitation.id} of {_described(invitation, now)}; in {tokens}", err=True)
-    typer.echo(str(Link(target, clear, authority)))
+    typer.echo(str(link))
 
 
 @invite.command("list")
@@ -236,9 +245,8 @@ The server is {server}. You get a link from the organiser, which works once.
 
 1. Install the project, and write a bot: `happycity new-bot mybot`.
 2. In the folder of the bot, name it and keep its token: `happycity join 'LINK' --bot NAME`. This writes
-   `happycity.env`, which is secret, and the server's certificate.
-3. Start the bot in this folder. SDKs other than Python's read the same variables from the environment:
-   `set -a; . ./happycity.env; set +a`.
+   `happycity.env`, which is secret, and the server's certificate. A link of https:// opens in a browser.
+3. Start the bot in this folder: every SDK reads the file there.
 4. Try it: `happycity practice --join NAME --against greedy --games 10`, while the bot runs.
 
 A token that others may have seen: `happycity join --renew`.

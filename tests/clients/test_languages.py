@@ -1,16 +1,23 @@
 """The SDKs of other languages, by their example bots: built by `make clients`, played as whole programs."""
 
+import json
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.clients.programs import Reference, played, standings
 from tests.docs.transcripts import check_transcript
+from tests.programs import DEADLINE, run
+from tests.server.harness import issued_token
+from tests.server.server_process import server_process
 from tools.languages import CLIENTS, LANGUAGES, command, missing
 
 from happycity import Mode
+from happycity.runtime.guests import settings_text
+from happycity.runtime.tokens import Role
 
 
 @pytest.mark.parametrize("mode", list(Mode), ids=lambda mode: mode.value)
@@ -32,6 +39,34 @@ def test_the_first_bot_of_the_bridge_plays_as_in_python(in_python: Reference, tm
     first = shlex.join([sys.executable, "-m", "happycity", "bridge", "--", *bash])
     records = played(("--bots", "random", "--bot", f"first={first}"), mode=Mode.FAMILY, folder=tmp_path)
     assert records == in_python("first", Mode.FAMILY)
+
+
+@pytest.mark.thorough
+def test_a_bot_reads_the_file_of_a_guest(first: str, tmp_path: Path) -> None:
+    """It plays under the name of the file, by the token of that name, in a folder without anything else."""
+    folder, tokens = tmp_path / "guest", tmp_path / "tokens.json"
+    folder.mkdir()
+    own = {name: issued_token(tokens, Role.BOT, name) for name in ("alice", "bea")}
+    with server_process(tmp_path, "--tokens", str(tokens)) as server:
+        text = settings_text(server.address, "", own, HAPPYCITY_NAME="bea")
+        (folder / "happycity.env").write_text(text)
+        bot = subprocess.Popen(
+            ["sh", "-c", f"exec {first}"],
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert bot.stdout is not None
+        said: list[str] = []
+        while not said or "connected to" not in said[-1]:
+            said.append(bot.stdout.readline())
+            assert said[-1], said
+        (connected,) = json.loads(run("status", "--json", cwd=folder).stdout)["bots"]
+        assert connected["bot"] == "bea"
+        bot.terminate()
+        rest, _ = bot.communicate(timeout=DEADLINE)
+        assert bot.returncode == 0, rest
 
 
 def test_all_languages_at_the_same_tables(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ def commands() -> list[str]:
 @pytest.mark.thorough
 def test_every_command_of_the_page_works(tmp_path: Path, programs: list[subprocess.Popen[str]]) -> None:
     """In a guest's folder there is nothing of the organiser's but the link."""
-    with socket.create_server(("localhost", 0)) as free:
-        port = str(free.getsockname()[1])
+    with socket.create_server(("localhost", 0)) as free, socket.create_server(("localhost", 0)) as web:
+        port, web_port = (str(one.getsockname()[1]) for one in (free, web))
     where, link = tmp_path, ""
     guest = tmp_path / "guest"
     for folder in (guest, tmp_path / "bea"):
@@ -45,8 +45,8 @@ def test_every_command_of_the_page_works(tmp_path: Path, programs: list[subproce
         shutil.copy(BOT, folder / "mybot.py")
 
     def words_of(command: str) -> list[str]:
-        text = command.replace("arena.example.org", "localhost").replace("$LINK", link)
-        program, *words = shlex.split(text)
+        text = command.replace("arena.example.org", "localhost").replace("8080", web_port)
+        program, *words = shlex.split(text.replace("$LINK", link))
         if program == "happycity" and words[:2] == ["competition", "init"]:
             words += ["--port", port]
         module = {

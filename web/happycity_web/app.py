@@ -21,6 +21,7 @@ from happycity_server.access.interceptor import api_error_of
 from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.frontends import Site
+from happycity_web.access import AccessForms, access_page
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
 from happycity_web.feed import results_feed
 from happycity_web.guard import (
@@ -65,6 +66,7 @@ _PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
     ("/matches", GameQuery, games_page),
     ("/tournaments/{tournament_id:id}", GameQuery, tournament_page),
     ("/tournaments/{tournament_id:id}/bots/{bot}", GameQuery, bot_page),
+    ("/access", Query, access_page),
     ("/ladder", LeaderboardQuery, leaderboard_page),
     ("/ladder/bots/{bot}", BotQuery, ladder_bot_page),
     ("/ladder/bots/{bot}/comparison", BotQuery, comparison_page),
@@ -98,6 +100,7 @@ register_url_convertor("id", _IdConvertor())
 def application(feeds: Feeds, site: Site) -> Starlette:
     """Return the application that shows an arena."""
     handlers, seats, challenges = _Handlers(feeds, site.viewers), Seats(feeds), ChallengeForms(feeds)
+    access = AccessForms(feeds)
     routes: list[Route | WebSocketRoute | Mount] = []
     for path, query, make in _PAGES:
         # First, as the last ".json" of a path is always the format: a bot's name may end so too.
@@ -117,6 +120,8 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         Route("/play/{table_id}", handlers.shown(seats.table)),
         WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, seats.admit)),
         Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
+        Route("/join", handlers.shown(access.join), methods=["GET", "POST"]),
+        Route("/access", handlers.answered(access.act), methods=["POST"]),
         Route("/ladder/challenges", handlers.answered(challenges.create), methods=["POST"]),
         Route("/ladder/challenges/{challenge_id:id}", handlers.answered(challenges.answer), methods=["POST"]),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
@@ -133,6 +138,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         exception_handlers={HTTPException: handlers.http_problem},
     )
     made.state.has_ladder = feeds.arena.ladder.keeps_ladder
+    made.state.has_tokens = not feeds.arena.gate.authenticator.is_open
     return made
 
 

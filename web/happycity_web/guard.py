@@ -54,7 +54,7 @@ COOKIE = "happycity"
 SEAT_COOKIE = "happycity-seat"
 """The cookie that proves a person's seat."""
 MAX_FORM_BYTES = 1024
-"""The largest form that is read."""
+"""The largest form that is read where no other limit is named."""
 MAX_PORT = 65535
 TURN_SECONDS = 0.002
 """Time between the beginnings of two requests: of many at once, each leaves time for the bots' messages."""
@@ -198,8 +198,8 @@ def peer_of(connection: HTTPConnection) -> str:
     return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
 
 
-async def read_form(request: Request) -> dict[str, str]:
-    """Return the fields of a form; of several of the same name the first.
+async def read_form(request: Request, *, most: int = MAX_FORM_BYTES) -> dict[str, str]:
+    """Return the fields of a form of at most some bytes; of several of the same name the first.
 
     Raises:
         HTTPException: the form is too long.
@@ -207,7 +207,7 @@ async def read_form(request: Request) -> dict[str, str]:
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > MAX_FORM_BYTES:
+        if len(body) > most:
             raise HTTPException(413, "the form is too long")
     fields = parse_qs(body.decode(errors="replace"))
     return {name: values[0] for name, values in fields.items()}

@@ -50,6 +50,8 @@ class Reader:
     """Whether the page is to work without a server: with nothing that asks one, nor changes by itself."""
     has_ladder: bool = False
     """Whether the server keeps a ladder, to which its pages link."""
+    has_tokens: bool = False
+    """Whether the server needs tokens, so that callers have a page of their own."""
 
     @classmethod
     def of(cls, connection: HTTPConnection) -> Reader:
@@ -59,7 +61,8 @@ class Reader:
         links = {code: f"?{query}" for code, query in queries.items()}
         snapshot = connection.query_params.get("snapshot") == "1"
         own = language_of(connection), links, origin_of(connection), f"{url.path}?{url.query}"
-        return cls(*own, snapshot, connection.app.state.has_ladder)
+        state = connection.app.state
+        return cls(*own, snapshot, state.has_ladder, state.has_tokens)
 
 
 def origin_of(connection: HTTPConnection) -> str:
@@ -221,6 +224,7 @@ def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Par
             **values,
             "language_links": reader.links,
             "has_ladder": reader.has_ladder,
+            "has_tokens": reader.has_tokens,
             "origin": reader.origin,
             "address": reader.origin + reader.path.removesuffix("?"),
             "snapshot": reader.snapshot,

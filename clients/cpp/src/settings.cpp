@@ -3,8 +3,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
+#include <sstream>
 
 #include "happycity/happycity.h"
 #include "session.h"
@@ -18,6 +21,66 @@ std::string setting(const char* name, const std::string& in_code = "", const std
   const char* const variable = std::getenv(name);
   const std::string text = in_code.empty() && variable != nullptr ? variable : in_code;
   return text.empty() ? otherwise : text;
+}
+
+/// Adds to the environment what it lacks, from the file of `happycity join`. The file's access is for one server: where
+/// the environment has an address, also an empty one, the file is not read. Its paths are relative to it.
+void read_settings_file() {
+  static const std::regex pattern(R"(\s*(HAPPYCITY_[A-Z_]+)=(.*?)\s*)");
+  if (std::getenv("HAPPYCITY_SERVER") != nullptr) {
+    return;
+  }
+  const std::string named = setting("HAPPYCITY_ENV"), path = named.empty() ? "happycity.env" : named;
+  if (!std::filesystem::exists(path)) {
+    if (!named.empty()) {
+      throw Error("HAPPYCITY_ENV: there is no file " + path);
+    }
+    return;
+  }
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file || std::filesystem::is_directory(path) || !is_utf8(text)) {
+    throw Error(path + " can't be read as text in UTF-8");
+  }
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.starts_with('#') || line.find_first_not_of(" \t\r") == std::string::npos) {
+      continue;
+    }
+    std::smatch parts;
+    if (!std::regex_match(line, parts, pattern)) {
+      throw Error(path + ":" + std::to_string(number) + ": it is not HAPPYCITY_NAME=VALUE");
+    }
+    const std::string name = parts[1];
+    std::string value = parts[2];
+    if (!value.empty() && (name == "HAPPYCITY_CA" || name == "HAPPYCITY_CERT" || name == "HAPPYCITY_KEY")) {
+      value = (std::filesystem::path(path).parent_path() / value).string();
+    }
+    setenv(name.c_str(), value.c_str(), 0);
+  }
+}
+
+/// Returns the token for a name in HAPPYCITY_TOKENS, such as ann=hc_1_x,bob=hc_2_y; empty if it has none.
+std::string token_of(const std::string& name) {
+  std::istringstream entries(setting("HAPPYCITY_TOKENS"));
+  std::string own;
+  int number = 0;
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    if (entry.empty()) {
+      continue;
+    }
+    ++number;
+    const auto equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == entry.size()) {
+      throw Error("HAPPYCITY_TOKENS: entry " + std::to_string(number) + " is not NAME=TOKEN");
+    }
+    if (entry.substr(0, equals) == name) {
+      own = entry.substr(equals + 1);
+    }
+  }
+  return own;
 }
 
 std::string program_name() {
@@ -87,6 +150,7 @@ v1::Hello hello_of(const Settings& settings, bool has_token) {
 }  // namespace
 
 Setup setup_of(const Settings& settings) {
+  read_settings_file();
   // The host is a name, or an IPv6 address in brackets.
   static const std::regex pattern(R"(unix:.+|(?:grpc(s)?://)?((?:\[[\da-fA-F:.]+\]|[^\[\]:/@?\s]+):(\d{1,5})))");
   const std::string address = setting("HAPPYCITY_SERVER", settings.server, "grpc://127.0.0.1:50051");
@@ -98,7 +162,8 @@ Setup setup_of(const Settings& settings) {
   Setup setup;
   setup.server = parts[2].matched ? parts[2].str() : address;
   setup.is_encrypted = parts[1].matched;
-  setup.token = setting("HAPPYCITY_TOKEN", settings.token);
+  const std::string own = token_of(setting("HAPPYCITY_NAME", settings.name));
+  setup.token = setting("HAPPYCITY_TOKEN", settings.token.empty() ? own : settings.token);
   if (!std::ranges::all_of(setup.token, [](char c) { return c > ' ' && c <= '~'; })) {
     throw Error("HAPPYCITY_TOKEN: it has a space or another character that no token has");
   }

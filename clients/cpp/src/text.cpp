@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <ctime>
 #include <cwchar>
+#include <limits>
 #include <locale>
 #include <utility>
 
@@ -42,6 +43,14 @@ std::string one_line(std::string_view text) {
     characters++;
   }
   return line;
+}
+
+bool is_utf8(std::string_view text) {
+  const auto& utf8 = std::use_facet<std::codecvt<char32_t, char8_t, std::mbstate_t>>(std::locale::classic());
+  const auto* const begin = reinterpret_cast<const char8_t*>(text.data());
+  std::mbstate_t state{};
+  const auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
+  return static_cast<std::size_t>(utf8.length(state, begin, begin + text.size(), most)) == text.size();
 }
 
 std::string place(std::int64_t match_id, std::uint32_t round, std::uint32_t decision_id) {

@@ -60,6 +60,43 @@ TEST(Settings, CodeBeatsEnvironment) {
   EXPECT_FALSE(setup.is_encrypted);
 }
 
+// A file has what the environment lacks; its paths are relative to it.
+TEST(Settings, File) {
+  const std::string folder = testing::TempDir(), path = folder + "my.env";
+  const auto forget = [] {
+    for (const char* name : {"SERVER", "CA", "TOKEN", "TOKENS", "NAME"}) {
+      unsetenv((std::string("HAPPYCITY_") + name).c_str());
+    }
+  };
+  const auto write = [&](const std::string& text) {
+    forget();
+    std::ofstream(path) << text;
+  };
+  const Variable named("HAPPYCITY_ENV", path);
+  const std::string text =
+      "# text\n\nHAPPYCITY_SERVER=grpcs://a:1\r\nHAPPYCITY_CA=absent.pem\nHAPPYCITY_TOKEN=first\n"
+      "HAPPYCITY_TOKENS=ann=first,bob=second\n";
+  write(text);
+  EXPECT_EQ(refused(), "HAPPYCITY_CA: " + folder + "absent.pem can't be read: No such file or directory");
+  EXPECT_EQ(setup_of({.server = "grpc://a:1"}).token, "first");
+  EXPECT_EQ(setup_of({.name = "bob", .server = "grpc://a:1"}).token, "second");
+  EXPECT_EQ(setup_of({.name = "bob", .server = "grpc://a:1", .token = "own"}).token, "own");
+  forget();
+  {
+    const Variable server("HAPPYCITY_SERVER", "");
+    EXPECT_EQ(setup_of({}).token, "");
+  }
+  write("HAPPYCITY_TOKEN=1\nPATH=/tmp\n");
+  EXPECT_EQ(refused(), path + ":2: it is not HAPPYCITY_NAME=VALUE");
+  write("\xff");
+  EXPECT_EQ(refused(), path + " can't be read as text in UTF-8");
+  write("HAPPYCITY_TOKENS=ann\n");
+  EXPECT_EQ(refused(), "HAPPYCITY_TOKENS: entry 1 is not NAME=TOKEN");
+  forget();
+  const Variable absent("HAPPYCITY_ENV", "/absent.env");
+  EXPECT_EQ(refused(), "HAPPYCITY_ENV: there is no file /absent.env");
+}
+
 // Without an environment, or with an empty one, there are defaults.
 TEST(Settings, Defaults) {
   const Variable name("HAPPYCITY_NAME", ""), server("HAPPYCITY_SERVER", ""), games("HAPPYCITY_GAMES", "");

@@ -61,9 +61,9 @@ class Settings:
     ) -> Self:
         """Fill in what is absent: from the environment, else by default. So is the language of `info`.
 
-        The variables are HAPPYCITY_NAME, HAPPYCITY_SERVER, HAPPYCITY_TOKEN, HAPPYCITY_GAMES, HAPPYCITY_CA,
-        HAPPYCITY_CERT and HAPPYCITY_KEY; an empty one counts as absent. The default name is for a bot without
-        a token. The file `happycity.env`, or that of HAPPYCITY_ENV, has what the environment lacks.
+        The variables are HAPPYCITY_NAME, HAPPYCITY_SERVER, HAPPYCITY_TOKEN, HAPPYCITY_TOKENS, HAPPYCITY_CA,
+        HAPPYCITY_CERT, HAPPYCITY_KEY and HAPPYCITY_GAMES; an empty one counts as absent. The file of
+        HAPPYCITY_ENV has what the environment lacks. The default name is for a bot without a token.
 
         Raises:
             ConfigError: a value can't be used.

@@ -1,4 +1,6 @@
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs, thread};
 
@@ -13,7 +15,8 @@ const SERVER: &str = "grpc://127.0.0.1:50051";
 /// Few, so that a bot that takes a second for a move answers all of them in time.
 const GAMES: u32 = 8;
 
-/// Where and as whom a bot plays. What is left out comes from the environment, or has a default.
+/// Where and as whom a bot plays. What is left out comes from the environment, or has a default. The file
+/// `happycity.env`, or that of `HAPPYCITY_ENV`, has what the environment lacks.
 #[derive(Clone, Default)]
 pub struct Settings {
     /// The server's address, `grpc://host:port`, or `grpcs://host:port` with TLS; `HAPPYCITY_SERVER`, or
@@ -22,7 +25,7 @@ pub struct Settings {
     /// The bot's name, 1 to 64 letters, digits or any of `._-+`; `HAPPYCITY_NAME`. By default the name that the token
     /// is for, or without a token the program's.
     pub name: Option<String>,
-    /// The bot's token, for a server that asks for one; `HAPPYCITY_TOKEN`.
+    /// The bot's token, for a server that asks for one; `HAPPYCITY_TOKEN`, or that of the name in `HAPPYCITY_TOKENS`.
     pub token: Option<String>,
     /// Maximum number of games at once, 0 for any number; `HAPPYCITY_GAMES`, or 8.
     pub games: Option<u32>,
@@ -48,14 +51,18 @@ pub(crate) struct Setup {
 impl Settings {
     /// Fills in what is left out, from the environment or by default, and reads the files of TLS.
     pub(crate) fn setup(self, environment: &dyn Fn(&str) -> Option<String>) -> Result<Setup, Error> {
-        let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
+        let file = settings_file(environment)?;
+        let variable =
+            |name: &str| environment(name).or_else(|| file.get(name).cloned()).filter(|value| !value.is_empty());
         let address = self.server.or_else(|| variable("HAPPYCITY_SERVER")).unwrap_or_else(|| SERVER.into());
         let (server, endpoint) = endpoint(&address).ok_or_else(|| {
             let examples = "grpc://127.0.0.1:50051 or grpcs://arena.example:443";
             Error::new(format!("HAPPYCITY_SERVER: '{address}' is not an address such as {examples}"))
         })?;
-        let token = self.token.or_else(|| variable("HAPPYCITY_TOKEN"));
-        let name = self.name.or_else(|| variable("HAPPYCITY_NAME")).or_else(|| token.is_none().then(program));
+        let name = self.name.or_else(|| variable("HAPPYCITY_NAME"));
+        let own = token_of(name.as_deref(), &variable("HAPPYCITY_TOKENS").unwrap_or_default())?;
+        let token = self.token.or(own).or_else(|| variable("HAPPYCITY_TOKEN"));
+        let name = name.or_else(|| token.is_none().then(program));
         let games = match variable("HAPPYCITY_GAMES").filter(|_| self.games.is_none()) {
             Some(text) => text.parse().map_err(|_| {
                 Error::new(format!("HAPPYCITY_GAMES: '{text}' is not a number of games; 0 is any number"))
@@ -82,6 +89,51 @@ impl Settings {
             reconnect: self.reconnect.unwrap_or(Duration::from_secs(60)),
         })
     }
+}
+
+/// Reads what the environment may lack from the file of `happycity join`. The file's access is for one server: where the
+/// environment has an address, also an empty one, the file is not read. Its paths are relative to it.
+fn settings_file(environment: &dyn Fn(&str) -> Option<String>) -> Result<HashMap<String, String>, Error> {
+    let mut found = HashMap::new();
+    if environment("HAPPYCITY_SERVER").is_some() {
+        return Ok(found);
+    }
+    let named = environment("HAPPYCITY_ENV").filter(|path| !path.is_empty());
+    let path = named.as_deref().unwrap_or("happycity.env");
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(Error::new(format!("{path} can't be read as text in UTF-8")));
+        }
+        Err(_) if named.is_some() => return Err(Error::new(format!("HAPPYCITY_ENV: there is no file {path}"))),
+        Err(_) => return Ok(found),
+    };
+    for (index, line) in text.lines().enumerate() {
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let (name, value) = (line.trim().split_once('='))
+            .filter(|(name, _)| name.strip_prefix("HAPPYCITY_").is_some_and(|rest| !rest.is_empty() && is_name(rest)))
+            .ok_or_else(|| Error::new(format!("{path}:{}: it is not HAPPYCITY_NAME=VALUE", index + 1)))?;
+        let is_path = ["HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY"].contains(&name) && !value.is_empty();
+        let value = if is_path { Path::new(path).with_file_name(value) } else { value.into() };
+        found.entry(name.to_owned()).or_insert(value.to_string_lossy().into_owned());
+    }
+    Ok(found)
+}
+
+/// Returns the token for a name in a text such as `ann=hc_1_x,bob=hc_2_y`.
+fn token_of(name: Option<&str>, tokens: &str) -> Result<Option<String>, Error> {
+    let mut own = None;
+    for (index, entry) in tokens.split(',').filter(|entry| !entry.is_empty()).enumerate() {
+        let (bot, token) =
+            (entry.trim().split_once('='))
+                .filter(|(bot, token)| !bot.is_empty() && !token.is_empty())
+                .ok_or_else(|| Error::new(format!("HAPPYCITY_TOKENS: entry {} is not NAME=TOKEN", index + 1)))?;
+        own = if name == Some(bot) { Some(token.to_owned()) } else { own };
+    }
+    Ok(own)
 }
 
 /// Returns the address without its scheme, and its endpoint.

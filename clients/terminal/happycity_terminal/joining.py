@@ -18,11 +18,9 @@ from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.runtime.files import replacing
 from happycity.runtime.guests import CA_FILE, Link, read_settings_file, settings_text
-from happycity.runtime.transport import Access, format_tokens, parse_tokens
+from happycity.runtime.transport import Access, parse_tokens
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
-
-_NAMES = ("HAPPYCITY_SERVER", "HAPPYCITY_CA", "HAPPYCITY_TOKEN", "HAPPYCITY_TOKENS")
 
 
 def join_server(text: str, bots: Sequence[str], out: Path) -> None:
@@ -46,28 +44,29 @@ def join_server(text: str, bots: Sequence[str], out: Path) -> None:
         joined: pb.JoinResponse = call_server(server, lambda at: at.call(at.guests.Join, request))
     if link.ca:
         ca_file.write_text(link.ca, encoding="utf-8")
-    values = {"HAPPYCITY_SERVER": str(link.server), "HAPPYCITY_CA": CA_FILE if link.ca else ""}
-    _write(out, values, {token.name: token.token for token in joined.tokens})
+    tokens = {token.name: token.token for token in joined.tokens}
+    _write(out, str(link.server), CA_FILE if link.ca else "", tokens)
     names = ", ".join(token.name for token in joined.tokens)
     typer.echo(f"joined {link.server} as {joined.owner} with {names}; wrote {out}, which is secret")
 
 
 def renew_tokens(out: Path) -> None:
     """Replace the tokens of a file by new ones; those before them end."""
-    server, values, tokens = _read(out)
+    server, tokens = _read(out)
+    ca = server.access.ca.name if server.access.ca else ""
     for name, token in tokens.items():
         own = replace(server, access=replace(server.access, token=token))
         renewed: pb.BotToken = call_server(
             own, lambda at: at.call(at.guests.RenewToken, pb.RenewTokenRequest())
         )
         tokens = {**tokens, name: renewed.token}
-        _write(out, values, tokens)  # at once, as the one before is worth nothing any more
+        _write(out, server.address, ca, tokens)  # at once, as the one before is worth nothing any more
     typer.echo(f"renewed the tokens in {out}; start the bots again")
 
 
 def revoke_tokens(out: Path) -> None:
     """End the tokens of a file, and remove it."""
-    server, _, tokens = _read(out)
+    server, tokens = _read(out)
 
     async def revoke(at: Connection) -> None:
         own = {token.split("_")[1] for token in tokens.values()}
@@ -80,8 +79,8 @@ def revoke_tokens(out: Path) -> None:
     typer.echo(f"revoked the tokens of {', '.join(tokens)}, and removed {out}")
 
 
-def _read(out: Path) -> tuple[RemoteServer, dict[str, str], dict[str, str]]:
-    """Return the server of a file of settings, its values, and its tokens by name, "" for the only one."""
+def _read(out: Path) -> tuple[RemoteServer, dict[str, str]]:
+    """Return the server of a file of settings, and its tokens by name, "" for the only one."""
     found = {"HAPPYCITY_ENV": str(out)}
     read_settings_file(found)
     if not found.get("HAPPYCITY_SERVER") or not (
@@ -91,14 +90,10 @@ def _read(out: Path) -> tuple[RemoteServer, dict[str, str], dict[str, str]]:
     tokens = parse_tokens(found.get("HAPPYCITY_TOKENS", "")) or {"": found["HAPPYCITY_TOKEN"]}
     ca = Path(found["HAPPYCITY_CA"]) if found.get("HAPPYCITY_CA") else None
     access = Access(token=next(iter(tokens.values())), ca=ca)
-    values = {"HAPPYCITY_SERVER": found["HAPPYCITY_SERVER"], "HAPPYCITY_CA": ca.name if ca else ""}
-    return RemoteServer(address=found["HAPPYCITY_SERVER"], access=access), values, tokens
+    return RemoteServer(address=found["HAPPYCITY_SERVER"], access=access), tokens
 
 
-def _write(out: Path, values: Mapping[str, str], tokens: Mapping[str, str]) -> None:
-    """Write a file of settings that its owner alone may read: several tokens by name, the first as such."""
-    own = {"HAPPYCITY_TOKEN": next(iter(tokens.values()))}
-    if len(tokens) > 1:
-        own["HAPPYCITY_TOKENS"] = format_tokens(tokens)
+def _write(out: Path, server: str, ca: str, tokens: Mapping[str, str]) -> None:
+    """Write a file of settings that its owner alone may read."""
     with replacing(out, private=True) as partial:
-        partial.write_text(settings_text({**values, **own}), encoding="utf-8")
+        partial.write_text(settings_text(server, ca, tokens), encoding="utf-8")

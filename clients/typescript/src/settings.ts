@@ -2,18 +2,21 @@
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { parse } from "node:path";
+import { dirname, isAbsolute, join, parse } from "node:path";
 import { type ChannelCredentials, credentials } from "@grpc/grpc-js";
 import { HappyCityError } from "./failure.js";
 import type { BotInfo } from "./gen/sent/happycity/v1/bot.js";
 
-/** Where and as whom a bot plays. What is left out comes from the environment, or has a default. */
+/**
+ * Where and as whom a bot plays. What is left out comes from the environment, or has a default. The file
+ * `happycity.env`, or that of HAPPYCITY_ENV, has what the environment lacks.
+ */
 export interface Settings {
   /** `grpcs://host:port`, which is encrypted, or `grpc://host:port`; HAPPYCITY_SERVER, or `grpc://127.0.0.1:50051`. */
   readonly server?: string;
   /** The bot's name; HAPPYCITY_NAME, or the one that the token is for, or without a token the program's. */
   readonly name?: string;
-  /** The bot's token, for a server that needs one; HAPPYCITY_TOKEN. */
+  /** The bot's token, for a server that needs one; HAPPYCITY_TOKEN, or that of the name in HAPPYCITY_TOKENS. */
   readonly token?: string;
   /** Maximum number of games at once; 0 leaves it to the server; HAPPYCITY_GAMES, or 8. */
   readonly games?: number;
@@ -33,8 +36,11 @@ export type CompleteSettings = ReturnType<typeof completeSettings>;
  *
  * @throws {@link HappyCityError} if a value can't be used.
  */
-export function completeSettings(settings: Settings, environment = process.env) {
-  const token = settings.token || environment.HAPPYCITY_TOKEN || undefined;
+export function completeSettings(settings: Settings, given = process.env) {
+  const environment = withSettingsFile(given);
+  const name = settings.name || environment.HAPPYCITY_NAME || undefined;
+  const token =
+    settings.token || tokenOf(name, environment.HAPPYCITY_TOKENS) || environment.HAPPYCITY_TOKEN || undefined;
   const games = String(settings.games ?? (environment.HAPPYCITY_GAMES || 8));
   if (!/^\d{1,9}$/.test(games)) {
     throw new HappyCityError(`HAPPYCITY_GAMES: '${games}' is not a number of games; 0 is any number`);
@@ -44,13 +50,51 @@ export function completeSettings(settings: Settings, environment = process.env) 
     target,
     tls,
     credentials: tls ? readTls(environment) : credentials.createInsecure(),
-    name: settings.name || environment.HAPPYCITY_NAME || (token ? undefined : parse(process.argv[1] ?? "bot").name),
+    name: name || (token ? undefined : parse(process.argv[1] ?? "bot").name),
     token,
     games: Number(games),
     reconnectMs: settings.reconnectMs ?? 60_000,
     info: { language: `JavaScript (Node.js ${process.versions.node.split(".")[0]})`, ...settings.info },
     signal: settings.signal ?? (new AbortController().signal as AbortSignal),
   };
+}
+
+/**
+ * Add to an environment what it lacks, from the file of `happycity join`. The file's access is for one server: where
+ * the environment has an address, also an empty one, the file is not read. Its paths are relative to it.
+ */
+function withSettingsFile(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (environment.HAPPYCITY_SERVER !== undefined) return environment;
+  const path = environment.HAPPYCITY_ENV || "happycity.env";
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  } catch (error) {
+    const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
+    if (!isAbsent) throw new HappyCityError(`${path} can't be read as text in UTF-8`);
+    if (environment.HAPPYCITY_ENV) throw new HappyCityError(`HAPPYCITY_ENV: there is no file ${path}`);
+    return environment;
+  }
+  const found: NodeJS.ProcessEnv = {};
+  for (const [index, line] of text.split("\n").entries()) {
+    if (!line.trim() || line.startsWith("#")) continue;
+    const [, name, value = ""] = /^(HAPPYCITY_[A-Z_]+)=(.*)$/.exec(line.trim()) ?? [];
+    if (name === undefined) throw new HappyCityError(`${path}:${index + 1}: it is not HAPPYCITY_NAME=VALUE`);
+    const isRelative = /^HAPPYCITY_(CA|CERT|KEY)$/.test(name) && value && !isAbsolute(value);
+    found[name] ??= isRelative ? join(dirname(path), value) : value;
+  }
+  return { ...found, ...environment };
+}
+
+/** Return the token for a name in a text such as `ann=hc_1_x,bob=hc_2_y`. */
+function tokenOf(name: string | undefined, tokens = ""): string | undefined {
+  const entries = tokens.split(",").filter(Boolean);
+  const pairs = entries.map((entry, index): [string | undefined, string] => {
+    const [, bot, token] = /^([^=]+)=(.+)$/.exec(entry.trim()) ?? [];
+    if (!token) throw new HappyCityError(`HAPPYCITY_TOKENS: entry ${index + 1} is not NAME=TOKEN`);
+    return [bot, token];
+  });
+  return name && new Map(pairs).get(name);
 }
 
 /** Read an address: what gRPC and messages call it, and whether it uses TLS. */

@@ -43,6 +43,37 @@ test("the language is filled in", () => {
   assert.deepEqual(info, { author: "Ann", language: `JavaScript (Node.js ${process.version.slice(1).split(".")[0]})` });
 });
 
+test("a file has what the environment lacks, and its paths are relative to it", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "happycity-"));
+  const before = process.cwd();
+  process.chdir(folder);
+  t.after(() => {
+    process.chdir(before);
+    rmSync(folder, { recursive: true });
+  });
+  const tokens = "HAPPYCITY_TOKEN=first\nHAPPYCITY_TOKENS=ann=first,bob=second\n";
+  writeFileSync("happycity.env", `# text\n\nHAPPYCITY_SERVER=grpcs://a:1\r\nHAPPYCITY_CA=absent.pem\n${tokens}`);
+  const absence = "can't be read: ENOENT: no such file or directory, open";
+  refused({}, `HAPPYCITY_CA: absent.pem ${absence} 'absent.pem'`);
+  const [named, ca] = [join(folder, "happycity.env"), join(folder, "absent.pem")];
+  refused({ HAPPYCITY_ENV: named }, `HAPPYCITY_CA: ${ca} ${absence} '${ca}'`);
+  for (const [environment, expected] of [
+    [{}, ["a:1", "first"]],
+    [{ HAPPYCITY_NAME: "bob" }, ["a:1", "second"]],
+    [{ HAPPYCITY_TOKENS: "", HAPPYCITY_TOKEN: "own" }, ["a:1", "own"]],
+    [{ HAPPYCITY_SERVER: "" }, ["127.0.0.1:50051", undefined]],
+  ] as const) {
+    const { target, token } = completeSettings({}, { HAPPYCITY_CA: "", ...environment });
+    assert.deepEqual([target, token], expected);
+  }
+  writeFileSync("happycity.env", "HAPPYCITY_TOKEN=1\nPATH=/tmp\n");
+  refused({}, "happycity.env:2: it is not HAPPYCITY_NAME=VALUE");
+  writeFileSync("happycity.env", Buffer.of(0xff));
+  refused({}, "happycity.env can't be read as text in UTF-8");
+  refused({ HAPPYCITY_ENV: "/absent.env" }, "HAPPYCITY_ENV: there is no file /absent.env");
+  refused({ HAPPYCITY_SERVER: "", HAPPYCITY_TOKENS: "ann" }, "HAPPYCITY_TOKENS: entry 1 is not NAME=TOKEN");
+});
+
 for (const [server, target, isEncrypted] of [
   ["127.0.0.1:50051", "127.0.0.1:50051", false],
   ["grpc://localhost:1", "localhost:1", false],

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from filelock import FileLock
 from pydantic import (
@@ -55,7 +55,7 @@ class TokenError(HappyCityError):
     """A tokens file can't be used, or a token can't be made or revoked."""
 
 
-class InvitationError(HappyCityError):
+class InvitationError(TokenError):
     """An invitation is unknown, used or expired."""
 
 
@@ -94,55 +94,49 @@ class Role(Enum):
     """Play games for the server; see `happycity worker`."""
 
 
-def _lasts(expires: datetime | None, now: datetime) -> bool:
-    """Return whether a secret is good at a time; one without an end always is."""
-    return expires is None or now < expires
-
-
-class Token(BaseModel):
-    """A token as it is kept: all but its secret."""
+class _Secret(BaseModel):
+    """What is kept of a token or an invitation: all but its secret."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str = Field(pattern=f"^{ID_PATTERN}$")
-    """Part of the token; the only part that may be logged."""
+    """The only part that may be logged."""
+    created: AwareDatetime
+    expires: AwareDatetime | None = None
+    """When it ceases to be valid; None: never."""
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Hash of the whole text."""
+
+    def is_valid(self, now: datetime) -> bool:
+        """Return whether it has not expired."""
+        return self.expires is None or now < self.expires
+
+    def is_of(self, clear: str) -> bool:
+        """Return whether a caller shows the text of which the hash is kept."""
+        return hmac.compare_digest(_digest(clear), bytes.fromhex(self.sha256))
+
+
+_Kept = TypeVar("_Kept", bound=_Secret)
+
+
+class Token(_Secret):
+    """A token as it is kept."""
+
     role: Role
     name: Annotated[str, AfterValidator(check_bot_name)]
     """Name of the bot, which may play under no other; for other roles, of the token's owner."""
     owner: Annotated[str, AfterValidator(check_owner)] = Field(default_factory=lambda read: read["name"])
     """Who answers for the bot: a ladder's limits and its pairing go by owner. By default the token's name,
     also in files of versions without owners."""
-    created: AwareDatetime
-    expires: AwareDatetime | None = None
-    """When it ceases to be valid; None: never."""
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Hash of the whole token."""
-
-    def is_valid(self, now: datetime) -> bool:
-        """Return whether the token has not expired."""
-        return _lasts(self.expires, now)
 
 
-class Invitation(BaseModel):
-    """An invitation that is not used yet, as it is kept: all but its secret."""
+class Invitation(_Secret):
+    """An invitation that is not used yet, as it is kept."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    id: str = Field(pattern=f"^{ID_PATTERN}$")
-    """Part of the invitation; the only part that may be logged."""
     owner: Annotated[str, AfterValidator(check_owner)]
     """Who will answer for the bots of the guest."""
     bots: int = Field(ge=1, le=MAX_INVITED)
     """How many bots the guest may name."""
-    created: AwareDatetime
-    expires: AwareDatetime | None = None
-    """When it ceases to be valid; None: never."""
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    """Hash of the whole invitation."""
-
-    def is_valid(self, now: datetime) -> bool:
-        """Return whether the invitation has not expired."""
-        return _lasts(self.expires, now)
 
 
 class _Content(BaseModel):
@@ -190,8 +184,10 @@ def new_invitation(
     """Make an invitation; return its text, which is stored nowhere, and what is stored of it.
 
     Raises:
-        ConfigError: the owner is not a line of text.
+        ConfigError: the owner is not a line of text, or it is for no bot or too many.
     """
+    if not 1 <= bots <= MAX_INVITED:
+        raise ConfigError(f"bots: {bots} is not a number of bots from 1 to {MAX_INVITED}")
     own_id, clear = _new_secret(INVITATION_PREFIX)
     return clear, Invitation(
         id=own_id, owner=owner, bots=bots, created=created, expires=expires, sha256=_digest(clear).hex()
@@ -250,16 +246,14 @@ def revoke_invitation(path: Path, invitation_id: str) -> Invitation:
     """Remove an invitation from a file; return what it was.
 
     Raises:
-        TokenError: there is no such invitation, or the file can't be used.
+        InvitationError: there is no such invitation.
+        TokenError: the file can't be used.
     """
     with _changed(path) as content:
-        for one in content.invitations:
-            if one.id == invitation_id:
-                content.invitations.remove(one)
-                return one
-        raise TokenError(
+        text = (
             f"there is no invitation {redacted(invitation_id)[:40]!r} in {path}; see: happycity invite list"
         )
+        return _taken(content.invitations, invitation_id, InvitationError(text))
 
 
 def accept_invitation(
@@ -276,7 +270,7 @@ def accept_invitation(
         TokenError: the file can't be used.
     """
     with _changed(path) as content:
-        invitation = next((one for one in content.invitations if _is_of(clear, one)), None)
+        invitation = next((one for one in content.invitations if one.is_of(clear)), None)
         if invitation is None or not invitation.is_valid(now):
             raise InvitationError(
                 "the invitation is unknown, used or expired; ask the organiser for a new one"
@@ -316,13 +310,17 @@ def revoke_token(path: Path, token_id: str) -> Token:
         TokenError: there is no such token, or the file can't be used.
     """
     with _changed(path) as content:
-        for token in content.tokens:
-            if token.id == token_id:
-                content.tokens.remove(token)
-                return token
-        raise TokenError(
-            f"there is no token {redacted(token_id)[:40]!r} in {path}; see: happycity token list"
-        )
+        text = f"there is no token {redacted(token_id)[:40]!r} in {path}; see: happycity token list"
+        return _taken(content.tokens, token_id, TokenError(text))
+
+
+def _taken(stored: list[_Kept], own_id: str, problem: TokenError) -> _Kept:
+    """Remove what has an id from a list, and return it; raise the problem if nothing has."""
+    for one in stored:
+        if one.id == own_id:
+            stored.remove(one)
+            return one
+    raise problem
 
 
 def rename_owner(path: Path, owner: str, new_owner: str | None) -> int:
@@ -389,7 +387,7 @@ class TokenFile:
         claimed = token_id(clear)
         kept = self._tokens.get(claimed) if claimed else None
         # The id is no secret, so only the rest has to be compared in constant time.
-        if kept is None or not _is_of(clear, kept):
+        if kept is None or not kept.is_of(clear):
             return None
         return kept if kept.is_valid(now) else None
 
@@ -414,11 +412,6 @@ def _digest(clear: str) -> bytes:
     # A slow hash protects secrets that can be guessed. These have 256 random bits: no attacker
     # can guess one, at any cost of a try; and SHA-256 costs a call a microsecond.
     return hashlib.sha256(clear.encode()).digest()
-
-
-def _is_of(clear: str, kept: Token | Invitation) -> bool:
-    """Return whether a secret that a caller shows is the one of which a hash is kept."""
-    return hmac.compare_digest(_digest(clear), bytes.fromhex(kept.sha256))
 
 
 def _read_or_empty(path: Path) -> _Content:

@@ -77,8 +77,11 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
     "happycity.access.v1beta1.AccessService": {
         "Join": EVERYBODY,  # the invitation proves who calls
         "ListTokens": _BOTS,  # of their own owner
-        "RenewToken": _BOTS,  # their own
-        "RevokeToken": _BOTS,  # of their own owner
+        "RenewToken": _BOTS,  # of their own owner
+        "RevokeToken": _BOTS,  # likewise
+        "CreateInvitation": _ORGANISERS,
+        "ListInvitations": _ORGANISERS,
+        "RevokeInvitation": _ORGANISERS,
     },
     "happycity.model.v1beta1.ModelService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
     "happycity.v1.CatalogueService": {"GetCatalogue": EVERYBODY},

@@ -1,41 +1,65 @@
-"""AccessService: guests exchange invitations for tokens of their bots, and look after those tokens."""
+"""AccessService: invitations become tokens of bots, which their owner looks after."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceServicer
 from happycity.match import check_bot_name
+from happycity.runtime.guests import Link
 from happycity.runtime.tokens import (
+    Invitation,
     InvitationError,
     NameTakenError,
     Token,
     TokenError,
     TokenFile,
     accept_invitation,
+    add_invitation,
+    new_invitation,
+    read_invitations,
     renew_token,
+    revoke_invitation,
     revoke_token,
 )
 from happycity_server.access.roles import check_free_of_house, principal
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.wire import timestamp
 
+LIFETIME_SECONDS = 7 * 86400
+"""How long an invitation is valid by default."""
+_MOST_SECONDS = 3650 * 86400
+
 
 class AccessService(AccessServiceServicer):
-    """Changes the file of the tokens for guests, in threads, as it is locked and synced."""
+    """Changes the file of the tokens for organisers and guests, in threads, as it is locked and synced."""
 
     def __init__(
-        self, tokens: TokenFile | None, *, house: Collection[str], now: Callable[[], datetime]
+        self,
+        tokens: TokenFile | None,
+        *,
+        house: Collection[str],
+        now: Callable[[], datetime],
+        address: str = "",
+        ca: Path | None = None,
     ) -> None:
-        """Serve the guests of a file, None on an open server; their bots get no name of the house."""
+        """Serve the guests of a file, None on an open server; their bots get no name of the house.
+
+        Links have the server's address, which is "" if it is not known, and the certificate to trust.
+        """
         self._tokens = tokens
         self._house = house
         self._now = now
+        self._address = address
+        self._ca = ca
 
     async def Join(self, request: pb.JoinRequest, context: object) -> pb.JoinResponse:
         """Exchange an invitation for a token of each bot."""
@@ -45,10 +69,7 @@ class AccessService(AccessServiceServicer):
             except ConfigError as error:
                 raise invalid(f"bots: {error}") from None
             check_free_of_house(name, self._house)
-        if self._tokens is None:
-            text = "this server is open to everybody: connect without an invitation"
-            raise ApiError(Reason.INVITATION_CLOSED, text)
-        path, now = self._tokens.path, self._now()
+        path, now = self._path(), self._now()
         with token_refusals():
             owner, made = await asyncio.to_thread(
                 accept_invitation, path, request.invitation, list(request.bots), now=now
@@ -60,28 +81,82 @@ class AccessService(AccessServiceServicer):
         return pb.ListTokensResponse(tokens=[_message(token) for token in self._own_tokens()])
 
     async def RenewToken(self, request: pb.RenewTokenRequest, context: object) -> pb.BotToken:
-        """Replace the token of the call."""
-        old = principal().token
-        if old is None or self._tokens is None:
-            text = "the call shows no token of this server's file, which could be renewed"
-            raise ApiError(Reason.UNKNOWN_TOKEN, text)
+        """Replace a token of the caller's owner."""
+        caller = principal().token
+        old = self._own_token(request.id or (caller.id if caller else ""))
         with token_refusals():
-            clear, token = await asyncio.to_thread(renew_token, self._tokens.path, old, now=self._now())
+            clear, token = await asyncio.to_thread(renew_token, self._path(), old, now=self._now())
         return _message(token, clear)
 
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: object) -> pb.RevokeTokenResponse:
         """End a token of the caller's owner."""
-        if self._tokens is None or request.id not in [token.id for token in self._own_tokens()]:
-            text = f"the owner of the call's token has no token {request.id[:40]!r}"
-            raise ApiError(Reason.UNKNOWN_TOKEN, text)
+        token = self._own_token(request.id)
         with token_refusals():
-            await asyncio.to_thread(revoke_token, self._tokens.path, request.id)
+            await asyncio.to_thread(revoke_token, self._path(), token.id)
         return pb.RevokeTokenResponse()
+
+    async def CreateInvitation(
+        self, request: pb.CreateInvitationRequest, context: object
+    ) -> pb.CreateInvitationResponse:
+        """Create an invitation; return its link, which is stored nowhere."""
+        path, now = self._path(), self._now()
+        seconds = request.lifetime.seconds or LIFETIME_SECONDS
+        if not 0 < seconds <= _MOST_SECONDS:
+            raise invalid(f"lifetime: it is not from a second to {_MOST_SECONDS // 86400} days")
+        until = now + timedelta(seconds=seconds)
+        with token_refusals():
+            clear, made = new_invitation(request.owner, request.bots, created=now, expires=until)
+            if (link := self.link(clear)) is None:
+                raise invalid("link: the server doesn't know its address for guests; set --guest-address")
+            await asyncio.to_thread(add_invitation, path, made)
+        return pb.CreateInvitationResponse(invitation=_invitation_message(made), link=str(link))
+
+    async def ListInvitations(
+        self, request: pb.ListInvitationsRequest, context: object
+    ) -> pb.ListInvitationsResponse:
+        """List the invitations that no guest has used."""
+        path = self._path()
+        with token_refusals():
+            stored = await asyncio.to_thread(read_invitations, path)
+        return pb.ListInvitationsResponse(invitations=map(_invitation_message, stored))
+
+    async def RevokeInvitation(
+        self, request: pb.RevokeInvitationRequest, context: object
+    ) -> pb.RevokeInvitationResponse:
+        """End an invitation that no guest has used."""
+        path = self._path()
+        with token_refusals():
+            await asyncio.to_thread(revoke_invitation, path, request.id)
+        return pb.RevokeInvitationResponse()
+
+    def link(self, secret: str = "") -> Link | None:
+        """Return the link to this server of an invitation; None if the server's address is not known.
+
+        Raises:
+            ConfigError: the address or the certificate can't be used.
+        """
+        if not self._address:
+            return None
+        return Link.to(self._address, secret, ca=self._ca, setting="--guest-address")
+
+    def _path(self) -> Path:
+        """Return the file of the tokens; an open server, which has none, refuses."""
+        if self._tokens is None:
+            text = "this server is open to everybody: connect without an invitation"
+            raise ApiError(Reason.INVITATION_CLOSED, text)
+        return self._tokens.path
 
     def _own_tokens(self) -> Sequence[Token]:
         """Return the tokens of the caller's owner; none for a caller without a token, as the house's bots."""
         caller = principal().token
         return [] if self._tokens is None or caller is None else self._tokens.of_owner(caller.owner)
+
+    def _own_token(self, token_id: str) -> Token:
+        """Return a token of the caller's owner by its id."""
+        for token in self._own_tokens():
+            if token.id == token_id:
+                return token
+        raise ApiError(Reason.UNKNOWN_TOKEN, f"the owner of the call's token has no token {token_id[:40]!r}")
 
 
 @contextmanager
@@ -100,10 +175,13 @@ def token_refusals() -> Iterator[None]:
 
 
 def _message(token: Token, clear: str = "") -> pb.BotToken:
-    return pb.BotToken(
-        id=token.id,
-        name=token.name,
-        token=clear or None,
-        create_time=timestamp(token.created.timestamp()),
-        expire_time=None if token.expires is None else timestamp(token.expires.timestamp()),
-    )
+    return pb.BotToken(id=token.id, name=token.name, token=clear or None, **_times(token))
+
+
+def _invitation_message(one: Invitation) -> pb.Invitation:
+    return pb.Invitation(id=one.id, owner=one.owner, bots=one.bots, **_times(one))
+
+
+def _times(one: Token | Invitation) -> dict[str, Timestamp]:
+    known = {"create_time": one.created} | ({"expire_time": one.expires} if one.expires else {})
+    return {name: timestamp(moment.timestamp()) for name, moment in known.items()}

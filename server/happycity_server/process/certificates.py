@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
 
@@ -21,19 +20,11 @@ _MAX_NAME = 253  # characters of a host's name in DNS
 _CLOCK_SKEW = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Certificates:
-    """A certificate in PEM with its key, and the authority that signed it."""
-
-    ca: str
-    """What clients trust. Its key is kept nowhere, so it signs nothing else."""
-    cert: str
-    key: str
-    """Secret."""
-
-
-def make_certificates(hosts: Sequence[str], *, now: datetime, days: int) -> Certificates:
+def make_certificates(hosts: Sequence[str], *, now: datetime, days: int) -> tuple[str, str, str]:
     """Make a certificate that is valid for hosts, by name or address, and for the server's own machine.
+
+    Returns that of its authority, which clients trust, the certificate, and its key, which is secret; all in
+    PEM. The key of the authority is kept nowhere, so it signs nothing else.
 
     Raises:
         ConfigError: a host is neither a name of DNS nor an address.
@@ -67,7 +58,7 @@ def make_certificates(hosts: Sequence[str], *, now: datetime, days: int) -> Cert
     )
     secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     trusted, own = (one.public_bytes(Encoding.PEM).decode() for one in (ca, cert))
-    return Certificates(ca=trusted, cert=own, key=secret.decode())
+    return trusted, own, secret.decode()
 
 
 def _general_name(host: str) -> x509.GeneralName:
@@ -91,14 +82,6 @@ def _name(text: str) -> x509.Name:
 
 
 def _usage(*, signs: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not signs,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs,
-        crl_sign=signs,
-        encipher_only=False,
-        decipher_only=False,
-    )
+    others = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+    unused = dict.fromkeys((*others, "encipher_only", "decipher_only"), False)
+    return x509.KeyUsage(digital_signature=not signs, key_cert_sign=signs, crl_sign=signs, **unused)

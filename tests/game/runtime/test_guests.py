@@ -15,11 +15,22 @@ SECRET = "hci_00000000_hidden"
 @pytest.mark.parametrize("server", ["grpcs://arena.example:443", "grpc://[::1]:5", "unix:/tmp/arena.sock"])
 def test_a_link_is_read_as_it_was_written(server: str) -> None:
     ca = trustme.CA().cert_pem.bytes().decode()
-    for certificate in ("", ca):
-        link = Link(Target.parse(server), SECRET, certificate)
+    for certificate, page in (("", ""), (ca, ""), (ca, "https://arena.example:8080")):
+        link = Link(Target.parse(server), SECRET, certificate, page)
+        assert str(link).startswith(f"{page}/join#" if page else server)
         read = Link.parse(f" {link}\n")
-        assert (read.server, read.secret) == (link.server, SECRET)
+        assert (read.server, read.secret, read.page) == (link.server, SECRET, page)
         assert read.ca.split() == certificate.split()
+
+
+def test_a_link_has_the_first_certificate_of_a_file(tmp_path: Path) -> None:
+    """Texts around it and further certificates are left out; without TLS there is none."""
+    first, second = (trustme.CA().cert_pem.bytes().decode() for _ in range(2))
+    file = tmp_path / "ca.pem"
+    file.write_text(f"Arena\n{first}{second}")
+    for server, ca in (("grpcs://a:1", first), ("grpc://a:1", "")):
+        made = Link.to(server, SECRET, ca=file, setting="--server")
+        assert Link.parse(str(made)).ca.split() == ca.split()
 
 
 @pytest.mark.parametrize(
@@ -28,8 +39,8 @@ def test_a_link_is_read_as_it_was_written(server: str) -> None:
         ("grpcs://arena.example:443", "it is not the link of an invitation"),
         ("grpcs://arena.example:443/join/", "it is not the link of an invitation"),
         (f"https://arena.example/join/{SECRET}", "is not an address such as"),
-        (f"grpcs://arena.example:443/join/{SECRET}#MIIB", "its end is not a certificate"),
-        (f"grpcs://arena.example:443/join/{SECRET}#a", "its end is not a certificate"),
+        (f"grpcs://arena.example:443/join/{SECRET}.MIIB", "its end is not a certificate"),
+        (f"grpcs://arena.example:443/join/{SECRET}.a", "its end is not a certificate"),
     ],
 )
 def test_a_wrong_link_is_refused_without_its_secret(link: str, problem: str) -> None:
@@ -43,8 +54,7 @@ def test_the_file_fills_in_what_the_environment_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its paths are relative to it; a variable of the environment wins."""
-    values = {"HAPPYCITY_SERVER": "grpcs://a:1", "HAPPYCITY_CA": "ca.pem", "HAPPYCITY_TOKEN": "hc_1_x"}
-    (tmp_path / "happycity.env").write_text(settings_text({**values, "HAPPYCITY_KEY": ""}))
+    (tmp_path / "happycity.env").write_text(settings_text("grpcs://a:1", "ca.pem", {"alice": "hc_1_x"}))
     monkeypatch.chdir(tmp_path)
     environ = {"HAPPYCITY_TOKEN": "own"}
     read_settings_file(environ)

@@ -13,6 +13,7 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.duration_pb2 import Duration
 from tests.server import harness as h
 
 from happycity.access.v1beta1 import access_service_pb2 as pb
@@ -179,6 +180,55 @@ async def test_a_renewed_token_ends_when_the_one_before_did(competition: Competi
     new = read_tokens(competition.tokens)[-1]
     assert (new.name, new.owner, new.expires) == (old.name, old.owner, old.expires)
     assert new.id != old.id
+
+
+async def test_owners_renew_each_of_their_tokens(competition: Competition) -> None:
+    """They name it by its id; those of others stay."""
+    alice, bea = (await competition.join(competition.invited(), "alice", "bea")).tokens
+    (carl,) = (await competition.join(competition.invited("Team 8"), "carl")).tokens
+    own = h.bearer(alice.token)
+    renewed = await competition.guests.RenewToken(pb.RenewTokenRequest(id=bea.id), metadata=own)
+    assert (renewed.name, renewed.id != bea.id) == ("bea", True)
+    for other in (bea.id, carl.id):
+        request = competition.guests.RenewToken(pb.RenewTokenRequest(id=other), metadata=own)
+        assert (await h.outcome_of(request)).reason == "UNKNOWN_TOKEN"
+    (await h.connected(competition.channel, "carl", h.bearer(carl.token))).cancel()
+
+
+async def test_organisers_create_list_and_revoke_invitations(tmp_path: Path) -> None:
+    """A link has the address that the server is started with, and is kept nowhere."""
+    tokens = tmp_path / "tokens.json"
+    own = h.bearer(h.issued_token(tokens, Role.ORGANISER, "olga"))
+    async with h.serving(tmp_path, tokens=tokens, guest_address="grpcs://arena.example:1") as (_, channel):
+        guests: Any = AccessServiceStub(channel)
+        asked = pb.CreateInvitationRequest(owner="Team 7", bots=2)
+        made = await guests.CreateInvitation(asked, metadata=own)
+        assert made.link.startswith(f"grpcs://arena.example:1/join/hci_{made.invitation.id}_")
+        assert made.link.rpartition("_")[2] not in tokens.read_text()
+        life = made.invitation.expire_time.ToSeconds() - made.invitation.create_time.ToSeconds()
+        assert life == WEEK.total_seconds()
+        listed = await guests.ListInvitations(pb.ListInvitationsRequest(), metadata=own)
+        assert list(listed.invitations) == [made.invitation]
+        revoked = pb.RevokeInvitationRequest(id=made.invitation.id)
+        await guests.RevokeInvitation(revoked, metadata=own)
+        again = await h.outcome_of(guests.RevokeInvitation(revoked, metadata=own))
+        assert (again.reason, read_invitations(tokens)) == ("INVITATION_CLOSED", ())
+        for wrong in (
+            pb.CreateInvitationRequest(bots=1),
+            pb.CreateInvitationRequest(owner="Team 7"),
+            pb.CreateInvitationRequest(owner="Team 7", bots=65),
+            pb.CreateInvitationRequest(owner="Team 7", bots=1, lifetime=Duration(seconds=-1)),
+        ):
+            outcome = await h.outcome_of(guests.CreateInvitation(wrong, metadata=own))
+            assert outcome.reason == "INVALID_FIELD", wrong
+
+
+async def test_a_server_without_an_address_for_guests_makes_no_link(competition: Competition) -> None:
+    own = h.bearer(h.issued_token(competition.tokens, Role.ORGANISER, "otto"))
+    asked = pb.CreateInvitationRequest(owner="Team 7", bots=1)
+    outcome = await h.outcome_of(competition.guests.CreateInvitation(asked, metadata=own))
+    assert "set --guest-address" in outcome.text
+    assert read_invitations(competition.tokens) == ()
 
 
 async def test_an_open_server_needs_no_invitation(tmp_path: Path) -> None:

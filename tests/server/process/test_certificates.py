@@ -16,8 +16,8 @@ NOW = datetime(2026, 11, 28, tzinfo=UTC)
 
 def test_a_certificate_is_for_all_hosts_and_this_machine() -> None:
     """Each name once; names are names, and addresses are addresses. It does not outlive its authority."""
-    made = make_certificates(["arena.example", "203.0.113.7", "localhost"], now=NOW, days=30)
-    cert, ca = (x509.load_pem_x509_certificate(text.encode()) for text in (made.cert, made.ca))
+    ca_text, cert_text, _ = make_certificates(["arena.example", "203.0.113.7", "localhost"], now=NOW, days=30)
+    cert, ca = (x509.load_pem_x509_certificate(text.encode()) for text in (cert_text, ca_text))
     names = cert.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["arena.example", "localhost"]
     assert list(map(str, names.get_values_for_type(x509.IPAddress))) == ["203.0.113.7", "127.0.0.1", "::1"]
@@ -29,11 +29,11 @@ def test_a_certificate_is_for_all_hosts_and_this_machine() -> None:
 
 def handshake(folder: Path, made_for: str, *, host: str) -> None:
     """Let a client that trusts the authority meet a server with the certificate, without a socket."""
-    made = make_certificates([made_for], now=datetime.now(UTC), days=1)
-    client = ssl.create_default_context(cadata=made.ca)
+    ca, cert, key = make_certificates([made_for], now=datetime.now(UTC), days=1)
+    client = ssl.create_default_context(cadata=ca)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     path = folder / "server.pem"
-    path.write_text(made.cert + made.key)
+    path.write_text(cert + key)
     server.load_cert_chain(path)
     one, other = ssl.MemoryBIO(), ssl.MemoryBIO()
     ends = [

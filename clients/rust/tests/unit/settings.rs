@@ -78,6 +78,41 @@ fn token_without_a_name() {
     assert!(!error(&[("HAPPYCITY_TOKEN", "two\nlines")]).contains("lines"));
 }
 
+/// A file has what the environment lacks; its paths are relative to it.
+#[test]
+fn settings_file() {
+    let folder = env::temp_dir().join(format!("happycity-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("my.env");
+    let path = file.to_str().unwrap();
+    let named = ("HAPPYCITY_ENV", path);
+    let tokens = "HAPPYCITY_TOKEN=first\nHAPPYCITY_TOKENS=ann=first,bob=second\n";
+    fs::write(&file, format!("# text\n\nHAPPYCITY_SERVER=grpcs://a:1\r\nHAPPYCITY_CA=absent.pem\n{tokens}")).unwrap();
+    let text = error(&[named]);
+    assert!(text.starts_with(&format!("HAPPYCITY_CA: {}/absent.pem can't be read", folder.display())), "{text}");
+    for (variables, server, token) in [
+        (&[named, ("HAPPYCITY_CA", "")][..], "a:1", Some("Bearer first")),
+        (&[named, ("HAPPYCITY_CA", ""), ("HAPPYCITY_NAME", "bob")], "a:1", Some("Bearer second")),
+        (
+            &[named, ("HAPPYCITY_CA", ""), ("HAPPYCITY_TOKENS", ""), ("HAPPYCITY_TOKEN", "own")],
+            "a:1",
+            Some("Bearer own"),
+        ),
+        (&[named, ("HAPPYCITY_SERVER", "")], "127.0.0.1:50051", None),
+    ] {
+        let setup = of(variables);
+        let authorization = setup.authorization.as_ref().map(|value| value.to_str().unwrap());
+        assert_eq!((setup.server.as_str(), authorization), (server, token));
+    }
+    fs::write(&file, "HAPPYCITY_TOKEN=1\nPATH=/tmp\n").unwrap();
+    assert_eq!(error(&[named]), format!("{path}:2: it is not HAPPYCITY_NAME=VALUE"));
+    fs::write(&file, [0xff]).unwrap();
+    assert_eq!(error(&[named]), format!("{path} can't be read as text in UTF-8"));
+    assert_eq!(error(&[("HAPPYCITY_ENV", "/absent.env")]), "HAPPYCITY_ENV: there is no file /absent.env");
+    assert_eq!(error(&[("HAPPYCITY_TOKENS", "ann")]), "HAPPYCITY_TOKENS: entry 1 is not NAME=TOKEN");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// What the bot says of itself is sent, with the language.
 #[test]
 fn info() {

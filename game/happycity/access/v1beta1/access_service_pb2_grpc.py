@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class AccessServiceStub:
-    """Gives guests the tokens of their bots. Organisers make the invitations, by `happycity invite create`.
+    """Gives guests the tokens of their bots, by invitations of the organiser.
     """
 
     def __init__(self, channel):
@@ -55,10 +55,25 @@ class AccessServiceStub:
                 request_serializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeTokenRequest.SerializeToString,
                 response_deserializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeTokenResponse.FromString,
                 _registered_method=True)
+        self.CreateInvitation = channel.unary_unary(
+                '/happycity.access.v1beta1.AccessService/CreateInvitation',
+                request_serializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.CreateInvitationRequest.SerializeToString,
+                response_deserializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.CreateInvitationResponse.FromString,
+                _registered_method=True)
+        self.ListInvitations = channel.unary_unary(
+                '/happycity.access.v1beta1.AccessService/ListInvitations',
+                request_serializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.ListInvitationsRequest.SerializeToString,
+                response_deserializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.ListInvitationsResponse.FromString,
+                _registered_method=True)
+        self.RevokeInvitation = channel.unary_unary(
+                '/happycity.access.v1beta1.AccessService/RevokeInvitation',
+                request_serializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeInvitationRequest.SerializeToString,
+                response_deserializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeInvitationResponse.FromString,
+                _registered_method=True)
 
 
 class AccessServiceServicer:
-    """Gives guests the tokens of their bots. Organisers make the invitations, by `happycity invite create`.
+    """Gives guests the tokens of their bots, by invitations of the organiser.
     """
 
     def Join(self, request, context):
@@ -79,8 +94,8 @@ class AccessServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RenewToken(self, request, context):
-        """Replaces the token of the call by a new one with the same name, owner and end. Streams of the old one end. A call that shows no
-        token of the server's file is refused with ERROR_REASON_UNKNOWN_TOKEN.
+        """Replaces a token of the caller's owner by a new one with the same name, owner and end. Streams of the old one end.
+        ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token, or the call shows none of the server's file.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -88,6 +103,29 @@ class AccessServiceServicer:
 
     def RevokeToken(self, request, context):
         """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateInvitation(self, request, context):
+        """Creates an invitation, for organisers. ERROR_REASON_INVALID_FIELD if a field can't be used, or the server doesn't
+        know the address for the link; ERROR_REASON_INVITATION_CLOSED if it has no tokens.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListInvitations(self, request, context):
+        """Lists the invitations that no guest has used, oldest first, for organisers; ERROR_REASON_INVITATION_CLOSED if the
+        server has no tokens.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeInvitation(self, request, context):
+        """Ends an invitation that no guest has used, for organisers; ERROR_REASON_INVITATION_CLOSED if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -116,6 +154,21 @@ def add_AccessServiceServicer_to_server(servicer, server):
                     request_deserializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeTokenRequest.FromString,
                     response_serializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeTokenResponse.SerializeToString,
             ),
+            'CreateInvitation': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateInvitation,
+                    request_deserializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.CreateInvitationRequest.FromString,
+                    response_serializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.CreateInvitationResponse.SerializeToString,
+            ),
+            'ListInvitations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListInvitations,
+                    request_deserializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.ListInvitationsRequest.FromString,
+                    response_serializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.ListInvitationsResponse.SerializeToString,
+            ),
+            'RevokeInvitation': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeInvitation,
+                    request_deserializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeInvitationRequest.FromString,
+                    response_serializer=happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeInvitationResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'happycity.access.v1beta1.AccessService', rpc_method_handlers)
@@ -125,7 +178,7 @@ def add_AccessServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AccessService:
-    """Gives guests the tokens of their bots. Organisers make the invitations, by `happycity invite create`.
+    """Gives guests the tokens of their bots, by invitations of the organiser.
     """
 
     @staticmethod
@@ -226,6 +279,87 @@ class AccessService:
             '/happycity.access.v1beta1.AccessService/RevokeToken',
             happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeTokenRequest.SerializeToString,
             happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateInvitation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.access.v1beta1.AccessService/CreateInvitation',
+            happycity_dot_access_dot_v1beta1_dot_access__service__pb2.CreateInvitationRequest.SerializeToString,
+            happycity_dot_access_dot_v1beta1_dot_access__service__pb2.CreateInvitationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListInvitations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.access.v1beta1.AccessService/ListInvitations',
+            happycity_dot_access_dot_v1beta1_dot_access__service__pb2.ListInvitationsRequest.SerializeToString,
+            happycity_dot_access_dot_v1beta1_dot_access__service__pb2.ListInvitationsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeInvitation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/happycity.access.v1beta1.AccessService/RevokeInvitation',
+            happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeInvitationRequest.SerializeToString,
+            happycity_dot_access_dot_v1beta1_dot_access__service__pb2.RevokeInvitationResponse.FromString,
             options,
             channel_credentials,
             insecure,

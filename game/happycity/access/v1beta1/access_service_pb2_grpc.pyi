@@ -27,7 +27,7 @@ GRPC_GENERATED_VERSION: str
 GRPC_VERSION: str
 
 class AccessServiceStub:
-    """Gives guests the tokens of their bots. Organisers make the invitations, by `happycity invite create`."""
+    """Gives guests the tokens of their bots, by invitations of the organiser."""
 
     @_typing.overload
     def __new__(cls, channel: _grpc.Channel) -> _Self: ...
@@ -42,15 +42,25 @@ class AccessServiceStub:
     ListTokens: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListTokensRequest, _access_service_pb2.ListTokensResponse]
     """Lists the tokens of the caller's owner, oldest first."""
     RenewToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RenewTokenRequest, _access_service_pb2.BotToken]
-    """Replaces the token of the call by a new one with the same name, owner and end. Streams of the old one end. A call that shows no
-    token of the server's file is refused with ERROR_REASON_UNKNOWN_TOKEN.
+    """Replaces a token of the caller's owner by a new one with the same name, owner and end. Streams of the old one end.
+    ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token, or the call shows none of the server's file.
     """
     RevokeToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.RevokeTokenResponse]
     """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
+    CreateInvitation: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.CreateInvitationRequest, _access_service_pb2.CreateInvitationResponse]
+    """Creates an invitation, for organisers. ERROR_REASON_INVALID_FIELD if a field can't be used, or the server doesn't
+    know the address for the link; ERROR_REASON_INVITATION_CLOSED if it has no tokens.
+    """
+    ListInvitations: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListInvitationsRequest, _access_service_pb2.ListInvitationsResponse]
+    """Lists the invitations that no guest has used, oldest first, for organisers; ERROR_REASON_INVITATION_CLOSED if the
+    server has no tokens.
+    """
+    RevokeInvitation: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RevokeInvitationRequest, _access_service_pb2.RevokeInvitationResponse]
+    """Ends an invitation that no guest has used, for organisers; ERROR_REASON_INVITATION_CLOSED if there is none."""
 
 @_typing.type_check_only
 class AccessServiceAsyncStub(AccessServiceStub):
-    """Gives guests the tokens of their bots. Organisers make the invitations, by `happycity invite create`."""
+    """Gives guests the tokens of their bots, by invitations of the organiser."""
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Join: _aio.UnaryUnaryMultiCallable[_access_service_pb2.JoinRequest, _access_service_pb2.JoinResponse]  # type: ignore[assignment]
@@ -62,14 +72,24 @@ class AccessServiceAsyncStub(AccessServiceStub):
     ListTokens: _aio.UnaryUnaryMultiCallable[_access_service_pb2.ListTokensRequest, _access_service_pb2.ListTokensResponse]  # type: ignore[assignment]
     """Lists the tokens of the caller's owner, oldest first."""
     RenewToken: _aio.UnaryUnaryMultiCallable[_access_service_pb2.RenewTokenRequest, _access_service_pb2.BotToken]  # type: ignore[assignment]
-    """Replaces the token of the call by a new one with the same name, owner and end. Streams of the old one end. A call that shows no
-    token of the server's file is refused with ERROR_REASON_UNKNOWN_TOKEN.
+    """Replaces a token of the caller's owner by a new one with the same name, owner and end. Streams of the old one end.
+    ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token, or the call shows none of the server's file.
     """
     RevokeToken: _aio.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.RevokeTokenResponse]  # type: ignore[assignment]
     """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
+    CreateInvitation: _aio.UnaryUnaryMultiCallable[_access_service_pb2.CreateInvitationRequest, _access_service_pb2.CreateInvitationResponse]  # type: ignore[assignment]
+    """Creates an invitation, for organisers. ERROR_REASON_INVALID_FIELD if a field can't be used, or the server doesn't
+    know the address for the link; ERROR_REASON_INVITATION_CLOSED if it has no tokens.
+    """
+    ListInvitations: _aio.UnaryUnaryMultiCallable[_access_service_pb2.ListInvitationsRequest, _access_service_pb2.ListInvitationsResponse]  # type: ignore[assignment]
+    """Lists the invitations that no guest has used, oldest first, for organisers; ERROR_REASON_INVITATION_CLOSED if the
+    server has no tokens.
+    """
+    RevokeInvitation: _aio.UnaryUnaryMultiCallable[_access_service_pb2.RevokeInvitationRequest, _access_service_pb2.RevokeInvitationResponse]  # type: ignore[assignment]
+    """Ends an invitation that no guest has used, for organisers; ERROR_REASON_INVITATION_CLOSED if there is none."""
 
 class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
-    """Gives guests the tokens of their bots. Organisers make the invitations, by `happycity invite create`."""
+    """Gives guests the tokens of their bots, by invitations of the organiser."""
 
     @_abc_1.abstractmethod
     def Join(
@@ -97,8 +117,8 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _access_service_pb2.RenewTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.BotToken, _abc.Awaitable[_access_service_pb2.BotToken]]:
-        """Replaces the token of the call by a new one with the same name, owner and end. Streams of the old one end. A call that shows no
-        token of the server's file is refused with ERROR_REASON_UNKNOWN_TOKEN.
+        """Replaces a token of the caller's owner by a new one with the same name, owner and end. Streams of the old one end.
+        ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token, or the call shows none of the server's file.
         """
 
     @_abc_1.abstractmethod
@@ -108,5 +128,33 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.RevokeTokenResponse, _abc.Awaitable[_access_service_pb2.RevokeTokenResponse]]:
         """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
+
+    @_abc_1.abstractmethod
+    def CreateInvitation(
+        self,
+        request: _access_service_pb2.CreateInvitationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_service_pb2.CreateInvitationResponse, _abc.Awaitable[_access_service_pb2.CreateInvitationResponse]]:
+        """Creates an invitation, for organisers. ERROR_REASON_INVALID_FIELD if a field can't be used, or the server doesn't
+        know the address for the link; ERROR_REASON_INVITATION_CLOSED if it has no tokens.
+        """
+
+    @_abc_1.abstractmethod
+    def ListInvitations(
+        self,
+        request: _access_service_pb2.ListInvitationsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_service_pb2.ListInvitationsResponse, _abc.Awaitable[_access_service_pb2.ListInvitationsResponse]]:
+        """Lists the invitations that no guest has used, oldest first, for organisers; ERROR_REASON_INVITATION_CLOSED if the
+        server has no tokens.
+        """
+
+    @_abc_1.abstractmethod
+    def RevokeInvitation(
+        self,
+        request: _access_service_pb2.RevokeInvitationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_access_service_pb2.RevokeInvitationResponse, _abc.Awaitable[_access_service_pb2.RevokeInvitationResponse]]:
+        """Ends an invitation that no guest has used, for organisers; ERROR_REASON_INVITATION_CLOSED if there is none."""
 
 def add_AccessServiceServicer_to_server(servicer: AccessServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

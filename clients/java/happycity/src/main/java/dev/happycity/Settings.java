@@ -9,14 +9,19 @@ import io.grpc.ManagedChannelRegistry.ProviderNotFoundException;
 import io.grpc.TlsChannelCredentials;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where and as whom a bot plays. What is not set comes from the environment, or has a default.
+ * Where and as whom a bot plays. What is not set comes from the environment, or has a default. The
+ * file happycity.env, or that of HAPPYCITY_ENV, has what the environment lacks.
  *
  * <p>Encryption is set by the environment alone, apart from the scheme of the server's address:
  * HAPPYCITY_CA is a file of the certificates to trust instead of those of the Java runtime,
@@ -26,7 +31,9 @@ public final class Settings {
   private static final Pattern ADDRESS =
       Pattern.compile(
           "((?<scheme>grpcs?)://)?(?<address>([\\w.-]+|\\[[\\w.:%]+]):(?<port>\\d{1,5}))");
+  private static final Pattern LINE = Pattern.compile("(HAPPYCITY_[A-Z_]+)=(.*)");
 
+  private final Map<String, String> environment;
   private final Map<String, String> values; // by variable
   private BotInfo info = BotInfo.getDefaultInstance();
   int threads = Runtime.getRuntime().availableProcessors();
@@ -38,6 +45,7 @@ public final class Settings {
   }
 
   Settings(Map<String, String> environment) {
+    this.environment = environment;
     values = new HashMap<>(environment);
   }
 
@@ -67,9 +75,12 @@ public final class Settings {
     return set("HAPPYCITY_NAME", name);
   }
 
-  /** The bot's token, if the server needs one; HAPPYCITY_TOKEN. */
+  /**
+   * The bot's token, if the server needs one; HAPPYCITY_TOKEN, or that of the name in
+   * HAPPYCITY_TOKENS.
+   */
   public Settings token(String token) {
-    return set("HAPPYCITY_TOKEN", token);
+    return set("HAPPYCITY_TOKEN", token).set("HAPPYCITY_TOKENS", "");
   }
 
   /** The maximum number of games at once, or 0 for any number; HAPPYCITY_GAMES, or 8. */
@@ -98,8 +109,62 @@ public final class Settings {
     return this;
   }
 
+  /**
+   * Adds what is neither set nor in the environment from the file of `happycity join`. Its access
+   * is for one server: where the environment has an address, also an empty one, it is not read.
+   * Paths in it are relative to it.
+   */
+  private void readFile() {
+    String named = environment.getOrDefault("HAPPYCITY_ENV", "");
+    Path path = Path.of(named.isEmpty() ? "happycity.env" : named);
+    if (environment.containsKey("HAPPYCITY_SERVER") || (named.isEmpty() && !Files.exists(path))) {
+      return;
+    }
+    List<String> lines;
+    try {
+      lines = Files.readAllLines(path);
+    } catch (NoSuchFileException e) {
+      throw new HappyCityException("HAPPYCITY_ENV: there is no file " + path);
+    } catch (IOException e) {
+      throw new HappyCityException(path + " can't be read as text in UTF-8");
+    }
+    for (int i = 0; i < lines.size(); i++) {
+      if (lines.get(i).isBlank() || lines.get(i).startsWith("#")) {
+        continue;
+      }
+      Matcher line = LINE.matcher(lines.get(i).strip());
+      if (!line.matches()) {
+        String text = "%s:%d: it is not HAPPYCITY_NAME=VALUE";
+        throw new HappyCityException(text.formatted(path, i + 1));
+      }
+      boolean isPath = line.group(1).matches("HAPPYCITY_(CA|CERT|KEY)") && !line.group(2).isEmpty();
+      values.putIfAbsent(
+          line.group(1), isPath ? path.resolveSibling(line.group(2)).toString() : line.group(2));
+    }
+  }
+
+  /** Returns the token for the bot's name, else the only one, "" without one. */
+  private String token() {
+    String own = get("HAPPYCITY_TOKEN", "");
+    int number = 0;
+    for (String entry : get("HAPPYCITY_TOKENS", "").split(",")) {
+      if (entry.isEmpty()) {
+        continue;
+      }
+      number++;
+      String[] parts = entry.strip().split("=", 2);
+      if (parts.length < 2 || parts[0].isEmpty() || parts[1].isEmpty()) {
+        String text = "HAPPYCITY_TOKENS: entry %d is not NAME=TOKEN";
+        throw new HappyCityException(text.formatted(number));
+      }
+      own = parts[0].equals(get("HAPPYCITY_NAME", "")) ? parts[1] : own;
+    }
+    return own;
+  }
+
   /** Returns what the bot says first on a connection. */
   Hello hello() {
+    readFile();
     String games = get("HAPPYCITY_GAMES", "8"); // a bot that takes 1 s for a move answers in time
     if (!games.matches("\\d{1,9}")) {
       throw new HappyCityException(
@@ -112,7 +177,7 @@ public final class Settings {
     String name = get("HAPPYCITY_NAME", "");
     if (!name.isEmpty()) {
       hello.setName(name);
-    } else if (get("HAPPYCITY_TOKEN", "").isEmpty()) {
+    } else if (token().isEmpty()) {
       hello.setName(programName());
     }
     String language = "Java " + Runtime.version().feature();
@@ -129,8 +194,9 @@ public final class Settings {
 
   /** Reads the address and the files of TLS. */
   Server server() {
+    readFile();
     String server = get("HAPPYCITY_SERVER", "grpc://127.0.0.1:50051");
-    String token = get("HAPPYCITY_TOKEN", "");
+    String token = token();
     if (server.startsWith("unix:")) {
       return new Server(server, false, InsecureChannelCredentials.create(), token);
     }

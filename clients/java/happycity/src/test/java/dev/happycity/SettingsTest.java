@@ -2,12 +2,17 @@ package dev.happycity;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.happycity.v1.BotInfo;
 import dev.happycity.v1.Hello;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -67,6 +72,46 @@ class SettingsTest {
     static Hello main() {
       return new Settings(Map.of()).hello();
     }
+  }
+
+  /** A file has what the environment lacks; its paths are relative to it. */
+  @Test
+  void settingsFile(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("my.env");
+    Files.writeString(
+        file,
+        """
+        # text
+
+        HAPPYCITY_SERVER=grpcs://a:1\r
+        HAPPYCITY_CA=absent.pem
+        HAPPYCITY_TOKEN=first
+        HAPPYCITY_TOKENS=ann=first,bob=second
+        """);
+    Map<String, String> named = Map.of("HAPPYCITY_ENV", file.toString());
+    String ca = "HAPPYCITY_CA: %s can't be read: ".formatted(folder.resolve("absent.pem"));
+    assertTrue(refused(named).startsWith(ca), refused(named));
+    Settings plain = new Settings(named).server("grpc://a:1");
+    assertEquals("first", plain.server().token());
+    assertFalse(plain.hello().hasName());
+    assertEquals("second", plain.name("bob").server().token());
+    assertEquals("own", plain.token("own").server().token());
+    Map<String, String> other =
+        Map.of("HAPPYCITY_ENV", file.toString(), "HAPPYCITY_SERVER", "grpc://b:1");
+    assertEquals("", new Settings(other).server().token());
+    Files.writeString(file, "HAPPYCITY_TOKEN=1\nPATH=/tmp\n");
+    assertEquals(file + ":2: it is not HAPPYCITY_NAME=VALUE", refused(named));
+    Files.write(file, new byte[] {-1});
+    assertEquals(file + " can't be read as text in UTF-8", refused(named));
+    String absent = "HAPPYCITY_ENV: there is no file /absent.env";
+    assertEquals(absent, refused(Map.of("HAPPYCITY_ENV", "/absent.env")));
+    String entry = "HAPPYCITY_TOKENS: entry 1 is not NAME=TOKEN";
+    assertEquals(entry, refused(Map.of("HAPPYCITY_TOKENS", "ann")));
+  }
+
+  private static String refused(Map<String, String> environment) {
+    Settings settings = new Settings(environment);
+    return assertThrows(HappyCityException.class, settings::server).getMessage();
   }
 
   /** The scheme decides on TLS, and is not part of the address. */

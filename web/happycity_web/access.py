@@ -1,0 +1,142 @@
+"""Access in the browser: joining by an invitation, an owner's tokens, and the organiser's invitations."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from google.protobuf.duration_pb2 import Duration
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from happycity import ConfigError
+from happycity.access.v1beta1 import access_service_pb2 as pb
+from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
+from happycity.runtime.tokens import MAX_INVITED
+from happycity_server.access.roles import principal
+from happycity_server.errors import ApiError
+from happycity_web.guard import COOKIE, HTTP_STATUS, admit, keep_secret, peer_of, read_form, shown_token
+from happycity_web.query import Query, number_of, word_of
+from happycity_web.render import Page, Reader, page_response
+from happycity_web.watch import Feeds
+
+_FORM_BYTES = 16 * 1024
+"""The largest form of joining: a link has a certificate."""
+
+
+async def access_page(feeds: Feeds, request: Request, _: Query) -> Page:
+    """Show the tokens of the caller's owner, and the invitations to an organiser."""
+    return await _page(feeds, {})
+
+
+async def _page(feeds: Feeds, fields: Mapping[str, str], *, problem: str = "", link: str = "") -> Page:
+    """Return the page, whose form is filled with fields; `link` is that of a new invitation."""
+    arena, token = feeds.arena, principal().token
+    values: dict[str, Any] = {"token": token, "fields": fields, "problem": problem, "link": link}
+    values |= {"tokens": None, "invitations": None}
+    if token is not None and arena.may_call(arena.access.ListTokens):
+        values["tokens"] = list((await arena.call(arena.access.ListTokens, pb.ListTokensRequest())).tokens)
+    if token is not None and arena.may_call(arena.access.ListInvitations):
+        listed = await arena.call(arena.access.ListInvitations, pb.ListInvitationsRequest())
+        values["invitations"] = list(listed.invitations)
+    values |= {"role": token.role.value if token else "", "owner": token.owner if token else ""}
+    return Page("access.html", values, ("owner", "role", "tokens", "invitations"))
+
+
+class AccessForms:
+    """Takes the forms of guests and organisers."""
+
+    def __init__(self, feeds: Feeds) -> None:
+        self._feeds = feeds
+        self._access = feeds.arena.access
+
+    async def join(self, request: Request) -> Response:
+        """Show the form of an invitation, or exchange the invitation for files of settings.
+
+        A browser without a token acts with that of the first bot from then on.
+        """
+        self._feeds.arena.gate.admit_anybody(peer_of(request))
+        if request.method != "POST":
+            return page_response(request, "join.html", {"fields": {}, "problem": ""})
+        fields = await read_form(request, most=_FORM_BYTES)
+        bots = fields.get("bots", "").replace(",", " ").split()
+        try:
+            link = Link.parse(fields.get("link", ""))
+            joined = await self._access.Join(pb.JoinRequest(invitation=link.secret, bots=bots), None)
+        except (ConfigError, ApiError) as error:
+            return page_response(request, "join.html", {"fields": fields, "problem": str(error)}, 400)
+        tokens = {token.name: token.token for token in joined.tokens}
+        response = _settings_page(request, link, joined.owner, tokens)
+        if shown_token(request) is None:
+            keep_secret(response, request, COOKIE, next(iter(tokens.values())))
+        return response
+
+    async def act(self, request: Request) -> Response:
+        """Renew or revoke tokens, or create or revoke an invitation, by the token that the browser has."""
+        arena = self._feeds.arena
+        admit(arena, request, shown_token(request))
+        fields = await read_form(request)
+        revocations: dict[str, tuple[Any, Any]] = {
+            "revoke": (self._access.RevokeToken, pb.RevokeTokenRequest),
+            "withdraw": (self._access.RevokeInvitation, pb.RevokeInvitationRequest),
+        }
+        try:
+            act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
+            if act == "renew":
+                return await self._renew(request)
+            if act == "invite":
+                return await self._invite(request, fields)
+            call, message = revocations[act]
+            await arena.call(call, message(id=fields.get("id", "")))
+        except ApiError as error:
+            page = await _page(self._feeds, fields, problem=str(error))
+            return HTMLResponse(page.html(Reader.of(request)), HTTP_STATUS[error.reason.status])
+        return RedirectResponse("/access", 303)
+
+    async def _renew(self, request: Request) -> Response:
+        """Replace all tokens of the owner; the browser's own last, so that it stays valid after a failure."""
+        arena, caller = self._feeds.arena, principal().token
+        listed = await arena.call(self._access.ListTokens, pb.ListTokensRequest())
+        assert caller is not None  # or there was no role for the call
+        tokens = {}
+        for token in sorted(listed.tokens, key=lambda token: token.id == caller.id):
+            renewed = await arena.call(self._access.RenewToken, pb.RenewTokenRequest(id=token.id))
+            tokens[token.name] = renewed.token
+        response = _settings_page(request, self._access.link(), caller.owner, tokens)
+        keep_secret(response, request, COOKIE, tokens[caller.name])
+        return response
+
+    async def _invite(self, request: Request, fields: Mapping[str, str]) -> Response:
+        days = number_of("days", fields.get("days", ""), 1, 3650)
+        asked = pb.CreateInvitationRequest(
+            owner=fields.get("owner", "").strip(),
+            bots=number_of("bots", fields.get("bots", ""), 1, MAX_INVITED),
+            lifetime=Duration(seconds=days * 86400),
+        )
+        made = await self._feeds.arena.call(self._access.CreateInvitation, asked)
+        # The page's own address: a browser sends it with each form, also through a proxy.
+        page = request.headers.get("origin") or str(request.base_url)
+        shown = await _page(self._feeds, {}, link=str(replace(Link.parse(made.link), page=page)))
+        return HTMLResponse(shown.html(Reader.of(request)))
+
+
+def _settings_page(request: Request, link: Link | None, owner: str, tokens: Mapping[str, str]) -> Response:
+    """Return the page with an owner's new settings, which are kept nowhere.
+
+    The files are part of it, so no script and no second request is needed to save them. Without a link to
+    the server only the tokens are known.
+    """
+    server, ca = ("", "") if link is None else (str(link.server), link.ca)
+    files = {SETTINGS_FILE: settings_text(server, CA_FILE if ca else "", tokens)}
+    files |= {CA_FILE: ca} if ca else {}
+    links = {name: b64encode(text.encode()).decode() for name, text in files.items()}
+    values = {
+        "owner": owner,
+        "bots": list(tokens),
+        "is_whole": link is not None,
+        "files": files,
+        "links": {name: f"data:text/plain;base64,{content}" for name, content in links.items()},
+    }
+    return page_response(request, "settings_file.html", values)
