@@ -175,9 +175,9 @@ async def test_scrapes_do_not_race_with_the_event_loop(
 
 async def test_what_an_operator_looks_after_is_measured(tmp_path: Path) -> None:
     """Free disk, the age of the last backup, and when certificate and tokens expire; all have alarms."""
-    tokens, made = tmp_path / "tokens.json", make_certificates(["127.0.0.1"], now=datetime.now(UTC), days=30)
-    certificate = tmp_path / "cert.pem"
-    certificate.write_text(made.cert)
+    tokens, certificate = tmp_path / "tokens.json", tmp_path / "cert.pem"
+    _, own, _ = make_certificates(["127.0.0.1"], now=datetime.now(UTC), days=30)
+    certificate.write_text(own)
     issued_token(tokens, Role.ORGANISER, "olga")
     issued_token(tokens, Role.BOT, "gone", hours=-1)
     now = time.time()
