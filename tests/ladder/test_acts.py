@@ -38,7 +38,7 @@ def test_the_last_act_to_a_bot_says_whether_it_is_suspended(store: Store) -> Non
 
 @pytest.mark.parametrize("change", ["DELETE FROM acts", "UPDATE acts SET text = 'other'"])
 def test_no_act_can_be_changed_or_removed(store: Store, change: str) -> None:
-    """The database itself refuses it, to whoever has the right to write."""
+    """The database itself refuses it."""
     ladder_with_bots(store)
     stored = ActStore(store)
     added = stored.add(act(ActKind.SUSPEND, bot="ann"))

@@ -47,7 +47,7 @@ def rated_deals(server: LadderServer, board: str) -> dict[str, int]:
 
 
 def test_suspended_bot_ends_its_games_and_gets_no_more(server: LadderServer) -> None:
-    """Its author is told why, others play on, and after it is restored it plays again."""
+    """Its author learns why, others play on, and after it is restored it plays again."""
     until(lambda: len(deals_of(server, "anna")) > 2)
     done = server.call.CreateAct(kind=pb.ACT_KIND_SUSPEND, bot="anna", text=WHY)
     assert (done.act_id, done.organiser, done.bot, done.owner, done.text) == (1, "", "anna", "anna", WHY)
