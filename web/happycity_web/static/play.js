@@ -32,7 +32,7 @@ let message = { panel: panel.innerHTML, decision: null, news: [], plays: false }
 let chosen = null; // the decision that was answered
 let due = null; // when the time is up, on the page's own clock
 let warned = null;
-let isAtMoves = true; // whether the focus is, or was when the table was drawn anew
+let isAtMoves = true; // whether the focus is, or was before the table was drawn again
 let film = null; // while moves of others are shown one by one
 
 // What the server shows -----------------------------------------------------------------------------------
