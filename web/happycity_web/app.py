@@ -45,7 +45,7 @@ from happycity_web.ladder import (
     seasons_page,
 )
 from happycity_web.lobby import GameQuery, games_page, lobby_page
-from happycity_web.matches import MatchQuery, match_json, match_page, match_record
+from happycity_web.matches import MatchQuery, analysis_page, match_json, match_page, match_record
 from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
@@ -104,6 +104,8 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(query, make))))
     routes += [
         Route("/matches/{match_id:id}/record.json", handlers.download(match_record)),
+        Route("/matches/{match_id:id}/analysis.json", handlers.page(MatchQuery, analysis_page, as_json=True)),
+        Route("/matches/{match_id:id}/analysis", handlers.page(MatchQuery, analysis_page)),
         Route("/matches/{match_id:id}.json", handlers.download(match_json)),
         Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),
         WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),

@@ -96,14 +96,18 @@ def judged_decisions(record: Json, seats: Collection[int], evaluator: Evaluator)
             yield _judge(game, number, Move.parse(record["moves"][number - 1]["move"]), evaluator)
 
 
-def best_line(record: Json, decision: JudgedDecision, evaluator: Evaluator) -> list[Move]:
-    """Return the best move and those that follow it in the same turn, with the cards as they lay."""
+def best_line(record: Json, decision: JudgedDecision, evaluator: Evaluator) -> list[tuple[Move, int]]:
+    """Return the best move and those that follow it in the same turn, with the cards as they lay.
+
+    Each comes with the change of the seat's coins.
+    """
     game = next(islice(positions_of(record), decision.decision_id - 1, None)).copy()
-    line = [decision.best]
-    game.apply(decision.best)
+    line, move = [(decision.best, game.coin_change(decision.best))], decision.best
+    game.apply(move)
     while game.outcome is None and (game.seat, game.round) == (decision.seat, decision.round):
-        line.append(min(evaluator.moves(game), key=lambda value: value.places[decision.seat]).move)
-        game.apply(line[-1])
+        move = min(evaluator.moves(game), key=lambda value: value.places[decision.seat]).move
+        line.append((move, game.coin_change(move)))
+        game.apply(move)
     return line
 
 

@@ -147,7 +147,9 @@ def _analyse_game(source: str | None, game: str | None, question: Question) -> N
         analyses = [analyse_seat(record, seat, evaluator)]
     if question.as_json:
         contents = [_analysis_json(playback, analysis, evaluator, record) for analysis in analyses]
-        write_json({"seats": contents, "places": _places(analyses)} if question.every_seat else contents[0])
+        write_json(
+            {"seats": contents, "places": _places(playback, analyses)} if question.every_seat else contents[0]
+        )
         return
     for analysis in analyses:
         write(_summary(playback, analysis, evaluator))
@@ -161,10 +163,14 @@ def _costly(analysis: Analysis) -> list[JudgedDecision]:
     return [decision for decision in analysis.decisions if decision.loss >= LEAST_LOSS]
 
 
-def _places(analyses: Sequence[Analysis]) -> list[list[float]]:
-    """Return the expected place of each seat at each decision of a game, given the analyses of all seats."""
+def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[list[float]]:
+    """Return the expected place of each seat at each decision of a game, and at its end the real one."""
     decisions = [decision for analysis in analyses for decision in analysis.decisions]
-    return [list(decision.places) for decision in sorted(decisions, key=attrgetter("decision_id"))]
+    ranks = [result.place for result in playback.results]
+    return [
+        *[list(decision.places) for decision in sorted(decisions, key=attrgetter("decision_id"))],
+        [rank + (ranks.count(rank) - 1) / 2 for rank in ranks],
+    ]
 
 
 def _summary(playback: Playback, analysis: Analysis, evaluator: Evaluator) -> Iterator[Line]:
@@ -243,7 +249,9 @@ def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator,
                 "expected_place": decision.place,
                 "loss": decision.loss,
                 "losses": {move.text: loss for move, loss in decision.losses.items()},
-                "line": [move.text for move in lines.get(decision.decision_id, ())],
+                "line": [
+                    {"move": move.text, "coins": coins} for move, coins in lines.get(decision.decision_id, ())
+                ],
                 "state": state_json(playback.steps[decision.decision_id - 1].view),
             }
             for decision in analysis.decisions
