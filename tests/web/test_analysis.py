@@ -57,7 +57,7 @@ async def test_analysis_needs_no_scripts(browser: Browser, site: Site, family_ma
         await page.goto(f"/matches/{family_match}?lang=uk")
         await page.locator("a[data-analysis]").click(timeout=120_000)
         await expect(page.locator("polyline")).to_have_count(3)
-        await page.locator("circle").first.click(force=True)
+        await page.locator(".expectation circle").first.click()
         await expect(page.locator("#board")).to_have_attribute("data-ply", re.compile(r"\d+"))
     content = (await site.client.get(f"/matches/{family_match}/analysis.json")).json()["analysis"]
     assert {round(sum(places), 2) for places in content["places"]} == {6}
@@ -66,25 +66,28 @@ async def test_analysis_needs_no_scripts(browser: Browser, site: Site, family_ma
 @pytest.mark.thorough
 async def test_person_tries_the_costliest_moves_again(browser: Browser, tmp_path: Path) -> None:
     """After a game against bots, the page of the seat asks for the three moves that cost most."""
-    async with serving(tmp_path, web="127.0.0.1:0", house="greedy") as (server, _):
-        async with await browser.new_context(base_url=server.web) as context:
-            page = await context.new_page()
-            await sit_down(page, "me", "greedy")
-            await play_to_the_end(page, lambda choices, number: choices.nth(number).click())
-            await page.get_by_role("link", name="Your costliest moves").click()
-            await expect(page.locator("#analysis .questions > li")).to_have_count(3)
-            await check_layout(page)
-            await page.locator("#analysis h3 a").first.click()
-            await expect(page).to_have_url(re.compile(r"/play/.*ply=\d+"))
+    async with (
+        serving(tmp_path, web="127.0.0.1:0", house="greedy") as (server, _),
+        await browser.new_context(base_url=server.web) as context,
+    ):
+        page = await context.new_page()
+        await sit_down(page, "me", "greedy")
+        await play_to_the_end(page, lambda choices, number: choices.nth(number).click())
+        await page.get_by_role("link", name="Your costliest moves").click()
+        await expect(page.locator("#analysis .questions > li")).to_have_count(3)
+        await check_layout(page)
+        await page.locator("#analysis h3 a").first.click()
+        await expect(page).to_have_url(re.compile(r"/play/.*ply=\d+"))
 
 
 async def test_analyses_are_bounded_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """One is made at a time, a few may wait, and the next is refused; each match is analysed once."""
     made: list[str] = []
-    release = asyncio.Event()
+    begun, release = asyncio.Event(), asyncio.Event()
 
     async def analysed(record: str) -> bytes:
         made.append(record)
+        begun.set()
         await release.wait()
         return b'{"places": [], "seats": [{"evaluator": "e", "loss": 0, "decisions": []}]}'
 
@@ -92,8 +95,7 @@ async def test_analyses_are_bounded_and_kept(monkeypatch: pytest.MonkeyPatch) ->
     kept = Analyses()
     wanted = [asyncio.ensure_future(kept.get(number, f"{number}")) for number in range(analyses.MOST_OPEN)]
     again = asyncio.ensure_future(kept.get(0, "0"))
-    while not made:
-        await asyncio.sleep(0)
+    await begun.wait()
     assert made == ["0"]
     with pytest.raises(ApiError, match="8 analyses are open already"):
         await kept.get(99, "99")

@@ -87,8 +87,8 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
     record = await arena.call(arena.matches.GetMatchRecord, match_pb.GetMatchRecordRequest(match_id=match_id))
     if match_id not in feeds.analyses:
         arena.gate.charge(ANALYSIS_CALLS)
-    analysis = await feeds.analyses.get(match_id, record.json)
     match, shown = await _shown(feeds, match_id)
+    analysis = await feeds.analyses.get(match_id, named_record(list(match.bots), record.json))
     texts = language_of(request).texts
     seat = number_of("seat", str(query.seat or 1), 1, len(match.bots))
 
