@@ -48,7 +48,8 @@ def random_record(seed: int) -> Json:
 async def test_an_agent_finds_a_weakness_of_a_bot(tmp_path: Path) -> None:
     """Over the standard streams, where the agent's own files are; the refusal is the command's."""
     records = tmp_path / "games.jsonl"
-    records.write_text("\n".join(named_record(["one", "two"], dumps(random_record(seed))) for seed in range(2)))
+    lines = [named_record(["one", "two"], dumps(random_record(seed))) for seed in range(2)]
+    records.write_text("\n".join(lines))
     async with Client(mcp_server(agents_of("", is_shared=False))) as client:
         result = await client.call_tool("analyse", {"source": str(records), "bot": "two"})
         text, found = text_of(result), result.structured_content
