@@ -2,15 +2,18 @@
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from mcp import Client
-from tests.mcp.clients import Player, agents_of, golden, in_process, joined, playing
+from tests.mcp.clients import Player, agents_of, golden, in_process, joined, playing, text_of
 from tests.server.harness import serving
 
-from happycity import CARDS, Config, Game, Mode
+from happycity import CARDS, Config, Deal, Game, Mode
+from happycity.records.random_games import record_random_game
+from happycity.records.record import Json, dumps
 from happycity_client import Decision, GameStarted
 from happycity_llm.prompts import Prompts
 from happycity_mcp import agents as agents_module
@@ -19,6 +22,7 @@ from happycity_mcp.agents import IDLE_SECONDS, ROOM_SECONDS
 from happycity_mcp.answers import HOW_TO_ANSWER, update
 from happycity_mcp.decisions import DecisionBoard
 from happycity_mcp.server import mcp_server
+from happycity_tournament.recorded_games import named_record
 
 
 @pytest.fixture
@@ -34,6 +38,27 @@ async def test_the_list_of_tools_is_the_golden_one() -> None:
             tool.model_dump(mode="json", exclude_none=True) for tool in (await client.list_tools()).tools
         ]
     assert json.loads(json.dumps(listed)) == golden("tools.json")
+
+
+def random_record(seed: int) -> Json:
+    return record_random_game(Deal.shuffle(Config(players=2), seed=seed), random.Random(seed))
+
+
+@pytest.mark.thorough
+async def test_an_agent_finds_a_weakness_of_a_bot(tmp_path: Path) -> None:
+    """Over the standard streams, where the agent's own files are; the refusal is the command's."""
+    records = tmp_path / "games.jsonl"
+    lines = [named_record(["one", "two"], dumps(random_record(seed))) for seed in range(2)]
+    records.write_text("\n".join(lines))
+    async with Client(mcp_server(agents_of("", is_shared=False))) as client:
+        result = await client.call_tool("analyse", {"source": str(records), "bot": "two"})
+        text, found = text_of(result), result.structured_content
+        assert not result.is_error, text
+        assert found is not None
+        assert text.startswith(found["diagnosis"])
+        refused = await client.call_tool("analyse", {"source": str(tmp_path / "none"), "bot": "x"})
+        assert refused.is_error
+        assert "there is no such file or folder" in text_of(refused)
 
 
 async def test_an_agent_must_join_first() -> None:

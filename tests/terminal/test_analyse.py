@@ -1,9 +1,12 @@
 """`happycity analyse`: what it prints of a game, as text and as JSON."""
 
 import json
+import re
+import sys
+from pathlib import Path
 
 import pytest
-from tests.commands.programs import happycity
+from tests.commands.programs import happycity, tournament
 
 pytestmark = pytest.mark.usefixtures("run_folder")
 
@@ -13,10 +16,9 @@ def test_the_first_line_says_where_most_was_lost() -> None:
     assert (done.status, done.errors) == (0, "")
     content = json.loads(happycity("analyse", 1, "--bot", "greedy", "--budget", 4, "--json").output)
     phase, loss = next(iter(content["loss_by_phase"].items()))
-    first = done.output.splitlines()[0]
-    assert first == (
-        f"greedy lost most in the phase {phase}: {loss:.2f} of the {content['loss']:.2f} places "
-        "that its decisions lost"
+    assert (phase, done.output.splitlines()[0]) == ("buy", content["diagnosis"])
+    assert content["diagnosis"] == (
+        f"greedy lost {loss:.2f} places in purchases, of {content['loss']:.2f} in all its decisions"
     )
     worst = content["decisions"][0]
     assert f"decision {worst['decision']} of " in done.output
@@ -33,11 +35,89 @@ def test_the_luck_of_the_seats_adds_up_to_nothing() -> None:
     assert content["luck"] == pytest.approx(own)
 
 
+def test_all_seats_are_analysed_at_once() -> None:
+    content = json.loads(happycity("analyse", 1, "--every-seat", "--budget", 0, "--json").output)
+    seats = content["seats"]
+    assert [analysis["seat"] for analysis in seats] == list(range(len(seats)))
+    own = json.loads(happycity("analyse", 1, "--bot", "1", "--budget", 0, "--json").output)
+    assert seats[0] == own
+    decisions = sorted(decision["decision"] for analysis in seats for decision in analysis["decisions"])
+    assert decisions == list(range(1, len(content["places"])))
+    for decision in own["decisions"]:
+        assert content["places"][decision["decision"] - 1][0] == decision["expected_place"]
+        assert decision["losses"][decision["move"]] == decision["loss"]
+        assert decision["losses"][decision["best"]] == 0
+
+
+def test_losses_of_a_run_are_the_means_of_its_games() -> None:
+    asked = ("--bot", "greedy", "--budget", 0)
+    content = json.loads(happycity("analyse", *asked, "--json").output)
+    games = content["games"]
+    one = [json.loads(happycity("analyse", game, *asked, "--json").output) for game in range(1, games + 1)]
+    loss = sum(game["loss"] for game in one) / games
+    for losses in (content["loss_by_phase"], content["loss_by_round"]):
+        assert sum(losses.values()) == pytest.approx(loss, abs=1e-3)
+    worst = content["decisions"][0]
+    assert worst["loss"] == max(decision["loss"] for game in one for decision in game["decisions"])
+    done = happycity("analyse", *asked)
+    assert done.output.splitlines()[0] == content["diagnosis"]
+    assert done.output.splitlines()[-1].endswith(f"{worst['game']} --from {worst['decision']}")
+    assert json.loads(happycity("analyse", *asked, "--limit", 1, "--json").output)["games"] == 1
+
+
+WEAK = """
+import sys
+from happycity import Phase
+from happycity_bots.{module} import {base}
+from happycity_client import run
+
+class Weak({base}):
+    def choose(self, decision):
+        phase = decision.view.phase
+        if sys.argv[1] == "discards" and phase is Phase.DISCARD:
+            return self.rng.choice(decision.moves)
+        if sys.argv[1] == "specials" and phase is Phase.SPECIAL:
+            return decision.moves[0]
+        return super().choose(decision)
+
+run(Weak)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("base", "weakness", "words"),
+    [
+        ("champion ChampionBot", "discards", "discards"),
+        ("champion ChampionBot", "specials", "choices of a special"),
+        ("planner PlannerBot", "discards", "discards"),
+        ("planner PlannerBot", "specials", "choices of a special"),
+    ],
+)
+def test_the_loop_of_an_author_finds_a_planted_weakness(
+    base: str, weakness: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run, then one command: its first line says what the program does worst."""
+    monkeypatch.chdir(tmp_path)
+    module, name = base.split()
+    (tmp_path / "weak.py").write_text(WEAK.format(module=module, base=name))
+    bot = f"mine={sys.executable} weak.py {weakness}"
+    done = tournament("run", "--no-web", "--rounds", 5, "--seed", 1, "--bots", "greedy,planner", "--bot", bot)
+    assert done.status == 0, done.errors
+    first = happycity("analyse").output.splitlines()[0]
+    assert f" in {words}, no better than at random" in first
+    if module == "champion":  # planner loses more by its purchases
+        assert re.match(rf"mine loses \S+ places a game in {words}, ", first), first
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (("1", "--bot", "gredy"), "--bot: no bot 'gredy' plays; did you mean greedy?"),
         (("1",), "--bot: say which bot's decisions are asked, of "),
+        ((), "--bot: name the bot whose decisions are judged, of "),
+        (("--bot", "gredy"), "--bot: 'gredy' plays in no game of "),
+        (("1", "--bot", "greedy", "--every-seat"), "--bot, --every-seat: give one of them"),
         (("99",), "99"),
     ],
 )

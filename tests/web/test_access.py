@@ -136,8 +136,9 @@ async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
                 if update.progress.games_finished:
                     break
             async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
-                hidden = await client.get("/matches/1.json")
-            assert (hidden.status_code, hidden.json()["reason"]) == (403, "MATCH_RUNNING")
+                for path in ("/matches/1.json", "/matches/1/analysis.json"):
+                    hidden = await client.get(path)
+                    assert (hidden.status_code, hidden.json()["reason"]) == (403, "MATCH_RUNNING")
             await tournaments.StopTournament(tournament_id=number)
 
 

@@ -48,7 +48,14 @@ from happycity_web.ladder import (
     seasons_page,
 )
 from happycity_web.lobby import GameQuery, games_page, lobby_page
-from happycity_web.matches import MatchQuery, match_json, match_page, match_picture, match_record
+from happycity_web.matches import (
+    MatchQuery,
+    analysis_page,
+    match_json,
+    match_page,
+    match_picture,
+    match_record,
+)
 from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
@@ -111,6 +118,8 @@ def application(feeds: Feeds, site: Site) -> Starlette:
     routes += [
         Route("/matches/{match_id:id}/record.json", handlers.download(match_record)),
         Route("/matches/{match_id:id}/picture.png", handlers.download(match_picture)),
+        Route("/matches/{match_id:id}/analysis.json", handlers.page(MatchQuery, analysis_page, as_json=True)),
+        Route("/matches/{match_id:id}/analysis", handlers.page(MatchQuery, analysis_page)),
         Route("/matches/{match_id:id}.json", handlers.download(match_json)),
         Route("/feed.atom", handlers.download(results_feed)),
         Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),

@@ -9,7 +9,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from happycity import Move
 from happycity.records.record import Json
+from happycity.text.words import move_in_words
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.errors import ApiError, Reason
@@ -27,6 +29,9 @@ PAGE_CALLS = 4
 """What rendering the page of a game costs besides the request, in calls."""
 PICTURE_CALLS = 20
 """What drawing the picture of a game costs besides, in calls."""
+
+ANALYSIS_CALLS = 20
+"""What an analysis costs that is not kept from the last time, in calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,37 @@ async def match_values(
         "ladder_deal": match.ladder_deal_id,
         "embed": query.embed == "1",
     }
+
+
+async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Page:
+    """Show what the moves of a finished match cost, with the costliest ones of a seat as questions."""
+    match_id, arena = request.path_params["match_id"], feeds.arena
+    # The record of a match whose deal is still in play is refused.
+    record = await arena.call(arena.matches.GetMatchRecord, match_pb.GetMatchRecordRequest(match_id=match_id))
+    if match_id not in feeds.analyses:
+        arena.gate.charge(ANALYSIS_CALLS)
+    match, shown = await _shown(feeds, match_id)
+    analysis = await feeds.analyses.get(match_id, named_record(list(match.bots), record.json))
+    texts = language_of(request).texts
+    seat = number_of("seat", str(query.seat or 1), 1, len(match.bots))
+
+    def words(move: str, coins: int) -> str:
+        return move_in_words(Move.parse(move), coins, match.bots, texts=texts)
+
+    questions = []
+    for costly in analysis["seats"][seat - 1]["costliest"]:
+        step = shown.playback.steps[costly["decision"] - 1]
+        tries = [(words(move.text, coins), costly["losses"][move.text], move) for move, coins in step.options]
+        line = [words(entry["move"], entry["coins"]) for entry in costly["line"]]
+        questions.append({**costly, "tries": tries, "chosen": step.move, "line": line})
+    values = {
+        "match": match_id,
+        "analysis": analysis,
+        "bots": list(match.bots),
+        "seat": seat,
+        "questions": questions,
+    }
+    return Page("analysis.html", values, ("match", "bots", "analysis"), key=("analysis", match_id))
 
 
 async def match_json(feeds: Feeds, request: Request) -> Response:

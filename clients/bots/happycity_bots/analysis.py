@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from happycity import Game, Move, Phase
 from happycity.records.record import Json
-from happycity.records.replay import deal_of, positions_of
-from happycity_bots.evaluator import Evaluator
+from happycity.records.replay import config_of, deal_of, positions_of
+from happycity_bots.evaluator import Evaluator, Places
 from happycity_bots.luck import Draw, draws_of
 
 
@@ -18,16 +19,27 @@ class JudgedDecision(NamedTuple):
 
     decision_id: int
     """Counts the decisions of the game, all seats together, from 1."""
+    seat: int
     round: int
     phase: Phase
     move: Move
     """What was chosen."""
     best: Move
     """The best move; the chosen one if no other one is better."""
-    place: float
-    """The expected place after the best move, from 1."""
-    loss: float
-    """By how much the expected place is worse after the chosen one: 0 or more."""
+    places: Places
+    """The expected place of each seat after the best move, from 1."""
+    losses: Mapping[Move, float]
+    """By legal move, by how much the seat's expected place is worse than after the best one: 0 or more."""
+
+    @property
+    def place(self) -> float:
+        """The expected place of the seat after the best move, from 1."""
+        return self.places[self.seat]
+
+    @property
+    def loss(self) -> float:
+        """By how much the expected place is worse after the chosen move: 0 or more."""
+        return self.losses[self.move]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +72,48 @@ class Analysis:
 
 def analyse(record: Json, seat: int, evaluator: Evaluator) -> Analysis:
     """Return what the decisions of a seat cost and how lucky it was; errors are those of `positions_of`."""
-    decisions = []
-    moves = []
+    return _analyses(record, [seat], evaluator)[0]
+
+
+def analyse_all(record: Json, evaluator: Evaluator) -> list[Analysis]:
+    """Return the analysis of each seat; errors are those of `positions_of`."""
+    return _analyses(record, range(config_of(record).players), evaluator)
+
+
+def _analyses(record: Json, seats: Sequence[int], evaluator: Evaluator) -> list[Analysis]:
+    judged = sorted(judged_decisions(record, seats, evaluator), key=lambda decision: -decision.loss)
+    moves = [Move.parse(line["move"]) for line in record["moves"]]
+    draws = list(draws_of(Game(deal_of(record)), moves, evaluator.after_cards))
+    return [
+        Analysis(seat, [decision for decision in judged if decision.seat == seat], draws) for seat in seats
+    ]
+
+
+def judged_decisions(record: Json, seats: Collection[int], evaluator: Evaluator) -> Iterator[JudgedDecision]:
+    """Yield the decisions of some seats in their order; errors are those of `positions_of`."""
     for number, game in enumerate(positions_of(record), start=1):
-        if game.outcome is not None:
-            break
-        move = Move.parse(record["moves"][number - 1]["move"])
-        moves.append(move)
-        if game.seat == seat:
-            decisions.append(_judge(game, number, move, evaluator))
-    decisions.sort(key=lambda decision: -decision.loss)
-    return Analysis(seat, decisions, list(draws_of(Game(deal_of(record)), moves, evaluator.after_cards)))
+        if game.outcome is None and game.seat in seats:
+            yield _judge(game, number, Move.parse(record["moves"][number - 1]["move"]), evaluator)
+
+
+def best_line(record: Json, decision: JudgedDecision, evaluator: Evaluator) -> list[tuple[Move, int]]:
+    """Return the best move and those that follow it in the same turn, with the cards as they lay.
+
+    Each comes with the change of the seat's coins.
+    """
+    game = next(islice(positions_of(record), decision.decision_id - 1, None)).copy()
+    line, move = [(decision.best, game.coin_change(decision.best))], decision.best
+    game.apply(move)
+    while game.outcome is None and (game.seat, game.round) == (decision.seat, decision.round):
+        move = min(evaluator.moves(game), key=lambda value: value.places[decision.seat]).move
+        line.append((move, game.coin_change(move)))
+        game.apply(move)
+    return line
 
 
 def _judge(game: Game, number: int, move: Move, evaluator: Evaluator) -> JudgedDecision:
-    places = {value.move: value.places[game.seat] for value in evaluator.moves(game)}
-    place = min(places.values())
-    best = move if places[move] == place else min(places, key=places.__getitem__)
-    return JudgedDecision(number, game.round, game.phase, move, best, place, places[move] - place)
+    values = {value.move: value.places for value in evaluator.moves(game)}
+    seat = game.seat
+    best = min((move, *values), key=lambda legal: values[legal][seat])
+    losses = {legal: places[seat] - values[best][seat] for legal, places in values.items()}
+    return JudgedDecision(number, seat, game.round, game.phase, move, best, values[best], losses)

@@ -22,6 +22,7 @@ from happycity_llm.answers import move_named
 from happycity_llm.prompts import Prompts
 from happycity_mcp.agent import Agent
 from happycity_mcp.agents import Agents
+from happycity_mcp.analyses import BotAnalysis, analysed
 from happycity_mcp.answers import HOW_TO_ANSWER, Update, answer, update
 from happycity_mcp.lobby import Lobby, LobbyBot, connected_bots
 
@@ -111,6 +112,13 @@ class Tools:
         )
         for function, title, hints in tools:
             server.add_tool(function, title=title, description=getdoc(function), annotations=hints)
+        if not self._agents.is_shared:  # callers from elsewhere read no files of this machine
+            server.add_tool(
+                self.analyse,
+                title="Find a bot's weakness",
+                description=getdoc(self.analyse),
+                annotations=reads,
+            )
         server.resource("happycity://rules", title="The rules of Happy City", mime_type="text/plain")(
             self.rules_resource
         )
@@ -244,6 +252,24 @@ class Tools:
             await self._agents.leave(agent)
         text = f"{agent.name} has left the arena."
         return answer(text, Left(text=text))
+
+    async def analyse(
+        self,
+        source: Annotated[
+            str,
+            Field(max_length=1000, description="A run's folder or a file of records; empty: the latest run."),
+        ] = "",
+        game: Annotated[int | None, Field(ge=1, description="One game; null: all of them.")] = None,
+        bot: Annotated[str, Field(max_length=64, description="Empty: the run's only program.")] = "",
+        limit: Annotated[int, Field(ge=1, le=2000, description="The most games that are judged.")] = 200,
+    ) -> Annotated[CallToolResult, BotAnalysis]:
+        """Say where a bot of yours loses: by phase, and by its costliest decisions with better moves.
+
+        Play games with `tournament run`, call this, change the bot where most is lost, and play again.
+        """
+        with _refusing():
+            found = await analysed(source, game, bot, limit)
+        return answer(found.text, found)
 
     def rules_resource(self) -> str:
         """Return the rules of both kinds of game."""

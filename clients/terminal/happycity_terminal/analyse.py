@@ -1,76 +1,195 @@
-"""What `happycity analyse` does: say what a bot's decisions in a game cost, and how lucky its draws were."""
+"""What `happycity analyse` does: say what decisions cost in a game or over many, and how lucky draws were."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from operator import attrgetter
+from textwrap import wrap
 
+from rich.console import Console
+
+from happycity import ConfigError
 from happycity.records.playback import Playback
 from happycity.records.record import Json, loads, state_json
+from happycity.runtime.commands import is_quiet
 from happycity.text.board import Line, Style
 from happycity.text.words import card_name, move_in_words, plural
-from happycity_bots.analysis import Analysis, JudgedDecision, analyse
+from happycity_bots.analysis import Analysis, JudgedDecision, analyse_all, best_line
+from happycity_bots.analysis import analyse as analyse_seat
 from happycity_bots.evaluator import Evaluator
+from happycity_bots.weaknesses import (
+    LEAST_LOSS,
+    LOSSES_IN_WORDS,
+    SeatDecisions,
+    StoredGame,
+    Weaknesses,
+    diagnosis,
+    weaknesses_of,
+)
 from happycity_terminal.ask import only_seat
 from happycity_terminal.frames import frame, title
-from happycity_terminal.replies import was_answered
 from happycity_terminal.screen import text_width, write
 from happycity_terminal.show import find_finished, seat_of
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.places import find_run, game_arguments
+from happycity_tournament.cli.list_games import check_plays
+from happycity_tournament.cli.places import find_run, game_arguments, open_sources
+from happycity_tournament.client.run_folder import Run
+from happycity_tournament.storage.sources import Source
 
+DEFAULT_PLAYOUTS = 16
+"""Few enough that a game of five seats in the expert mode is analysed in 2 s, in pure Python."""
 MOST_LISTED = 10
 """Costliest decisions and most decisive draws that are listed."""
 MOST_SHOWN = 3
-"""Costliest decisions whose positions are shown."""
-LEAST_LOSS = 0.005
-"""Places; a smaller loss is shown as 0.00, so it is not listed."""
+"""Costliest decisions whose positions are shown, and whose best line is found."""
 
 
-def analyse_game(
-    source: str | None, game: str | None, *, bot: str | None, playouts: int, as_json: bool
-) -> None:
-    """Analyse a finished game for one of its bots."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked about a bot's decisions."""
+
+    bot: str | None
+    """The bot, or in one game the number of its seat from 1; None: the run's only program."""
+    every_seat: bool = False
+    """Whether all seats of one game are analysed."""
+    playouts: int | None = None
+    """For each purchase and special; None: `DEFAULT_PLAYOUTS` in one game, 0 in several."""
+    limit: int = 0
+    """The most games that are judged; 0: all."""
+    as_json: bool = False
+
+
+def analyse(source: str | None, game: str | None, question: Question) -> None:
+    """Analyse a finished game; without one all games of a source, unless it has a single one."""
+    address, match_id = game_arguments(source, game)
+    if match_id is None and not question.every_seat:
+        with open_sources([address]) as (opened,):
+            if len(list(islice(opened.games(with_records=False), 2))) > 1:
+                _analyse_games(opened, find_run(address), question)
+                return
+    _analyse_game(source, game, question)
+
+
+def _analyse_games(source: Source, run: Run | None, question: Question) -> None:
+    programs = {name for name, _ in run.lineup.commands} if run is not None else set()
+    bot = question.bot or (programs.pop() if len(programs) == 1 else "")
+    if not bot:
+        names = ", ".join(dict.fromkeys(source.bots()))
+        raise ConfigError(f"--bot: name the bot whose decisions are judged, of {names}")
+    evaluator = Evaluator(playouts=question.playouts or 0)
+    with Console(stderr=True, quiet=is_quiet()).status("") as status:
+
+        def seats() -> Iterator[SeatDecisions]:
+            judged = weaknesses_of(
+                _stored_games(source, bot, question.limit), bot, playouts=evaluator.playouts
+            )
+            for number, decisions in enumerate(judged, start=1):
+                status.update(f"{plural(number, 'game')} judged; Ctrl-C stops it")
+                yield from decisions
+
+        found = Weaknesses.of(seats())
+    if not found.games:
+        check_plays(bot, source)
+        raise ConfigError(f"{source.name}: no game of {bot} was stored with its record")
+    summary = diagnosis(f"{bot} loses", found.loss_by_phase, found.loss_at_random)
+    if question.as_json:
+        write_json({"bot": bot, "diagnosis": summary, "evaluator": evaluator.digest, **asdict(found)})
+        return
+    write([((summary, Style.TITLE),), *_weaknesses(found, evaluator)])
+    if found.decisions:
+        where = f"{source.name} {found.decisions[0].game} --from {found.decisions[0].decision}"
+        write([((f"look at one with: happycity show {where}", Style.DIM),)])
+
+
+def _stored_games(source: Source, bot: str, limit: int) -> Iterator[StoredGame]:
+    games = source.games(with_records=True)
+    stored = ((game.match_id, game.bots, record) for game, record in games if record and bot in game.bots)
+    return islice(stored, limit or None)
+
+
+def _weaknesses(found: Weaknesses, evaluator: Evaluator) -> Iterator[Line]:
+    phases = [
+        f"{LOSSES_IN_WORDS[phase]} {loss:.2f} (at random {found.loss_at_random[phase]:.2f})"
+        for phase, loss in found.loss_by_phase.items()
+    ]
+    rounds = [f"{number} {loss:.2f}" for number, loss in found.loss_by_round.items()]
+    opponents = [f"{name} {loss:.2f}" for name, loss in found.loss_by_opponent.items()]
+    for name, losses in (("phase", phases), ("round", rounds), ("opponent", opponents)):
+        for line in wrap(f"by {name}: {', '.join(losses)}", text_width(), subsequent_indent="  "):
+            yield ((line, Style.PLAIN),)
+    yield ((f"{plural(found.games, 'game')}; {_evaluator_in_words(evaluator)}", Style.DIM),)
+    yield ()
+    yield ((f"{'game':>6}  {'decision':>8}  {'round':>5}  {'lost':>5}  chosen; better", Style.DIM),)
+    for costly in found.decisions:
+        where = f"{costly.game:>6}  {costly.decision:>8}  {costly.round:>5}  {costly.loss:>5.2f}"
+        yield ((f"{where}  {costly.move}; {costly.best}", Style.PLAIN),)
+
+
+def _evaluator_in_words(evaluator: Evaluator) -> str:
+    budget = plural(evaluator.playouts, "playout")
+    return f"evaluator {evaluator.digest}: champion's network, {budget} a purchase"
+
+
+def _analyse_game(source: str | None, game: str | None, question: Question) -> None:
     found, line = find_finished(source, game)
     record = loads(line)
     playback = Playback.of_record(record, bots=found.bots, match_id=found.match_id)
-    seat = seat_of(playback, bot)
-    if seat is None:
-        seat = only_seat(playback, find_run(game_arguments(source, game)[0]), None)
+    playouts = DEFAULT_PLAYOUTS if question.playouts is None else question.playouts
     evaluator = Evaluator(playouts=playouts)
-    analysis = analyse(record, seat, evaluator)
-    if as_json:
-        write_json(_analysis_json(playback, analysis, evaluator))
+    if question.every_seat:
+        analyses = analyse_all(record, evaluator)
+    else:
+        seat = seat_of(playback, question.bot)
+        if seat is None:
+            seat = only_seat(playback, find_run(game_arguments(source, game)[0]), None)
+        analyses = [analyse_seat(record, seat, evaluator)]
+    if question.as_json:
+        contents = [_analysis_json(playback, analysis, evaluator, record) for analysis in analyses]
+        write_json(
+            {"seats": contents, "places": _places(playback, analyses)} if question.every_seat else contents[0]
+        )
         return
-    write(_summary(playback, analysis, evaluator))
-    write(_lists(playback, analysis))
-    costly = [decision for decision in analysis.decisions if decision.loss >= LEAST_LOSS]
-    for decision in costly[:MOST_SHOWN]:
-        write(_position(playback, decision))
+    for analysis in analyses:
+        write(_summary(playback, analysis, evaluator))
+        write(_lists(playback, analysis))
+        for decision in _costly(analysis)[:MOST_SHOWN]:
+            write(_position(playback, decision))
+
+
+def _costly(analysis: Analysis) -> list[JudgedDecision]:
+    """Return the decisions with a loss that can be shown, the costliest first."""
+    return [decision for decision in analysis.decisions if decision.loss >= LEAST_LOSS]
+
+
+def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[list[float]]:
+    """Return the expected place of each seat at each decision of a game, and at its end the real one."""
+    decisions = [decision for analysis in analyses for decision in analysis.decisions]
+    ranks = [result.place for result in playback.results]
+    return [
+        *[list(decision.places) for decision in sorted(decisions, key=attrgetter("decision_id"))],
+        [rank + (ranks.count(rank) - 1) / 2 for rank in ranks],
+    ]
 
 
 def _summary(playback: Playback, analysis: Analysis, evaluator: Evaluator) -> Iterator[Line]:
     name, result = playback.name(analysis.seat), playback.results[analysis.seat]
     losses = {str(phase): loss for phase, loss in analysis.loss_by_phase().items()}
-    worst = next(iter(losses), "")
-    if analysis.loss < LEAST_LOSS:
-        yield ((f"{name} lost nothing by its decisions", Style.TITLE),)
-    else:
-        lost = f"{losses[worst]:.2f} of the {analysis.loss:.2f} places that its decisions lost"
-        yield ((f"{name} lost most in the phase {worst}: {lost}", Style.TITLE),)
-    yield ((", ".join(f"{phase} {loss:.2f}" for phase, loss in losses.items()), Style.PLAIN),)
+    yield ((diagnosis(f"{name} lost", losses), Style.TITLE),)
+    by_phase = ", ".join(f"{LOSSES_IN_WORDS[phase]} {loss:.2f}" for phase, loss in losses.items())
+    yield ((by_phase, Style.PLAIN),)
     players = len(playback.results)
     ended = f"place {result.place} of {players} with {result.points} points"
     luck = f"luck of the draws: {analysis.luck:+.2f} places"
     yield ((f"seat {analysis.seat + 1}, {ended}; {luck}", Style.PLAIN),)
-    budget = plural(evaluator.playouts, "playout")
-    yield ((f"evaluator {evaluator.digest}: champion's network, {budget} a purchase", Style.DIM),)
+    yield ((_evaluator_in_words(evaluator), Style.DIM),)
     yield ()
 
 
 def _lists(playback: Playback, analysis: Analysis) -> Iterator[Line]:
     yield ((f"{'decision':>8}  {'round':>5}  {'lost':>5}  chosen; better", Style.DIM),)
-    costly = [decision for decision in analysis.decisions if decision.loss >= LEAST_LOSS]
-    for decision in costly[:MOST_LISTED]:
+    for decision in _costly(analysis)[:MOST_LISTED]:
         chosen, best = _moves(playback, decision)
         where = f"{decision.decision_id:>8}  {decision.round:>5}  {decision.loss:>5.2f}"
         yield ((f"{where}  {chosen}; {best}", Style.PLAIN),)
@@ -100,20 +219,24 @@ def _moves(playback: Playback, decision: JudgedDecision) -> tuple[str, str]:
     chosen, best = (
         move_in_words(move, coins[move], playback.bots) for move in (decision.move, decision.best)
     )
-    return chosen + ("" if was_answered(playback, step) else " (played for it)"), best
+    return chosen + ("" if playback.was_answered(step) else " (played for it)"), best
 
 
-def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator) -> Json:
+def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator, record: Json) -> Json:
     """Return an analysis as JSON; seats count from 0, as in records, and losses are in places."""
+    losses = {str(phase): loss for phase, loss in analysis.loss_by_phase().items()}
+    shown = _costly(analysis)[:MOST_SHOWN]
+    lines = {decision.decision_id: best_line(record, decision, evaluator) for decision in shown}
     return {
         "game": playback.match_id,
         "bot": playback.name(analysis.seat),
+        "diagnosis": diagnosis(f"{playback.name(analysis.seat)} lost", losses),
         "seat": analysis.seat,
         "place": playback.results[analysis.seat].place,
         "points": playback.results[analysis.seat].points,
         "evaluator": evaluator.digest,
         "loss": analysis.loss,
-        "loss_by_phase": {str(phase): loss for phase, loss in analysis.loss_by_phase().items()},
+        "loss_by_phase": losses,
         "luck": analysis.luck,
         "decisions": [
             {
@@ -121,10 +244,14 @@ def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator)
                 "round": decision.round,
                 "phase": str(decision.phase),
                 "move": decision.move.text,
-                "answered": was_answered(playback, playback.steps[decision.decision_id - 1]),
+                "answered": playback.was_answered(playback.steps[decision.decision_id - 1]),
                 "best": decision.best.text,
                 "expected_place": decision.place,
                 "loss": decision.loss,
+                "losses": {move.text: loss for move, loss in decision.losses.items()},
+                "line": [
+                    {"move": move.text, "coins": coins} for move, coins in lines.get(decision.decision_id, ())
+                ],
                 "state": state_json(playback.steps[decision.decision_id - 1].view),
             }
             for decision in analysis.decisions

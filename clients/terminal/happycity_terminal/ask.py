@@ -22,7 +22,7 @@ from happycity.runtime.child import words_of
 from happycity.text.board import Style
 from happycity_check.recorded_match import RecordedMatch
 from happycity_terminal.asked_bot import BotFailedError, asked_bot
-from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary, was_answered
+from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
 from happycity_tournament.cli.json import write_json
@@ -206,7 +206,7 @@ def _decision(playback: Playback, seat: int, own: Sequence[int], decision: int |
             )
         return decision
     steps = [playback.steps[number - 1] for number in own]
-    return next((step.decision_id for step in steps if not was_answered(playback, step)), own[0])
+    return next((step.decision_id for step in steps if not playback.was_answered(step)), own[0])
 
 
 # Asking --------------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ async def _put(question: Question, replies: list[Reply], *, as_json: bool) -> No
             quiet=as_json,
         ) as bot:
             for step in waiting:
-                reply = Reply(step=step, was_answered=was_answered(question.playback, step))
+                reply = Reply(step=step, was_answered=question.playback.was_answered(step))
                 try:
                     move, metrics, think = await bot.choose(step.decision_id)
                     reply = replace(reply, move=move, metrics=metrics, think_seconds=think)

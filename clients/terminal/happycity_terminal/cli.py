@@ -17,8 +17,8 @@ from happycity.runtime.commands import AsJson, Server, check_output, until_outpu
 from happycity_tournament.lineup import bot_entries
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
-DEFAULT_PLAYOUTS = 16
-"""Few enough that a game of five seats in the expert mode is analysed in 2 s, in pure Python."""
+GAMES_JUDGED = 2000
+"""Games of a run that `happycity analyse` judges unless a limit is given."""
 
 Source = Annotated[
     str | None,
@@ -122,7 +122,14 @@ def ask(
 
 def analyse(
     source: Source = None,
-    game: GameId = None,
+    game: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="GAME",
+            help="The game's id, which `tournament games` lists, or its number in a record file.  "
+            "[default: all games]",
+        ),
+    ] = None,
     *,
     bot: Annotated[
         str | None,
@@ -132,28 +139,45 @@ def analyse(
             "[default: the run's only program]",
         ),
     ] = None,
+    every_seat: Annotated[
+        bool, typer.Option("--every-seat", help="Analyse all seats of the game, instead of --bot.")
+    ] = False,
     budget: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=0,
             max=1_000_000,
             metavar="N",
-            help="Playouts for each purchase and special; 0: judge by the network alone.",
+            help="Playouts for each purchase and special; 0: judge by the network alone.  "
+            "[default: 16 for a game, 0 for all games]",
         ),
-    ] = DEFAULT_PLAYOUTS,
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="The most games that are judged, in their order; 0: all of them."
+        ),
+    ] = GAMES_JUDGED,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each decision of a bot cost in a game, and its luck.
+    """Say what a bot's decisions cost, in a game or over a run.
+
+    The first line says where most is lost. Over all games of a run the losses by phase, round and opponent
+    follow, and the decisions that cost most. In a game each decision and the luck of each draw is judged.
 
     Positions are valued by the network of the bot champion, in places: after each legal move, the expected
     place of the bot, 1 for the first. A loss is by how much that is worse than after the best move. The luck
     of a draw is the place expected before the card came less that after it; its mean is 0. The costliest
     decisions come first, with their positions; `happycity ask` puts one to the bot again.
     """
-    from happycity_terminal.analyse import analyse_game
+    from happycity_terminal.analyse import Question
+    from happycity_terminal.analyse import analyse as answer
 
+    if every_seat and bot is not None:
+        raise ConfigError("--bot, --every-seat: give one of them")
+    question = Question(bot=bot, every_seat=every_seat, playouts=budget, limit=limit, as_json=as_json)
     with until_output_closes():
-        analyse_game(source, game, bot=bot, playouts=budget, as_json=as_json)
+        answer(source, game, question)
 
 
 def play(

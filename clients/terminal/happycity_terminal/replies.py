@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from happycity import IncidentKind, Move
+from happycity import Move
 from happycity.match import one_line
-from happycity.records.playback import Playback, Step
+from happycity.records.playback import Step
 from happycity.records.record import Json
 from happycity.text.board import Line, Style
 from happycity.text.words import move_in_words
 from happycity_terminal.frames import seconds
-
-_NO_ANSWER = {IncidentKind.TIMEOUT, IncidentKind.ILLEGAL_ANSWER, IncidentKind.FORFEIT}
 
 
 class ReplyKind(Enum):
@@ -51,14 +49,6 @@ class Reply:
         if not self.was_answered:
             return ReplyKind.NO_RECORDED_ANSWER
         return ReplyKind.SAME if self.move == self.step.move else ReplyKind.DIFFERS
-
-
-def was_answered(playback: Playback, step: Step) -> bool:
-    """Return whether the move of a decision is an answer of its seat's bot, and not the fallback's."""
-    seat = step.view.seat
-    if any(incident.seat == seat and incident.kind in _NO_ANSWER for incident in step.incidents):
-        return False
-    return not (playback.timed and step.think_seconds is None)
 
 
 _MARKS = {

@@ -6,12 +6,14 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from happycity.match import Incident, SeatResult, VoidReason
+from happycity.match import Incident, IncidentKind, SeatResult, VoidReason
 from happycity.records.record import Json
 from happycity.records.replay import clock_of, incidents_of, metrics_of, positions_of, results_of
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
 from happycity.rules.views import Event, Phase, View
+
+_NO_ANSWER = {IncidentKind.TIMEOUT, IncidentKind.ILLEGAL_ANSWER, IncidentKind.FORFEIT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,13 @@ class Playback:
     def name(self, seat: int) -> str:
         """Return the bot in a seat, or the seat's number if the bots aren't known."""
         return self.bots[seat] if seat < len(self.bots) else f"seat {seat + 1}"
+
+    def was_answered(self, step: Step) -> bool:
+        """Return whether the move of a decision is an answer of its seat's bot, and not the fallback's."""
+        seat = step.view.seat
+        if any(incident.seat == seat and incident.kind in _NO_ANSWER for incident in step.incidents):
+            return False
+        return not (self.timed and step.think_seconds is None)
 
     def _append(self, view: View, events: Sequence[Event], game: Game | None) -> None:
         """Add a position; `game` knows the legal moves there, None: the game is over."""

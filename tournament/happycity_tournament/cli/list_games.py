@@ -79,7 +79,7 @@ class Choice:
         else:
             chosen = list(islice(games, limit + 1 if limit else None))
         if not chosen and self.bot is not None:
-            _check_bot(self.bot, source)
+            check_plays(self.bot, source)
         if self.worst is None and limit:
             return chosen[:limit], len(chosen) > limit
         return chosen, False
@@ -199,7 +199,8 @@ def _seat_cells(game: FinishedGame, room: int) -> Iterator[Text]:
         yield Text(f"{seat.place}. {name} {end}")
 
 
-def _check_bot(bot: str, source: Source) -> None:
+def check_plays(bot: str, source: Source) -> None:
+    """Refuse a bot that plays in no game of a source, with a ConfigError."""
     bots = dict.fromkeys(source.bots())
     if bot not in bots:
         raise ConfigError(f"--bot: {bot!r} plays in no game of {source.name}; {suggestion(bot, bots)}")

@@ -7,10 +7,8 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, replace
 from itertools import islice
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +17,7 @@ from happycity.records.record import loads
 from happycity.records.replay import config_of, deal_of, replay
 from happycity.rules.deals import Deal
 from happycity.runtime.files import replacing
+from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Result, place_in_words
 from happycity_tournament.play.progress import TournamentStatus
@@ -36,9 +35,7 @@ MAX_RESULT = 16 * 2**20
 """Maximum size of the file of results, in bytes."""
 MAX_LINE = 2**20
 """Maximum length of a game, in bytes; a usual one has 7,000."""
-_CHUNK = 50
-_AHEAD = 8
-"""Chunks that are replayed or wait, so that a folder of any size takes little memory."""
+_CHUNK = 50  # games that a process replays at once
 _ID = 1
 
 
@@ -171,7 +168,7 @@ def _recompute(commitment: Commitment, folder: Path, *, processes: int) -> dict[
     chain = _Chain(commitment.hash)
     lines = chain.over(_read_lines(folder / GAMES_FILE))
     status = TournamentStatus(_ID, config, schedule_of(config), 0.0)
-    results = _scheduled(status, _replayed(lines, processes=processes))
+    results = _scheduled(status, in_processes(_replay_line, lines, processes=processes, chunk=_CHUNK))
     status.standings.flush()
     with (folder / GAMES_FILE).open("rb") as file:
         packed = hashlib.file_digest(file, "sha256").hexdigest()
@@ -210,31 +207,6 @@ def _read_lines(path: Path) -> Iterator[bytes]:
                 yield line
     except (OSError, EOFError, zlib.error):
         raise VerificationError(f"{GAMES_FILE}: a byte of it was changed: it can't be unpacked") from None
-
-
-def _replayed(lines: Iterator[bytes], *, processes: int) -> Iterator[FinishedGame]:
-    """Yield the games of lines after their replay, in their order."""
-    chunks = iter(lambda: list(islice(lines, _CHUNK)), [])
-    first = list(islice(chunks, 2))
-    if processes == 1 or len(first) < 2:
-        for chunk in (*first, *chunks):
-            yield from _replay_chunk(chunk)
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(_replay_chunk, chunk) for chunk in first]
-        try:
-            while waiting:
-                waiting += [
-                    pool.submit(_replay_chunk, chunk) for chunk in islice(chunks, _AHEAD - len(waiting))
-                ]
-                yield from waiting.pop(0).result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _replay_chunk(lines: Sequence[bytes]) -> list[FinishedGame]:
-    """Play games again by the rules; a VerificationError names the first one that differs."""
-    return list(map(_replay_line, lines))
 
 
 def _replay_line(line: bytes) -> FinishedGame:

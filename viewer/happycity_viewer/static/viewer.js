@@ -203,6 +203,21 @@ export function goTo(ply) {
   if (ply !== null) show(ply);
 }
 
+// What the moves cost, which the server works out when somebody asks for it.
+async function showAnalysis(address) {
+  const section = document.getElementById("analysis");
+  section.hidden = false;
+  section.textContent = gettext("The game is being analysed, which takes some seconds.");
+  section.scrollIntoView({ block: "nearest" });
+  try {
+    const response = await fetch(address);
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    section.replaceChildren(...page.getElementById("analysis").childNodes);
+  } catch {
+    section.textContent = gettext("The analysis failed; try again later.");
+  }
+}
+
 // Keys and clicks -----------------------------------------------------------------------------------------
 
 const ARROWS = {
@@ -229,12 +244,14 @@ document.addEventListener("keydown", (event) => {
   action();
 });
 
-viewer.addEventListener("click", (event) => {
-  const link = event.target.closest("a[data-look], a[data-step], .move a");
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-look], a[data-step], a[data-ply], a[data-analysis], .move a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
   if (link.dataset.look) lookFrom(Number(link.dataset.look));
-  else goTo(Number(new URL(link.href).searchParams.get("ply")));
+  else if (link.dataset.analysis !== undefined) showAnalysis(link.href);
+  else goTo(Number(new URL(link.getAttribute("href"), location.href).searchParams.get("ply")));
+  if (link.dataset.ply !== undefined) board.scrollIntoView();
 });
 
 slider.addEventListener("input", () => goTo(Number(slider.value)));

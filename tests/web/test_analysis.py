@@ -1,0 +1,105 @@
+"""What moves cost, in the viewer: the graph, the costliest moves as questions, and when there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+from tests.server.harness import serving
+from tests.web.conftest import Site
+from tests.web.table import check_layout, play_to_the_end, sit_down
+
+from happycity_server.errors import ApiError
+from happycity_web import analyses
+from happycity_web.analyses import Analyses
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_costliest_moves_are_questions(page: Page, family_match: int, scheme: str) -> None:
+    """The graph and the questions come into the page on request; a link shows the position of one."""
+    await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # one of them
+    await page.set_viewport_size({"width": 320, "height": 700})
+    await page.goto(f"/matches/{family_match}?seat=2")
+    await page.get_by_role("link", name="What the moves cost").click()
+    section = page.locator("#analysis")
+    await expect(section.locator("polyline")).to_have_count(3)
+    questions = section.locator(".questions > li")
+    await expect(questions).to_have_count(3)
+    await expect(section.locator("circle")).to_have_count(3)
+    first = questions.first
+    await expect(first.get_by_text("chosen in the game")).not_to_be_visible()
+    moves = first.locator(".tries details")
+    for number in range(await moves.count()):
+        await moves.nth(number).locator("summary").click()
+    assert len(await first.get_by_text("the best move", exact=True).all()) == 1
+    assert len(await first.get_by_text("chosen in the game").all()) == 1
+    await first.get_by_text("Show the best move").click()
+    await expect(first.locator(".best")).to_contain_text("The chosen move costs")
+    await check_layout(page)
+    await section.get_by_role("link", name="Go to the costliest one").click()
+    title = await first.get_by_role("link").text_content() or ""
+    decision = int(re.search(r"decision (\d+)", title)[1])  # type: ignore[index]  # it has one
+    await expect(page.locator("#board")).to_have_attribute("data-ply", str(decision - 1))
+    await section.get_by_role("link", name="3 carl").click()
+    await expect(section.locator('[aria-current="true"]')).to_have_text("3 carl")
+
+
+@pytest.mark.thorough
+async def test_analysis_needs_no_scripts(browser: Browser, site: Site, family_match: int) -> None:
+    async with await browser.new_context(base_url=site.url, java_script_enabled=False) as scriptless:
+        page = await scriptless.new_page()
+        await page.goto(f"/matches/{family_match}?lang=uk")
+        await page.locator("a[data-analysis]").click(timeout=120_000)
+        await expect(page.locator("polyline")).to_have_count(3)
+        await page.locator(".expectation circle").first.click()
+        await expect(page.locator("#board")).to_have_attribute("data-ply", re.compile(r"\d+"))
+    content = (await site.client.get(f"/matches/{family_match}/analysis.json")).json()["analysis"]
+    assert {round(sum(places), 2) for places in content["places"]} == {6}
+
+
+@pytest.mark.thorough
+async def test_person_tries_the_costliest_moves_again(browser: Browser, tmp_path: Path) -> None:
+    """After a game against bots, the page of the seat asks for the three moves that cost most."""
+    async with (
+        serving(tmp_path, web="127.0.0.1:0", house="greedy") as (server, _),
+        await browser.new_context(base_url=server.web) as context,
+    ):
+        page = await context.new_page()
+        await sit_down(page, "me", "greedy")
+        await play_to_the_end(page, lambda choices, number: choices.nth(number).click())
+        await page.get_by_role("link", name="Your costliest moves").click()
+        await expect(page.locator("#analysis .questions > li")).to_have_count(3)
+        await check_layout(page)
+        await page.locator("#analysis h3 a").first.click()
+        await expect(page).to_have_url(re.compile(r"/play/.*ply=\d+"))
+
+
+async def test_analyses_are_bounded_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is made at a time, a few may wait, and the next is refused; each match is analysed once."""
+    made: list[str] = []
+    begun, release = asyncio.Event(), asyncio.Event()
+
+    async def analysed(record: str) -> bytes:
+        made.append(record)
+        begun.set()
+        await release.wait()
+        return b'{"places": [], "seats": [{"evaluator": "e", "loss": 0, "decisions": []}]}'
+
+    monkeypatch.setattr(analyses, "_analysed", analysed)
+    kept = Analyses()
+    wanted = [asyncio.ensure_future(kept.get(number, f"{number}")) for number in range(analyses.MOST_OPEN)]
+    again = asyncio.ensure_future(kept.get(0, "0"))
+    await begun.wait()
+    assert made == ["0"]
+    with pytest.raises(ApiError, match="8 analyses are open already"):
+        await kept.get(99, "99")
+    release.set()
+    results = await asyncio.gather(*wanted, again)
+    assert results[0] is results[-1]
+    assert made == [f"{number}" for number in range(analyses.MOST_OPEN)]
