@@ -1,5 +1,7 @@
 """`happycity dataset`: games as arrays for learners."""
 
+# ruff: noqa: PLC0415 - the help of `happycity` does without databases and arrays
+
 from __future__ import annotations
 
 import re
@@ -13,7 +15,6 @@ from happycity.runtime.commands import check_output, remark
 from happycity.runtime.program import missing_packages
 from happycity.text.words import plural
 from happycity_tournament.cli.options import Source as Games
-from happycity_tournament.cli.places import keep_apart, open_sources, reading_games
 
 
 def dataset(
@@ -40,8 +41,9 @@ def dataset(
         raise ConfigError(
             f"{', '.join(missing)}: not installed; install it by: pip install 'happycity[dataset]'"
         )
-    from happycity.selfplay import Reward  # noqa: PLC0415
-    from happycity_tournament.report.dataset import episodes, write_minari, write_parquet  # noqa: PLC0415
+    from happycity.selfplay import Reward
+    from happycity_tournament.cli.places import keep_apart, open_sources, reading_games
+    from happycity_tournament.report.dataset import episodes, write_minari, write_parquet
 
     if file_format == "minari" and (out.exists() or not re.fullmatch(r"[-\w]+-v\d+", out.name)):
         raise ConfigError(f"--out: {out}: Minari takes a new folder that is named like planner-v0")
