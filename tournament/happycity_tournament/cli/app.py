@@ -65,8 +65,7 @@ class _BenchmarkGroup(LazyGroup):
 
 
 benchmark = Commands(
-    "Measure a bot by a named protocol that never changes: happycity benchmark HappyCity-4-family-v1 "
-    "--bot mine=COMMAND.",
+    "Measure a bot by a named protocol that never changes.",
     group=_BenchmarkGroup,
 )
 benchmark.callback()(lambda: None)  # what makes it a group for those who look at it alone
