@@ -49,7 +49,7 @@ HEADINGS = {
         ("competition", "serve", "status", "invite", "token", "cert", "ladder", "worker", "backup"),
         "Run a server",
     ),
-    **dict.fromkeys(("llm", "mcp"), "Other AIs"),
+    **dict.fromkeys(("llm", "mcp", "benchmark", "dataset"), "Other AIs"),
     **dict.fromkeys(("simulate", "catalogue"), "Records and cards"),
 }
 """The heading in the help of each command, in this order; commands of other packages come after them."""

@@ -97,6 +97,8 @@ def _in_table_order(cards: Sequence[Card]) -> tuple[Card, ...]:
 
 EDITION: Final = 1
 """The edition of the rules that is played here: a change of what a rule says makes a new one."""
+DEALING: Final = 1
+"""The version of deals: a seed that gives other cards, or another reshuffle, makes a new one."""
 START_COINS: Final = 2
 """Article 2.5."""
 CENTRE_SIZE: Final = 3

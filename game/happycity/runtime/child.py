@@ -49,6 +49,8 @@ class Child:
         """Its standard streams, those of them that are pipes."""
         self._process = process
         self._foreground = foreground
+        self.cpu_seconds: float | None = None
+        """CPU time of the program and its children; None while it runs, and where that isn't known."""
         # Not a future of asyncio's, as programs may be started before an event loop; it can't be cancelled.
         self._ended: Future[int] = Future()
         self._ended.set_running_or_notify_cancel()
@@ -142,6 +144,11 @@ class Child:
         return True
 
     def _watch(self) -> None:
+        # A program in the foreground is polled for by others too, who would take the status away.
+        if sys.platform != "win32" and not self._foreground:
+            _, status, usage = os.wait4(self.pid, 0)
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+            self.cpu_seconds = usage.ru_utime + usage.ru_stime
         self._ended.set_result(self._process.wait())
 
 

@@ -17,6 +17,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from happycity.compiled import is_compiled
 from happycity.errors import ConfigError, HappyCityError, ReplayError, near_name, suggestion
+from happycity.rules.deals import DEALING, EDITION
 from happycity.runtime.event_loop import open_standard_streams
 from happycity.runtime.guests import read_settings_file
 from happycity.runtime.program import collect_garbage_rarely, read_variables_from_files
@@ -266,7 +267,8 @@ def until_output_closes() -> Iterator[None]:
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it
     if wanted:
-        typer.echo(f"{version('happycity')} ({'compiled' if is_compiled() else 'pure Python'})")
+        code = "compiled" if is_compiled() else "pure Python"
+        typer.echo(f"{version('happycity')} ({code}; rules {EDITION}, deals {DEALING})")
         raise typer.Exit
 
 

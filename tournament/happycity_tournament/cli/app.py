@@ -1,9 +1,10 @@
-"""The command `tournament`, whose commands are modules that are imported when they are called."""
+"""The commands `tournament` and `happycity benchmark`; what is below them is imported when it is called."""
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import Any, ClassVar
 
 from happycity.runtime.commands import Commands, LazyCommand, LazyGroup, run_cli
 
@@ -49,6 +50,25 @@ app = Commands(
     group=_Group,
     is_program=True,
 )
+
+
+class _BenchmarkGroup(LazyGroup):
+    package = "happycity_tournament.cli"
+    entries: ClassVar = {
+        "run": LazyCommand("benchmark", "run", "Measure a bot by a protocol; `run` may be left out."),
+        "verify": LazyCommand("benchmark", "verify", "Recompute a result, and say what in it is not true."),
+    }
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Take the name of a protocol for an argument of `run`."""
+        return super().resolve_command(ctx, ["run", *args] if args[0].startswith("HappyCity") else args)
+
+
+benchmark = Commands(
+    "Measure a bot by a named protocol that never changes.",
+    group=_BenchmarkGroup,
+)
+benchmark.callback()(lambda: None)  # what makes it a group for those who look at it alone
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from typing import Self
 from happycity import HappyCityError
 from happycity.runtime.child import Child, child_environment, describe_status, last_line, model_keys, words_of
 from happycity.runtime.transport import TOKENS_VARIABLE, format_tokens
-from happycity_tournament.client.run_folder import OwnServer
+from happycity_tournament.client.run_folder import USAGE_FILE, OwnServer
 from happycity_tournament.lineup import LOCAL_RAY, Lineup
 
 STOP_SECONDS = 10.0
@@ -91,6 +91,8 @@ class BotProcess(Process):
     """Starts the program."""
     restarts: int = 0
     """How often it was started again."""
+    is_noted: bool = False
+    """Whether the CPU time that it took is noted."""
 
     @classmethod
     def start_bot(
@@ -128,11 +130,19 @@ class BotProcess(Process):
         log_start = log.stat().st_size if log.exists() else 0
         return cls(name, start(), log, log_start, tuple(bots), start)
 
+    async def stop(self) -> None:
+        """End the program and all that it has started, and note the CPU time that it took."""
+        await Process.stop(self)  # `super()` doesn't work in a dataclass with slots
+        if not self.is_noted:
+            self.is_noted = True
+            with self.log.with_name(USAGE_FILE).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"bots": self.bots, "cpu_seconds": self.child.cpu_seconds}) + "\n")
+
     async def restart(self) -> None:
         """Start the program again, which has ended, and end what it has left behind."""
         await self.stop()
         self.log_start = self.log.stat().st_size
-        self.child = self.start()
+        self.child, self.is_noted = self.start(), False
         self.restarts += 1
 
 

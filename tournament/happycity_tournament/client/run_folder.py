@@ -28,6 +28,8 @@ STORE_FILE = "games.sqlite"
 """The store of a run without another one."""
 TOKENS_FILE = "tokens.json"
 """The tokens of a run's own server, as hashes."""
+USAGE_FILE = "usage.jsonl"
+"""A line for each process of bots that has ended, with the CPU time that it took."""
 REPLAYS_FOLDER = "replays"
 """Where `happycity show --browser` writes the pages of a run's games."""
 SERVER_FILE = "server.json"
@@ -163,7 +165,7 @@ class Run:
         from happycity_tournament.storage.claims import LOCK_SUFFIX
         from happycity_tournament.storage.store import Store
 
-        made = [RUN_FILE, SERVER_FILE, TOKENS_FILE, f".{TOKENS_FILE}.lock"]
+        made = [RUN_FILE, SERVER_FILE, TOKENS_FILE, USAGE_FILE, f".{TOKENS_FILE}.lock"]
         if isinstance(self.venue, OwnServer) and self.venue.store == own_store(self.folder):
             with Store.existing(self.venue.store) as store:
                 is_empty = not store.tournaments(1) and not store.games(1)

@@ -68,12 +68,7 @@ def publish(source: Source, commitment: Commitment, folder: Path, *, processes: 
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ConfigError(f"{folder}: it is not empty; name a new folder")
-    with (
-        replacing(folder / GAMES_FILE) as path,
-        path.open("wb") as raw,
-        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as file,
-    ):
-        file.writelines(map(_line, source.games(with_records=True)))
+    write_games(folder, map(game_line, source.games(with_records=True)))
     content = _recompute(commitment, folder, processes=processes)
     with replacing(folder / RESULT_FILE) as path:
         path.write_bytes(canonical(content) + b"\n")
@@ -92,7 +87,7 @@ def verify(folder: Path, *, processes: int, noted: str | None = None) -> Publish
         ConfigError: it is not the folder of a published tournament.
         VerificationError: something in it is not what it has to be.
     """
-    content = _read_result(folder / RESULT_FILE)
+    content = read_result(folder / RESULT_FILE)
     try:
         commitment = Commitment.of(content)
     except ConfigError as error:
@@ -107,18 +102,23 @@ def verify(folder: Path, *, processes: int, noted: str | None = None) -> Publish
     if noted is not None and noted not in (commitment.hash, commitment.seed_hash, content.get("chain")):
         raise VerificationError(f"--noted: {noted[:80]!a} is none of its hashes")
     recomputed = _recompute(commitment, folder, processes=processes)
+    check_same(RESULT_FILE, content, recomputed)
+    return _published(content, commitment)
+
+
+def _published(content: dict[str, Any], commitment: Commitment) -> Published:
+    return Published(content["games"], commitment.hash, commitment.seed_hash, content["chain"])
+
+
+def check_same(file: str, content: dict[str, Any], recomputed: dict[str, Any]) -> None:
+    """Raise a VerificationError that names the first key of a file that is not what was recomputed."""
     for key in [*recomputed, *content]:
         if (
             key not in content
             or key not in recomputed
             or canonical(content[key]) != canonical(recomputed[key])
         ):
-            raise VerificationError(f"{RESULT_FILE}: {_difference(key, content, recomputed)}")
-    return _published(content, commitment)
-
-
-def _published(content: dict[str, Any], commitment: Commitment) -> Published:
-    return Published(content["games"], commitment.hash, commitment.seed_hash, content["chain"])
+            raise VerificationError(f"{file}: {_difference(key, content, recomputed)}")
 
 
 def _difference(key: str, content: dict[str, Any], recomputed: dict[str, Any]) -> str:
@@ -133,24 +133,25 @@ def _difference(key: str, content: dict[str, Any], recomputed: dict[str, Any]) -
     return f"{key}: it is not what the games give"
 
 
-def _read_result(path: Path) -> dict[str, Any]:
+def read_result(path: Path) -> dict[str, Any]:
+    """Read a file of results; a ConfigError if there is none, a VerificationError if it was changed."""
     if not path.is_file():
-        raise ConfigError(f"{path}: there is no such file; name the folder of a published tournament")
+        raise ConfigError(f"{path}: there is no such file; name the folder of what was published")
     with path.open("rb") as file:
         data = file.read(MAX_RESULT + 1)
     if len(data) > MAX_RESULT:
-        raise VerificationError(f"{RESULT_FILE}: it has more than {MAX_RESULT} bytes")
+        raise VerificationError(f"{path.name}: it has more than {MAX_RESULT} bytes")
     try:
         content = json.loads(data)
         if isinstance(content, dict) and canonical(content) + b"\n" == data:
             return content
     except (ValueError, RecursionError):
         pass
-    raise VerificationError(f"{RESULT_FILE}: it was changed: it is not JSON as it is published")
+    raise VerificationError(f"{path.name}: it was changed: it is not JSON as it is published")
 
 
-def _line(recorded: RecordedGame) -> bytes:
-    """Return a stored game as a line."""
+def game_line(recorded: RecordedGame) -> bytes:
+    """Return a stored game as a line; ConfigError if its record wasn't kept."""
     game, record = recorded
     if record is None or game.position is None:
         raise ConfigError(f"game {game.match_id}: its record was not kept, so it can't be published")
@@ -162,14 +163,41 @@ def _line(recorded: RecordedGame) -> bytes:
     return canonical(content) + b"\n"
 
 
-def _recompute(commitment: Commitment, folder: Path, *, processes: int) -> dict[str, Any]:
-    """Return what has to be in the file of results, by the commitment and the games."""
-    config = commitment.deals
-    chain = _Chain(commitment.hash)
-    lines = chain.over(_read_lines(folder / GAMES_FILE))
+def write_games(folder: Path, lines: Iterable[bytes]) -> None:
+    """Write the file of games from their lines; it is there when all of it is."""
+    with (
+        replacing(folder / GAMES_FILE) as path,
+        path.open("wb") as raw,
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as file,
+    ):
+        file.writelines(lines)
+
+
+class Recount(NamedTuple):
+    """What the file of games shows once each game was replayed and found in the schedule."""
+
+    status: TournamentStatus
+    results: list[Result]
+    chain: str
+    """The end of the chain of hashes over all games."""
+
+
+def recount(config: TournamentConfig, folder: Path, *, first: str, processes: int) -> Recount:
+    """Replay and count the games of a folder, which have to be those of the tournament `config`.
+
+    The chain of hashes begins with `first`. A VerificationError names the first game that is wrong.
+    """
+    chain = _Chain(first)
+    lines = chain.over(read_lines(folder / GAMES_FILE))
     status = TournamentStatus(_ID, config, schedule_of(config), 0.0)
     results = _scheduled(status, in_processes(_replay_line, lines, processes=processes, chunk=_CHUNK))
     status.standings.flush()
+    return Recount(status, results, chain.head)
+
+
+def _recompute(commitment: Commitment, folder: Path, *, processes: int) -> dict[str, Any]:
+    """Return what has to be in the file of results, by the commitment and the games."""
+    status, results, chain = recount(commitment.deals, folder, first=commitment.hash, processes=processes)
     with (folder / GAMES_FILE).open("rb") as file:
         packed = hashlib.file_digest(file, "sha256").hexdigest()
     return {
@@ -177,9 +205,9 @@ def _recompute(commitment: Commitment, folder: Path, *, processes: int) -> dict[
         "format": "happycity-publication/1",
         "games": len(results),
         "games_sha256": packed,
-        "chain": chain.head,
+        "chain": chain,
         "ratings": _ratings(status, results),
-        "table": [_plain(asdict(line)) for line in status.standings.lines()],
+        "table": [plain(asdict(line)) for line in status.standings.lines()],
     }
 
 
@@ -196,7 +224,8 @@ class _Chain:
             yield line
 
 
-def _read_lines(path: Path) -> Iterator[bytes]:
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file of games; a VerificationError says what keeps it from being read."""
     if not path.is_file():
         raise VerificationError(f"{GAMES_FILE}: it is missing")
     try:
@@ -310,17 +339,17 @@ def _ratings(status: TournamentStatus, results: Sequence[Result]) -> list[Any]:
         anchor_elo=config.anchor_elo,
         test=status.test,
     )
-    return [_plain(asdict(line)) for line in ratings.lines]
+    return [plain(asdict(line)) for line in ratings.lines]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as JSON has it, numbers with the four decimals that commands print."""
     match value:
         case float():
             return round(value, 4)
         case dict():
-            return {str(getattr(key, "value", key)): _plain(one) for key, one in value.items()}
+            return {str(getattr(key, "value", key)): plain(one) for key, one in value.items()}
         case list() | tuple():
-            return [_plain(one) for one in value]
+            return [plain(one) for one in value]
         case _:
             return getattr(value, "value", value)

@@ -1,0 +1,166 @@
+"""`happycity benchmark`: measure a bot by a protocol, and verify such results."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from happycity import ConfigError
+from happycity.records.record import Json
+from happycity.runtime.commands import AsJson
+from happycity.text.words import plural
+from happycity_tournament.cli.json import write_json
+from happycity_tournament.cli.places import reading_games
+from happycity_tournament.cli.presenter import Presenter
+from happycity_tournament.client.run_folder import RUN_FILE, USAGE_FILE, OwnServer, Run, own_store
+from happycity_tournament.client.session import Observer, play_new, resume_run
+from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
+from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.proof.benchmark import (
+    BENCHMARK_FILE,
+    CANDIDATE,
+    DEALS,
+    OPPONENT,
+    Protocol,
+    protocol_named,
+    verify_benchmark,
+    write_benchmark,
+)
+from happycity_tournament.storage.sources import StoreSource
+
+_PROCESSES = min(4, os.cpu_count() or 1)
+
+
+def run(
+    protocol: Annotated[
+        str, typer.Argument(metavar="PROTOCOL", help="HappyCity-SEATS-MODE-v1: 2 to 5, family or expert.")
+    ],
+    *,
+    bot: Annotated[
+        str, typer.Option(metavar="BOT", help="The bot to measure: BOT, NAME=BOT or NAME=COMMAND.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where to.  [default: PROTOCOL-NAME]")
+    ] = None,
+    games: Annotated[
+        int | None,
+        typer.Option(min=1, help="Play this many games or a few more, which is a try and not a result."),
+    ] = None,
+    money: Annotated[
+        str | None, typer.Option(help='What the run cost, as it is to stand in the result, such as "3 USD".')
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a bot by a protocol; `run` may be left out.
+
+    It plays against the planner in all other seats, each deal in every seat. The result is benchmark.json in
+    the folder, with the games in games.jsonl.gz. After Ctrl-C or a crash, the same command continues.
+    """
+    chosen, entry = protocol_named(protocol), bot_entry("--bot", bot)
+    deals = DEALS if games is None else min(DEALS, math.ceil(games / chosen.players))
+    folder = out or Path(f"{chosen.name}-{entry.name}")
+    if (folder / BENCHMARK_FILE).exists():
+        raise ConfigError(f"--out: {folder} has a result already; name another folder")
+    source = _play(chosen, deals, folder, entry, as_json=as_json)
+    cost = {"cpu_seconds": _cpu_seconds(folder), "money": money}
+    with reading_games():
+        result = write_benchmark(
+            source, chosen, folder, bot=entry, deals=deals, cost=cost, processes=_PROCESSES
+        )
+    source.close()
+    _print(result, as_json=as_json)
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a result.")],
+    *,
+    asked: Annotated[
+        int,
+        typer.Option("--ask", min=0, help="Games in which reference bots are asked again what they choose."),
+    ] = 40,
+    as_json: AsJson = False,
+) -> None:
+    """Recompute a result, and say what in it is not true.
+
+    All games are replayed by the rules, and all numbers follow from them but the costs. The exit status is 1
+    if something was changed.
+    """
+    with reading_games():
+        result = verify_benchmark(folder, asked=asked, processes=_PROCESSES)
+    _print(result, as_json=as_json)
+
+
+def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_json: bool) -> StoreSource:
+    """Play a benchmark in a folder, or what is missing of it, and return its games."""
+    # A process of its own, so that its CPU time is known.
+    command = entry.command or f"{shlex.quote(sys.executable)} -m happycity bot {CANDIDATE}={entry.builtin}"
+    opponents = (BotEntry(name=name, builtin=OPPONENT) for name in protocol.bots[1:])
+    lineup = Lineup(bots=(BotEntry(name=CANDIDATE, command=command), *opponents))
+    lineup.check()
+    venue = OwnServer(store=own_store(folder))
+    begun = Run.load(folder) if (folder / RUN_FILE).exists() else None
+    if begun is not None and begun.lineup.bots != lineup.bots:
+        raise ConfigError(f"--out: {folder} has games of another bot; name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+
+    async def session(observer: Observer) -> Snapshot:
+        if begun is not None:
+            return await resume_run(begun, observer)
+        config = protocol.config(deals)
+        return await play_new(config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=False)
+
+    played = _Presenter(venue, as_json=as_json, folder=folder, starts_bots=True).play(session)
+    return StoreSource(venue.store, tournament=played.tournament_id)
+
+
+class _Presenter(Presenter):
+    """Shows the progress of a benchmark, whose result is printed otherwise."""
+
+    __slots__ = ()
+
+    def _print(self, last: Snapshot) -> None:
+        """Print nothing."""
+
+    def _continue_with(self) -> str:
+        return "continue with the same command"
+
+
+def _cpu_seconds(folder: Path) -> float | None:
+    """Return the CPU time of the candidate's processes, None if it isn't known."""
+    lines = map(json.loads, (folder / USAGE_FILE).read_text(encoding="utf-8").splitlines())
+    times = [line["cpu_seconds"] for line in lines if line["bots"] == [CANDIDATE]]
+    return None if not times or None in times else sum(times)
+
+
+def _print(result: Json, *, as_json: bool) -> None:
+    if as_json:
+        write_json(result)
+        return
+    cost = result["cost"]
+    numbers = {
+        "Elo over planner": _with_margin(result["elo"], 1),
+        "score": _with_margin(result["score"], 4),
+        **{key: result[key] for key in ("points", "opponents_points", "places", "forfeits")},
+        **{key: cost[key] for key in ("decisions", "cpu_seconds", "money") if cost[key] is not None},
+        **cost["notes"],
+        **{key: result[key] for key in ("protocol_digest", "hash")},
+    }
+    tried = "" if result["complete"] else f", of {DEALS}: a try, not a result"
+    typer.echo(f"{result['bot']['name']} in {result['protocol']}, {plural(result['deals'], 'deal')}{tried}")
+    for name, number in numbers.items():
+        typer.echo(f"{name.replace('_', ' '):18} {number}")
+
+
+def _with_margin(figure: Json | None, digits: int) -> str:
+    """Return a number with its interval."""
+    if figure is None:
+        return "not known, as every comparison went one way"
+    margin = "" if figure["margin"] is None else f" ±{figure['margin']:.{digits}f}"
+    return f"{figure['value']:.{digits}f}{margin}"

@@ -1,0 +1,240 @@
+"""Benchmarks: named protocols by which a bot is measured, and results that anybody can recompute."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from happycity import Config, ConfigError, Ending, FailurePolicy, Game, Mode, Move, TimeControl
+from happycity.errors import suggestion
+from happycity.records.record import Json
+from happycity.records.replay import config_of, deal_of, endings_of, metrics_of
+from happycity.rules.deals import DEALING, EDITION
+from happycity.runtime.files import replacing
+from happycity_bots import BOTS
+from happycity_client import Decision, GameStarted
+from happycity_tournament.config import Gauntlet, TournamentConfig
+from happycity_tournament.games import WIN, Result, half_points, place_in_words
+from happycity_tournament.lineup import BotEntry
+from happycity_tournament.proof.commitment import canonical, digest_of, engine_digest
+from happycity_tournament.proof.publication import (
+    GAMES_FILE,
+    VerificationError,
+    check_same,
+    game_line,
+    plain,
+    read_lines,
+    read_result,
+    recount,
+    write_games,
+)
+from happycity_tournament.ratings.comparison import elo_difference, mean_difference
+from happycity_tournament.storage.sources import Source
+
+BENCHMARK_FILE = "benchmark.json"
+CANDIDATE = "candidate"
+"""The name under which the bot that is measured plays."""
+OPPONENT = "planner"
+"""The reference bot in all other seats."""
+DEALS = 500
+_UNHASHED = ("cost", "hash")
+"""What a result's hash leaves out: costs differ from machine to machine."""
+_VERSIONS = {"rules": EDITION, "dealing": DEALING}
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """A way of measuring a bot that never changes: what changes it gets another name."""
+
+    players: int
+    mode: Mode
+    opponent_play: str
+    """The first 64 bits of the SHA-256 of what the opponent plays on ten deals against itself."""
+
+    @property
+    def name(self) -> str:
+        """The name with its version, as papers quote it."""
+        return f"HappyCity-{self.players}-{self.mode.value}-v1"
+
+    @property
+    def bots(self) -> tuple[str, ...]:
+        """The names of the candidate and its opponents."""
+        return (CANDIDATE, OPPONENT, *(f"{OPPONENT}-{number}" for number in range(2, self.players)))
+
+    def config(self, deals: int = DEALS) -> TournamentConfig:
+        """Return the tournament: the candidate has every seat once on each deal, or on the first ones."""
+        return TournamentConfig(
+            bots=self.bots,
+            game=Config(players=self.players, mode=self.mode),
+            format=Gauntlet(challengers=(CANDIDATE,), cycles=deals),
+            seed=1,
+            # Without clocks a slow machine plays the same games; what a bot costs stands in the result.
+            time=TimeControl(no_clock=True, connect_seconds=60.0),
+            policy=FailurePolicy(disqualify_share=0.0),
+            concurrency=256,
+        )
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that fixes its games and how they are counted."""
+        config = self.config().json()
+        fixed = {key: config[key] for key in ("bots", "game", "format", "seed", "policy")}
+        return digest_of({**fixed, **_VERSIONS, "name": self.name, "opponent_play": self.opponent_play})
+
+
+_PLAY = {
+    Mode.FAMILY: ("e4b16dafc0b99d79", "691d5dc6cb34853a", "16190f648e588517", "75b4368ce1b04810"),
+    Mode.EXPERT: ("66e4118c96c9453a", "b4c2d4cf932eb791", "149be99a7c068bed", "e5cc35c5d939f365"),
+}
+PROTOCOLS: Mapping[str, Protocol] = {
+    protocol.name: protocol
+    for mode, digests in _PLAY.items()
+    for protocol in [Protocol(players, mode, play) for players, play in enumerate(digests, start=2)]
+}
+"""All protocols by their names."""
+
+
+def protocol_named(name: str) -> Protocol:
+    """Return the protocol with a name, or raise a ConfigError."""
+    if name not in PROTOCOLS:
+        raise ConfigError(f"PROTOCOL: there is no {name[:80]!a}; {suggestion(name[:80], list(PROTOCOLS))}")
+    return PROTOCOLS[name]
+
+
+def write_benchmark(
+    source: Source, protocol: Protocol, folder: Path, *, bot: BotEntry, deals: int, cost: Json, processes: int
+) -> Json:
+    """Write games and result of a finished benchmark into a folder, and return the result.
+
+    Args:
+        source: the tournament of the protocol that was played.
+        protocol: by which it was played.
+        folder: the folder to write to.
+        bot: the bot that was measured.
+        deals: the deals that were played; fewer than the protocol has are a try.
+        cost: `cpu_seconds` and others that the games don't show; decisions and notes are added.
+        processes: how many replay games.
+
+    Raises:
+        ConfigError: a game has no record.
+        VerificationError: the games are not those of the protocol.
+    """
+    notes = Counter[str]()
+    write_games(folder, _lines(source, notes))
+    found = {
+        "bot": bot.model_dump(exclude_none=True, exclude={"join"}),
+        "versions": {"happycity": version("happycity"), "engine": engine_digest()},
+    }
+    result = _recompute(protocol, folder, deals=deals, processes=processes, found=found)
+    result["cost"] = plain({**cost, "decisions": notes.pop("decisions"), "notes": notes})
+    with replacing(folder / BENCHMARK_FILE) as path:
+        path.write_bytes(canonical(result) + b"\n")
+    return result
+
+
+def verify_benchmark(folder: Path, *, asked: int, processes: int) -> Json:
+    """Recompute a result from its games, and return it.
+
+    Args:
+        folder: where it is.
+        asked: in how many games the reference bots are asked again what they choose.
+        processes: how many replay games.
+
+    Raises:
+        ConfigError: it is not the folder of a result, or its protocol isn't known here.
+        VerificationError: something in it is not what it has to be.
+    """
+    content = read_result(folder / BENCHMARK_FILE)
+    name, deals, bot = (content.get(key) for key in ("protocol", "deals", "bot"))
+    if type(deals) is not int or not 1 <= deals <= DEALS or not isinstance(bot, dict):
+        raise VerificationError(f"{BENCHMARK_FILE}: bot, deals: malformed")
+    protocol, found = protocol_named(str(name)), {"bot": bot, "versions": content.get("versions")}
+    recomputed = _recompute(protocol, folder, deals=deals, processes=processes, found=found)
+    check_same(BENCHMARK_FILE, {key: content[key] for key in content if key != "cost"}, recomputed)
+    played_by = dict.fromkeys(protocol.bots, OPPONENT) | {CANDIDATE: bot.get("builtin")}
+    lines = list(read_lines(folder / GAMES_FILE))
+    for line in lines[:: max(1, len(lines) // max(1, asked))][:asked]:
+        _check_choices(json.loads(line), played_by)
+    return content
+
+
+def _lines(source: Source, notes: Counter[str]) -> Iterator[bytes]:
+    """Yield the games without times and notes, which differ from run to run.
+
+    The candidate's decisions and the sums of its notes, such as `tokens_in`, are added to `notes`.
+    """
+    for game, text in source.games(with_records=True):
+        line = json.loads(game_line((game, text)))
+        record, seat = line["record"], game.bots.index(CANDIDATE)
+        notes["decisions"] += sum(move["seat"] == seat for move in record["moves"])
+        for mover, numbers in metrics_of(record):
+            if mover == seat:
+                notes.update(numbers)
+        line["record"] = {key: record[key] for key in record if key not in ("clock", "metrics")}
+        yield canonical(line) + b"\n"
+
+
+def _recompute(protocol: Protocol, folder: Path, *, deals: int, processes: int, found: Json) -> Json:
+    """Return what has to be in a result by the games of its folder; `found` is what they don't show."""
+    counted = recount(protocol.config(deals), folder, first=protocol.digest, processes=processes)
+    result = {
+        "format": "happycity-benchmark/1",
+        "protocol": protocol.name,
+        "protocol_digest": protocol.digest,
+        **_VERSIONS,
+        "deals": deals,
+        "complete": deals == DEALS,
+        "games": len(counted.results),
+        "chain": counted.chain,
+        **plain(_figures(counted.results)),
+        **found,
+    }
+    return {**result, "hash": digest_of(result)}
+
+
+def _figures(results: Sequence[Result]) -> Json:
+    """Return what the candidate reached: its score, Elo, points, places and forfeits."""
+    seats = [(result, result.bots.index(CANDIDATE)) for result in results]
+    scores, deals = np.array([_score(*each) for each in seats]), np.array([each.round for each in results])
+    elo = elo_difference(np.full(len(scores), 0.5), scores, deals=deals)
+    places = Counter(result.places[seat] for result, seat in seats)
+    endings = [result.endings[seat] for result, seat in seats if result.endings]
+    return {
+        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals)._asdict(),
+        "elo": None if elo is None else elo._asdict(),
+        "points": float(np.mean([result.points[seat] for result, seat in seats])),
+        "opponents_points": float(np.mean([np.delete(result.points, seat).mean() for result, seat in seats])),
+        "places": [places[place] for place in range(1, len(results[0].bots) + 1)],
+        "forfeits": len(endings) - endings.count(Ending.FINISHED),
+    }
+
+
+def _score(result: Result, seat: int) -> float:
+    """Return the share of the opponents that a seat ended before, a shared place as half."""
+    own, *others = result.places[seat], *result.places[:seat], *result.places[seat + 1 :]
+    return sum(half_points(own, other) for other in others) / (WIN * len(others))
+
+
+def _check_choices(line: Json, played_by: Mapping[str, str | None]) -> None:
+    """Ask the reference bots of a game again what they choose in each of its positions."""
+    record, seeds = line["record"], line["bot_seeds"]
+    game, config, bots = Game(deal_of(record)), config_of(record), {}
+    for seat, (name, ending) in enumerate(zip(record["bots"], endings_of(record), strict=True)):
+        builtin = played_by[name]
+        if builtin in BOTS and ending is Ending.FINISHED:
+            start = GameStarted(match_id=0, config=config, seat=seat, bots=record["bots"], seed=seeds[seat])
+            bots[seat] = builtin, BOTS[builtin](start)
+    for number, entry in enumerate(record["moves"], start=1):
+        if game.seat in bots:
+            builtin, bot = bots[game.seat]
+            move = bot.choose(Decision.of(game))
+            if move != Move.parse(entry["move"]):
+                where = f"{GAMES_FILE}: {place_in_words(tuple(line['position']))}: move {number}"
+                raise VerificationError(f"{where}: {builtin} plays {move}, not {entry['move']}")
+        game.apply(Move.parse(entry["move"]))
