@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
@@ -38,6 +38,8 @@ from happycity_tournament.wire import timestamp
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
     from happycity_server.ladder.reader import LadderReader
 
+CostOf = Callable[[str, str], tuple[float, int] | None]
+"""Returns CPU seconds and peak memory, in bytes, of a bot's version; None for a bot that isn't hosted."""
 _DAY = 86400.0
 _KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
 _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
@@ -46,8 +48,10 @@ _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for s
 class LadderService(LadderServiceServicer):
     """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 
-    def __init__(self, reader: LadderReader | None) -> None:
+    def __init__(self, reader: LadderReader | None, *, cost_of: CostOf) -> None:
+        """Serve a ladder, if the server keeps one; `cost_of` returns what a version of a bot has used."""
         self._reader = reader
+        self._cost_of = cost_of
 
     @property
     def keeps_ladder(self) -> bool:
@@ -102,7 +106,7 @@ class LadderService(LadderServiceServicer):
             lines = [line for line in lines if line.rank]
         present = reader.ladder.presence.version_ids
         return pb.GetLeaderboardResponse(
-            lines=[_line(line, config, present) for line in lines[first:end]],
+            lines=[_line(line, config, present, self._cost_of) for line in lines[first:end]],
             next_page_token=page_token(end) if len(lines) > end else "",
             board=board.name,
             season=_season(season, config),
@@ -310,8 +314,9 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
     )
 
 
-def _line(line: Line, config: LadderConfig, present: Collection[int]) -> pb.LeaderboardLine:
+def _line(line: Line, config: LadderConfig, present: Collection[int], cost_of: CostOf) -> pb.LeaderboardLine:
     """Write a line of a leaderboard."""
+    cost = cost_of(line.version.bot, line.version.profile.info.version)
     return pb.LeaderboardLine(
         rank=line.rank or None,
         version=_version(line.version, present),
@@ -322,6 +327,7 @@ def _line(line: Line, config: LadderConfig, present: Collection[int]) -> pb.Lead
         games=line.score.games,
         firsts=line.score.firsts,
         forfeits=line.score.forfeits,
+        cost=None if cost is None else pb.BotCost(cpu_seconds=cost[0], peak_memory_bytes=cost[1]),
     )
 
 
