@@ -238,7 +238,7 @@ class Submissions:
             shutil.rmtree(self.place(submission) / "files", ignore_errors=True)
 
     def usage(self, submission: Submission) -> tuple[float, int]:
-        """Return a submission's CPU seconds since it first played, and the most bytes that it used at once."""
+        """Return a submission's CPU seconds since it first played, and the most bytes it used at once."""
         try:
             used = json.loads((self.place(submission) / "run" / "usage.json").read_bytes())
         except FileNotFoundError:

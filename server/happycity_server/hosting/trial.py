@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -140,7 +140,9 @@ async def play(settings: ServerSettings, name: str, launch: Launch) -> str:
         config, time_control = Config(players=_PLAYERS), TimeControl()
         spec = practice_match(config, bots, seed=1, time=time_control, policy=FailurePolicy())
         match = lobby.create(spec)
-        await asyncio.wait((match.over,), timeout=LONGEST_GAME_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LONGEST_GAME_SECONDS), lobby.played(match):
+                pass
         if not match.results:
             raise TrialError(f"practice game: it was not over within {LONGEST_GAME_SECONDS:g} s")
         own = match.results[0]
