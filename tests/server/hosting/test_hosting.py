@@ -10,6 +10,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.server.harness import serving, settings
@@ -50,7 +51,11 @@ def test_settings_that_belong_together(flags: dict[str, str], says: str) -> None
 async def test_sandbox_that_cannot_be_used(tmp_path: Path, sandbox: str, says: str) -> None:
     """A template that lacks something, or whose program is missing, is refused in one line."""
     add_tokens(tmp_path / "tokens.json", [])
-    hosted = {"hosted": tmp_path / "bots", "sandbox": sandbox, "tokens": tmp_path / "tokens.json"}
+    hosted: dict[str, Any] = {
+        "hosted": tmp_path / "bots",
+        "sandbox": sandbox,
+        "tokens": tmp_path / "tokens.json",
+    }
     with pytest.raises(ConfigError, match=re.escape(says)):
         async with serving(tmp_path, **hosted):
             pass
@@ -66,7 +71,7 @@ async def test_open_server_hosts_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_submitted_bot_plays(tmp_path: Path) -> None:
-    """A bot passes and plays as the version of its digest; a bad one is rejected, and the good one plays on."""
+    """A bot passes and plays as the version of its digest; a bad one is rejected, and the good one stays."""
     if reason := why_not():
         pytest.skip(reason)
     clear, token = new_token(Role.BOT, "alice", created=datetime.now(UTC), owner="Team 7")
