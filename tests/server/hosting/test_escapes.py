@@ -129,7 +129,7 @@ def _eventually(done: object, *, seconds: float = 60.0) -> bool:
 
 
 BOMBS = {
-    # by name: a program, and what the author is told
+    # by name: a program, and what its author reads
     "memory of many processes": (
         """
 import os, time
@@ -178,10 +178,10 @@ while time.monotonic() < end:
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_bomb_is_ended(cell: Cell, bomb: str) -> None:
-    """A bot that uses up what no limit of the kernel bounds is ended, and its author is told why."""
-    program, told = BOMBS[bomb]
-    assert told in cell.run("python3", "-c", program)
-    assert told in (cell.folder / "run" / "log.txt").read_text()
+    """A bot that uses up what no limit of the kernel bounds is ended, and its author reads why."""
+    program, said = BOMBS[bomb]
+    assert said in cell.run("python3", "-c", program)
+    assert said in (cell.folder / "run" / "log.txt").read_text()
 
 
 def test_fork_bomb_ends_with_its_sandbox(cell: Cell) -> None:

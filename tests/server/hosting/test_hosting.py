@@ -1,4 +1,4 @@
-"""A bot is submitted by the command, tried in the sandbox, and plays; one that fails is told why."""
+"""A bot is submitted by the command, tried in the sandbox, and plays; the author of one that fails learns why."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_sandbox_that_cannot_be_used(tmp_path: Path, sandbox: str, says: s
         "tokens": tmp_path / "tokens.json",
     }
     with pytest.raises(ConfigError, match=re.escape(says)):
-        async with serving(tmp_path, **hosted):
+        async with serving(tmp_path, sandbox=sandbox, **hosted):
             pass
 
 
