@@ -1,4 +1,4 @@
-"""A bot is submitted by the command, tried in the sandbox, and plays; the author of one that fails learns why."""
+"""A bot is submitted by the command, tried in the sandbox, and plays; the author of a bad one learns why."""
 
 from __future__ import annotations
 
