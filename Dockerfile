@@ -40,6 +40,10 @@ LABEL org.opencontainers.image.title="Happy City arena" \
       org.opencontainers.image.source="https://github.com/happycity-arena/happycity" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
+# For hosted bots, where the container may make user namespaces.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends bubblewrap util-linux \
+    && rm -rf /var/lib/apt/lists/*
 RUN useradd --no-create-home --home-dir /data --uid 10001 --user-group happycity \
     && install --directory --owner 10001 --group 10001 /data
 COPY --from=build /opt/happycity /opt/happycity

@@ -77,7 +77,7 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 	$(BIN)/buf format --diff --exit-code
 	rm -rf build/stubs
 	$(MAKE) --no-print-directory proto STUBS=build/stubs
-	for package in v1 access tournament ladder model worker; do \
+	for package in v1 access hosting tournament ladder model worker; do \
 		diff -r -x __init__.py -x __pycache__ build/stubs/happycity/$$package game/happycity/$$package || exit 1; done
 
 format: $(READY) ## Format code and contract, and fix what can be fixed

@@ -43,6 +43,7 @@ NEEDS = {
     ),
     "image": Need(("buildah",), ("buildah", "mmdebstrap")),
     "prometheus": Need(("prometheus",), ("prometheus",)),
+    "sandbox": Need(("bwrap",), ("bubblewrap",)),
 }
 
 

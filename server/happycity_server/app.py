@@ -17,12 +17,14 @@ from contextlib import (
 )
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from happycity.access.v1beta1.access_service_pb2_grpc import add_AccessServiceServicer_to_server
+from happycity.hosting.v1beta1.hosting_service_pb2_grpc import add_HostingServiceServicer_to_server
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal, run
 from happycity.runtime.tokens import Role, TokenFile
@@ -72,6 +74,9 @@ from happycity_tournament.lineup import Lineup
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.store import Store
+
+if TYPE_CHECKING:
+    from happycity_server.hosting.hosting import Hosting
 
 _log = structlog.get_logger()
 
@@ -144,7 +149,8 @@ async def run_server(
                 metrics = None
                 if settings.metrics is not None:
                     metrics = stack.enter_context(_metrics(settings, tokens, components))
-                if settings.house_bots or (settings.workers and settings.ray is None):
+                hosting = components.hosting
+                if settings.house_bots or hosting or (settings.workers and settings.ray is None):
                     private = stack.enter_context(private_address())
                     own = bind(components.server.grpc, private, None)
                 store_lost = asyncio.create_task(_store_lost(async_store))
@@ -152,6 +158,8 @@ async def run_server(
                     await components.start(resume=settings.resume_tournaments)
                     for program in bot_programs(settings.house_bots, Lineup(), components.secrets, own):
                         programs.keep(program)
+                    if hosting is not None:
+                        hosting.start(own)
                     if settings.ray is not None:
                         target = Target(settings.worker_address or address, tls=certificate is not None)
                         own = str(target)
@@ -164,6 +172,8 @@ async def run_server(
                     store_lost.cancel()
                     await components.stop(settings.grace, force or asyncio.Event())
                     await programs.stop()
+                    if hosting is not None:
+                        await hosting.stop()
         _log.info("stopped")
     finally:
         store.close()
@@ -249,10 +259,14 @@ class _Components:
             owner_of = gate.authenticator.owner_of
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
-        ladder = LadderService(reader, tokens)
-        now = gate.authenticator.now
+        self.hosting = _hosting(settings, self.server, frozenset(self.secrets))
+        ladder = LadderService(reader, tokens, cost_of=self.hosting.cost if self.hosting else lambda *_: None)
         access = AccessService(
-            tokens, house=self.secrets, now=now, address=settings.guest_address, ca=settings.guest_ca
+            tokens,
+            house=self.secrets,
+            now=gate.authenticator.now,
+            address=settings.guest_address,
+            ca=settings.guest_ca,
         )
         add_AccessServiceServicer_to_server(access, server)
         add_BotServiceServicer_to_server(bots, server)
@@ -271,9 +285,8 @@ class _Components:
             ladder=ladder,
             tables=tables,
         )
-        self.services = tuple(
-            name for name in CONTRACT if settings.simulation_workers or not name.endswith(".ModelService")
-        )
+        absent = {"ModelService": not settings.simulation_workers, "HostingService": self.hosting is None}
+        self.services = tuple(name for name in CONTRACT if not absent.get(name.rpartition(".")[2]))
         """The services of the contract that are served, by their full names."""
         if settings.simulation_workers:
             self.places.arrival_listeners.append(self._start_model)
@@ -322,6 +335,20 @@ class _Components:
         await force.wait()
         _log.info("voiding_matches", matches=sum(1 for _ in self.places.newest_matches()))
         self.places.void_all()
+
+
+def _hosting(settings: ServerSettings, server: BotServer, house: frozenset[str]) -> Hosting | None:
+    """Return what hosts submitted bots, and serve it; None if the server hosts none."""
+    if settings.hosted is None or settings.sandbox is None:
+        return None
+    from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
+    from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
+
+    authenticator = server.gate.authenticator
+    hosting = Hosting(settings, settings.hosted, settings.sandbox, authenticator)
+    service = HostingService(hosting, house=house, now=authenticator.now)
+    add_HostingServiceServicer_to_server(service, server.grpc)
+    return hosting
 
 
 def _metrics(

@@ -84,8 +84,7 @@ def test_a_bad_bot_ends_the_command_with_status_1() -> None:
 
 def test_bad_input_costs_one_line_and_status_2() -> None:
     for arguments, expected in [
-        ([], "give either --bot COMMAND or --listen HOST:PORT"),
-        (["--bot", "x", "--listen", "127.0.0.1:0"], "give either --bot COMMAND or --listen HOST:PORT"),
+        ([], "give --bot COMMAND, --listen HOST:PORT, or both"),
         (["--bot", "'x"], "--bot: can't read the command"),
         (["--bot", "/no/such/bot"], "--bot: '/no/such/bot' can't be started: No such file or directory"),
         (["--bot", "x", "--only", "dance"], "--only: there is no step 'dance'; the nearest is notices"),

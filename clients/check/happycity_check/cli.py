@@ -20,7 +20,11 @@ def check(
     *,
     bot: Annotated[str, typer.Option(metavar="COMMAND", help="Starts the bot, in any language.")] = "",
     listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Wait here for a bot that connects by itself.")
+        str,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Listen here, by default for a bot that connects by itself; unix:PATH is a socket.",
+        ),
     ] = "",
     token: Annotated[str, typer.Option(help="Token that the bot must send.")] = "",
     sdk: Annotated[
@@ -45,8 +49,8 @@ def check(
     from happycity_check.runner import steps_named  # noqa: PLC0415
     from happycity_check.trial_bot import Options  # noqa: PLC0415
 
-    if bool(bot) == bool(listen):
-        raise ConfigError("give either --bot COMMAND or --listen HOST:PORT")
+    if not (bot or listen):
+        raise ConfigError("give --bot COMMAND, --listen HOST:PORT, or both")
     options = Options(command=bot, token=token, timeout=timeout, seed=seed, sdk=sdk)
     steps = steps_named(only or (), sdk=sdk)
     print_line = partial(typer.echo, err=json_wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -101,21 +102,28 @@ class Relay:
     @classmethod
     @asynccontextmanager
     async def listening(cls, listen: str, target: tuple[str, int]) -> AsyncIterator[Relay]:
-        """Relay connections from `listen` (host:port) to `target`.
+        """Relay connections from `listen` (host:port, or unix:path for any user) to `target`.
 
         Raises:
             ListenError: the address can't be listened on.
         """
         relay = cls(target)
         host, _, port = listen.rpartition(":")
-        if not host or not port.isdecimal() or int(port) >= 1 << 16:
+        is_socket = listen.startswith("unix:")
+        if is_socket:
+            starting = asyncio.start_unix_server(relay._accept, port)
+        elif not host or not port.isdecimal() or int(port) >= 1 << 16:
             raise ListenError(f"--listen: {listen!r} is not host:port, such as 127.0.0.1:50052")
+        else:
+            starting = asyncio.start_server(relay._accept, host.strip("[]"), int(port))
         try:
-            relay._listener = await asyncio.start_server(relay._accept, host.strip("[]"), int(port))
+            relay._listener = await starting
+            if is_socket:
+                os.chmod(port, 0o666)  # noqa: S103 - a sandbox may run its bot as another user
         except OSError as error:
             raise ListenError(f"--listen: {listen} can't be listened on: {error.strerror or error}") from None
         try:
-            relay.address = f"{host}:{relay._listener.sockets[0].getsockname()[1]}"
+            relay.address = listen if is_socket else f"{host}:{relay._listener.sockets[0].getsockname()[1]}"
             yield relay
         finally:
             relay.close()

@@ -39,6 +39,8 @@ class Language:
     """What the project needs on the machine."""
     command: str
     """What starts the bot, in the project's folder; $package is the project's name."""
+    submitted: tuple[str, ...]
+    """The files with which it starts elsewhere, as patterns."""
     build: Callable[[Names], tuple[str, ...]]
     """The commands that build the bot."""
     fields: Callable[[Names], Mapping[str, str]] = lambda _: {}
@@ -109,6 +111,7 @@ LANGUAGES: Mapping[str, Language] = {
         example="python/examples/first.py",
         tools="Python 3.11 or later",
         command="python bot.py",
+        submitted=("*.py",),
         # Where it is installed already, as in the environment of a checkout, pip must not change it.
         build=lambda _: (
             'python -c "import happycity_client" 2> /dev/null'
@@ -123,6 +126,7 @@ LANGUAGES: Mapping[str, Language] = {
         example="go/examples/first/main.go",
         tools="Go 1.26 or later",
         command="./bot",
+        submitted=("bot",),
         build=lambda _: ("go mod tidy", "go build -o bot ."),
         fields=_go_fields,
         sdk_folders=("clients/go",),
@@ -133,6 +137,7 @@ LANGUAGES: Mapping[str, Language] = {
         example="typescript/examples/first.ts",
         tools="Node.js 18 or later",
         command="node bot.mjs",
+        submitted=("*.mjs", "package.json", "node_modules/**/*"),
         build=_typescript_build,
         fields=lambda names: {"requirement": _npm_requirement(names)},
         sdk_folders=("clients/typescript",),
@@ -143,6 +148,7 @@ LANGUAGES: Mapping[str, Language] = {
         example="rust/examples/first.rs",
         tools="Rust 1.88 or later",
         command="target/release/$package",
+        submitted=("target/release/$package",),
         build=lambda _: ("cargo build --quiet --release",),
         fields=lambda names: {"requirement": _rust_requirement(names)},
         sdk_folders=("clients/rust",),
@@ -153,6 +159,7 @@ LANGUAGES: Mapping[str, Language] = {
         example="java/examples/src/main/java/First.java",
         tools="Java 17 and Maven 3.8, or later ones",
         command="java -cp target/bot.jar:target/lib/* First",
+        submitted=("target/bot.jar", "target/lib/*.jar"),
         build=_java_build,
         sdk_folders=("clients/java", "clients/conformance", "proto"),
     ),
@@ -162,6 +169,7 @@ LANGUAGES: Mapping[str, Language] = {
         example="cpp/examples/first.cpp",
         tools="CMake 3.22, a compiler of C++20, gRPC and Protobuf",
         command="build/bot",
+        submitted=("build/bot",),
         build=lambda _: (
             "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
             "cmake --build build --parallel 2",
@@ -176,6 +184,7 @@ LANGUAGES: Mapping[str, Language] = {
         example="examples/bash/first.sh",
         tools="bash and jq",
         command="happycity bridge -- bash bot.sh",
+        submitted=("bot.sh",),
         build=lambda _: ("@:",),
         fields=lambda names: {"requirement": _python_requirement(names, "[arena]")},
         sdk_folders=_PYTHON_SDK,

@@ -81,6 +81,9 @@ def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
         "source": spec.source,
         "tools": spec.tools,
         "command": Template(spec.command).substitute(package=names.package),
+        "files": Template(", ".join(f'"{pattern}"' for pattern in spec.submitted)).substitute(
+            package=names.package
+        ),
         "build": "\n".join(f"\t{line}" for line in spec.build(names)),
         "published": ""
         if checkout is None

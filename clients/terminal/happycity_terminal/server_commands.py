@@ -90,6 +90,44 @@ def join(
         (renew_tokens if renew else revoke_tokens)(out)
 
 
+def submit(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder of the bot, with its bot.toml.")
+    ] = Path(),
+    *,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Don't wait for the result of the trial.")
+    ] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Show what became of it, and the end of its log.")
+    ] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List all that you have submitted.")] = False,
+    withdraw: Annotated[
+        bool, typer.Option("--withdraw", help="Let the server play the bot no longer.")
+    ] = False,
+    as_json: AsJson = False,
+    server: Server = None,
+) -> None:
+    """Submit a bot to a server that hosts bots.
+
+    The file bot.toml says what is submitted. The server tries the bot in its sandbox, and plays it if it
+    passes. The token, in HAPPYCITY_TOKEN or HAPPYCITY_TOKENS, is the bot's. The exit status is 1 if the bot
+    is rejected.
+    """
+    from happycity_terminal.submitting import list_submissions, show_submission, submit_bot, withdraw_bot
+    from happycity_tournament.client.run_folder import RemoteServer
+
+    if show + list_all + withdraw > 1:
+        raise ConfigError("--show, --list, --withdraw: give one of them")
+    at = RemoteServer(address=server or DEFAULT_ADDRESS)
+    if list_all:
+        list_submissions(at, as_json=as_json)
+    elif show or withdraw:
+        (show_submission if show else withdraw_bot)(at, folder, as_json=as_json)
+    else:
+        submit_bot(at, folder, wait=not no_wait, as_json=as_json)
+
+
 def practice(
     *,
     bot: Annotated[

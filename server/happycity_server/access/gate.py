@@ -58,9 +58,10 @@ class Authenticator:
         self.is_open = tokens is None if is_open is None else is_open
         """Whether every caller may do everything."""
         self.now = now
-        self._own = dict(own or {})
         self.public: Roles = frozenset({Visitor.PUBLIC} if public else ())
         """What every caller may do, also one without a token."""
+        self.own = dict(own or {})
+        """Callers by tokens of this process alone, in clear; programs that it starts later are added."""
         self.person_of: Callable[[str], str] = lambda secret: ""
         """Returns the person at a table whose secret this is; "" if it is nobody's."""
 
@@ -74,7 +75,7 @@ class Authenticator:
         Raises:
             ApiError: it shows no token, or one that is malformed, unknown, revoked or expired.
         """
-        for secret, caller in self._own.items():
+        for secret, caller in self.own.items():
             if clear and compare_digest(clear.encode(), secret.encode()):
                 return caller
         if self.is_open:

@@ -82,13 +82,14 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         async with self._gate.stream(caller):
             if not handler.request_streaming:
                 requests = await _read_request(context)
-            method: Any = handler.unary_stream or handler.stream_stream
+            method: Any = handler.unary_stream or handler.stream_unary or handler.stream_stream
             await self._run(method(requests, context), context)
 
     async def _run(self, running: Any, context: _Context) -> None:
-        """Let a method yield its responses, or write them itself."""
+        """Let a method yield its responses, return its only one, or write them itself."""
         if not inspect.isasyncgen(running):
-            await self._result(running, context)
+            if (response := await self._result(running, context)) is not None:
+                await context.write(response)
             return
         async with aclosing(running):
             while (response := await self._result(anext(running, None), context)) is not None:

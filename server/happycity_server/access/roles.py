@@ -83,6 +83,12 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
         "ListInvitations": _ORGANISERS,
         "RevokeInvitation": _ORGANISERS,
     },
+    "happycity.hosting.v1beta1.HostingService": {
+        "Submit": _BOTS,  # for their own bot
+        "GetSubmission": _PLAYERS,  # bots those of their own owner
+        "ListSubmissions": _PLAYERS,  # likewise
+        "WithdrawSubmission": _PLAYERS,  # likewise
+    },
     "happycity.model.v1beta1.ModelService": {"ApplyMoves": _PLAYERS, "Rollout": _PLAYERS},
     "happycity.v1.CatalogueService": {"GetCatalogue": EVERYBODY},
 }
@@ -113,6 +119,10 @@ class Principal:
     token: Token | None = None
     house_bot: str = ""
     """The bot of the house that calls; "" for any other caller."""
+    hosted_bot: str = ""
+    """The hosted bot that calls; "" for any other caller."""
+    hosted_version: str = ""
+    """Its version, by the digest of its files."""
     person: str = ""
     """The person at a table who calls; "" for any other caller."""
 
@@ -121,7 +131,7 @@ class Principal:
         """The only bot or person for which it may act; "" if it acts for none, or for any."""
         if self.token is not None and self.token.role is Role.BOT:
             return self.token.name
-        return self.house_bot or self.person
+        return self.house_bot or self.hosted_bot or self.person
 
 
 principal_variable: ContextVar[Principal] = ContextVar("principal")

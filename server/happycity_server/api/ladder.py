@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,8 @@ MAX_ACT_TEXT = 200
 """Characters of why an organiser acts."""
 MAX_ACT_DEALS = 1000
 """Deals that one act names."""
+CostOf = Callable[[str, str], tuple[float, int] | None]
+"""Returns CPU seconds and peak memory, in bytes, of a bot's version; None for a bot that isn't hosted."""
 _DAY = 86400.0
 _KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
 _ACTS = {kind: pb.ActKind.Value(f"ACT_KIND_{kind.name}") for kind in ActKind}
@@ -60,10 +62,15 @@ _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for s
 class LadderService(LadderServiceServicer):
     """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 
-    def __init__(self, reader: LadderReader | None, tokens: TokenFile | None = None) -> None:
-        """Serve what `reader` reads; acts to participants change `tokens`, None on an open server."""
+    def __init__(self, reader: LadderReader | None, tokens: TokenFile | None, *, cost_of: CostOf) -> None:
+        """Serve what `reader` reads.
+
+        Acts to participants change `tokens`, None on an open server; `cost_of` returns what a version of a
+        bot has used.
+        """
         self._reader = reader
         self._tokens = tokens
+        self._cost_of = cost_of
 
     @property
     def keeps_ladder(self) -> bool:
@@ -118,7 +125,7 @@ class LadderService(LadderServiceServicer):
             lines = [line for line in lines if line.rank]
         present = reader.ladder.presence.version_ids
         return pb.GetLeaderboardResponse(
-            lines=[_line(line, config, present) for line in lines[first:end]],
+            lines=[_line(line, config, present, self._cost_of) for line in lines[first:end]],
             next_page_token=page_token(end) if len(lines) > end else "",
             board=board.name,
             season=_season(season, config),
@@ -419,8 +426,9 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
     )
 
 
-def _line(line: Line, config: LadderConfig, present: Collection[int]) -> pb.LeaderboardLine:
+def _line(line: Line, config: LadderConfig, present: Collection[int], cost_of: CostOf) -> pb.LeaderboardLine:
     """Write a line of a leaderboard."""
+    cost = cost_of(line.version.bot, line.version.profile.info.version)
     return pb.LeaderboardLine(
         rank=line.rank or None,
         version=_version(line.version, present),
@@ -431,6 +439,7 @@ def _line(line: Line, config: LadderConfig, present: Collection[int]) -> pb.Lead
         games=line.score.games,
         firsts=line.score.firsts,
         forfeits=line.score.forfeits,
+        cost=None if cost is None else pb.BotCost(cpu_seconds=cost[0], peak_memory_bytes=cost[1]),
     )
 
 

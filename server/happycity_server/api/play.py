@@ -82,6 +82,8 @@ class PlayService:
         if hello.HasField("max_games") and not hello.max_games:
             raise invalid("hello.max_games: 0 would be no game; leave it out for any number")
         check_name(hello.name, house=self._lobby.house)
+        if version := principal().hosted_version:
+            hello.info.version = version
         return hello
 
     async def _exchange(self, session: Session, outbox: Outbox, context: _Context) -> None:

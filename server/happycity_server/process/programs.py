@@ -131,23 +131,29 @@ class Programs:
     def __init__(self, on_end: Callable[[Program, str], None] = lambda program, ended: None) -> None:
         """Keep nothing yet; `on_end` gets each program that ends by itself, and how."""
         self._on_end = on_end
-        self._keepers: list[asyncio.Task[None]] = []
+        self._keepers: dict[str, asyncio.Task[None]] = {}  # by name
         self._children: dict[str, Child] = {}  # by name
 
     def keep(self, program: Program) -> None:
         """Run a program, and run it again when it ends, as often as it may be."""
-        self._keepers.append(asyncio.create_task(self._keep(program)))
+        self._keepers[program.name] = asyncio.create_task(self._keep(program))
 
     def kill(self, name: str) -> None:
         """End the program of a name at once, if it runs here; it is run again."""
         if name in self._children:
             self._children[name].kill()
 
+    async def end(self, name: str) -> None:
+        """End the program of a name, if there is one, and don't run it again."""
+        if (keeper := self._keepers.pop(name, None)) is not None:
+            keeper.cancel()
+            await asyncio.gather(keeper, return_exceptions=True)
+
     async def stop(self) -> None:
         """End the programs."""
-        for keeper in self._keepers:
+        for keeper in self._keepers.values():
             keeper.cancel()
-        await asyncio.gather(*self._keepers, return_exceptions=True)
+        await asyncio.gather(*self._keepers.values(), return_exceptions=True)
 
     async def _keep(self, program: Program) -> None:
         def note(ended: str, pause: float | None) -> None:
@@ -190,7 +196,7 @@ class Programs:
 
 async def _watch_bot(name: str, child: Child) -> None:
     """Wait for the end of a bot's program, write what it prints to the log, and let it outlive nothing."""
-    guard = _guard(child)
+    guarding = guard(child)
     reader = threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True)
     reader.start()
     try:
@@ -198,12 +204,12 @@ async def _watch_bot(name: str, child: Child) -> None:
     finally:
         await child.stop(STOP_SECONDS)
         await asyncio.to_thread(reader.join)  # its output ends with the last of its processes
-        if guard is not None and guard.stdin is not None:
-            guard.stdin.write(b"\n")
-            guard.stdin.close()
+        if guarding is not None and guarding.stdin is not None:
+            guarding.stdin.write(b"\n")
+            guarding.stdin.close()
 
 
-def _guard(child: Child) -> Child | None:
+def guard(child: Child) -> Child | None:
     """Start what kills a program and all that it has started if this process is killed.
 
     A bot doesn't read its standard input, whose end would tell it. So a shell waits for a line on its own,

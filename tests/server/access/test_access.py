@@ -90,6 +90,7 @@ async def guarded(
     clear = {role: h.issued_token(path, role, role.value) for role in Role}
     clocks = Clocks(wall=lambda: wall[0])
     values = {"tokens": path, "streams_per_token": STREAMS_PER_TOKEN, "public": request.param}
+    values |= {"hosted": tmp_path / "hosted", "sandbox": "true {socket} {folder} {command}"}  # never run
     async with h.serving(tmp_path, clocks=clocks, **values) as (_, channel):
         yield Guarded(channel, path, clear, {role: h.bearer(token) for role, token in clear.items()})
 

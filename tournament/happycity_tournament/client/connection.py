@@ -12,6 +12,7 @@ import grpc
 
 from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
+from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStub
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
@@ -84,6 +85,8 @@ class Connection:
         self._play: Callable[..., Any] = PlayServiceStub(channel).Play
         self.guests = AccessServiceStub(channel)
         """The methods for guests and their tokens, for `call`."""
+        self.hosting = HostingServiceStub(channel)
+        """The methods for bots that the server hosts, for `call`."""
         self.ladder = LadderServiceStub(channel)
         """The methods of the server's ladder, for `call`."""
         self._access = access

@@ -87,6 +87,12 @@ def line_json(line: pb.LeaderboardLine) -> Json:
         "games": line.games,
         "firsts": line.firsts,
         "forfeits": line.forfeits,
+        "cost": {
+            "cpu_seconds": line.cost.cpu_seconds,
+            "peak_memory_bytes": line.cost.peak_memory_bytes,
+        }
+        if line.HasField("cost")
+        else None,
     }
 
 

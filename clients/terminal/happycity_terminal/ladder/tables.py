@@ -20,7 +20,22 @@ from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
 _NUMBERS = frozenset(
-    {"rank", "Elo", "95%", "deals", "games", "firsts", "forfeits", "id", "season", "matches", "off", "p"}
+    {
+        "rank",
+        "Elo",
+        "95%",
+        "deals",
+        "games",
+        "firsts",
+        "forfeits",
+        "id",
+        "season",
+        "matches",
+        "off",
+        "p",
+        "CPU s",
+        "MB",
+    }
 )
 _TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what"})
 _NONE = "-"
@@ -51,9 +66,10 @@ def season_line(season: pb.Season) -> str:
 
 
 def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
-    """Return a leaderboard; forfeits only if there are any."""
+    """Return a leaderboard; forfeits, and the cost of hosted bots, only if there are any."""
     forfeits = ("forfeits",) if any(line.forfeits for line in lines) else ()
-    table = _table("rank", "bot", "version", "Elo", "95%", "deals", "games", "firsts", *forfeits)
+    cost = ("CPU s", "MB") if any(line.HasField("cost") for line in lines) else ()
+    table = _table("rank", "bot", "version", "Elo", "95%", "deals", "games", "firsts", *forfeits, *cost)
     for line in lines:
         counts = (line.rating.deals, line.games, line.firsts, *(line.forfeits for _ in forfeits))
         table.add_row(
@@ -62,8 +78,16 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
             Text(_version(line.version)),
             *_rating_cells(line.rating),
             *(f"{number:,}" for number in counts),
+            *(_cost_cells(line) if cost else ()),
         )
     return table
+
+
+def _cost_cells(line: pb.LeaderboardLine) -> tuple[str, str]:
+    """Return the CPU seconds and megabytes of a hosted bot."""
+    if not line.HasField("cost"):
+        return _NONE, _NONE
+    return f"{line.cost.cpu_seconds:,.1f}", f"{line.cost.peak_memory_bytes / 1e6:,.0f}"
 
 
 def bot_lines(bot: pb.LadderBot) -> Iterator[str]:

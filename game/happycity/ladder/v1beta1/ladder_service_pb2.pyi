@@ -338,6 +338,7 @@ class LeaderboardLine(_message.Message):
     GAMES_FIELD_NUMBER: _builtins.int
     FIRSTS_FIELD_NUMBER: _builtins.int
     FORFEITS_FIELD_NUMBER: _builtins.int
+    COST_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is best; absent while the rating is provisional or the bot inactive."""
     owner: _builtins.str
@@ -360,6 +361,10 @@ class LeaderboardLine(_message.Message):
     def rating(self) -> _rating_pb2.Rating:
         """That version's rating."""
 
+    @_builtins.property
+    def cost(self) -> Global___BotCost:
+        """What the version has used, for a bot that the server hosts."""
+
     def __init__(
         self,
         *,
@@ -372,10 +377,11 @@ class LeaderboardLine(_message.Message):
         games: _builtins.int = ...,
         firsts: _builtins.int = ...,
         forfeits: _builtins.int = ...,
+        cost: Global___BotCost | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "cost", b"cost", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "firsts", b"firsts", "forfeits", b"forfeits", "games", b"games", "house", b"house", "inactive", b"inactive", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "cost", b"cost", "firsts", b"firsts", "forfeits", b"forfeits", "games", b"games", "house", b"house", "inactive", b"inactive", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
     _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
@@ -387,6 +393,32 @@ class LeaderboardLine(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
 
 Global___LeaderboardLine: _TypeAlias = LeaderboardLine  # noqa: Y015
+
+@_typing.final
+class BotCost(_message.Message):
+    """What a hosted bot has used since this version of it first played."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CPU_SECONDS_FIELD_NUMBER: _builtins.int
+    PEAK_MEMORY_BYTES_FIELD_NUMBER: _builtins.int
+    cpu_seconds: _builtins.float
+    """CPU time of its processes, in seconds."""
+    peak_memory_bytes: _builtins.int
+    """The most memory that they used at once, in bytes."""
+    def __init__(
+        self,
+        *,
+        cpu_seconds: _builtins.float = ...,
+        peak_memory_bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cpu_seconds", b"cpu_seconds", "peak_memory_bytes", b"peak_memory_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BotCost: _TypeAlias = BotCost  # noqa: Y015
 
 @_typing.final
 class RatingPoint(_message.Message):

@@ -1,0 +1,192 @@
+"""What `happycity submit` does: sends a bot to a server that hosts bots, and tells its author the result.
+
+Raises ConfigError if the folder can't be submitted, and ServerError if the server can't be reached or refuses
+it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import typer
+from google.protobuf.json_format import MessageToDict
+
+from happycity import ConfigError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.match import check_bot_name
+from happycity.runtime.commands import remark
+from happycity.runtime.settings import Settings, load
+from happycity.runtime.transport import TOKENS_VARIABLE, Access, parse_tokens
+from happycity.text.words import plural
+from happycity_tournament.client.connection import Connection, call_server
+from happycity_tournament.client.run_folder import RemoteServer
+
+BOT_FILE = "bot.toml"
+CHUNK_BYTES = 256 * 1024
+POLL_SECONDS = 1.0
+_WORDS = {
+    pb.SUBMISSION_STATE_TRYING: "is being tried",
+    pb.SUBMISSION_STATE_REJECTED: "is rejected",
+    pb.SUBMISSION_STATE_PLAYING: "plays",
+    pb.SUBMISSION_STATE_RETIRED: "is retired",
+}
+
+
+class BotFile(Settings):
+    """The file bot.toml."""
+
+    name: str
+    """The bot's name, which its token has too."""
+    command: str = ""
+    """What starts the bot, in its folder."""
+    language: str = ""
+    """The programming language, for people."""
+    files: tuple[str, ...] = ()
+    """What is submitted: files, or patterns such as data/**."""
+    image: str = ""
+    """An OCI image in place of files."""
+
+    @classmethod
+    def read(cls, folder: Path) -> BotFile:
+        """Read the file of a folder."""
+        file = folder / BOT_FILE
+        if not file.is_file():
+            raise ConfigError(f"FOLDER: there is no file {file}, which says what is submitted")
+        own = load(cls, {}, file=file, environ={})
+        check_bot_name(own.name)
+        if bool(own.files) == bool(own.image) or not (own.command or own.image):
+            raise ConfigError(f"{file}: name either command and files, or image")
+        return own
+
+    def paths(self, folder: Path) -> list[Path]:
+        """Return the files that are submitted, each once; ConfigError if one is not a plain file inside."""
+        found: dict[Path, None] = {}
+        for pattern in self.files:
+            try:
+                matching = sorted(path for path in folder.glob(pattern) if not path.is_dir())
+            except (NotImplementedError, ValueError):
+                raise ConfigError(f"{BOT_FILE}: files: {pattern!r} is not a path below the folder") from None
+            if not matching:
+                raise ConfigError(f"{BOT_FILE}: files: there is no {pattern}; build the bot first")
+            for path in matching:
+                if path.resolve() != folder.resolve() / path.relative_to(folder) or not path.is_file():
+                    raise ConfigError(
+                        f"{path}: it is, or is behind, a symbolic link, which can't be submitted"
+                    )
+                found[path] = None
+        return list(found)
+
+
+async def _parts(bot: BotFile, folder: Path, paths: Sequence[Path]) -> AsyncIterator[pb.SubmitRequest]:
+    """Yield a submission, part by part."""
+    head = pb.HostedBot(name=bot.name, command=bot.command, language=bot.language, image=bot.image)
+    yield pb.SubmitRequest(bot=head)
+    for path in paths:
+        name, executable = path.relative_to(folder).as_posix(), os.access(path, os.X_OK)
+        yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=executable))
+        content = await asyncio.to_thread(path.read_bytes)
+        for start in range(0, len(content), CHUNK_BYTES):
+            yield pb.SubmitRequest(content=content[start : start + CHUNK_BYTES])
+
+
+def submit_bot(server: RemoteServer, folder: Path, *, wait: bool, as_json: bool) -> None:
+    """Submit the bot of a folder; print the result of its trial, unless that is not waited for."""
+    bot = BotFile.read(folder)
+    paths = bot.paths(folder)
+
+    async def submit(at: Connection) -> pb.Submission:
+        submission: pb.Submission = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
+        remark(
+            f"{_named(submission)}: submitted {plural(submission.files, 'file')}, {submission.bytes:,} bytes"
+        )
+        request = pb.GetSubmissionRequest(bot=submission.bot, digest=submission.digest)
+        while wait and submission.state == pb.SUBMISSION_STATE_TRYING:
+            await asyncio.sleep(POLL_SECONDS)
+            submission = await at.call(at.hosting.GetSubmission, request)
+        return submission
+
+    submission = call_server(_as_owner(server, bot.name), submit)
+    _print(submission, as_json=as_json, with_log=submission.state == pb.SUBMISSION_STATE_REJECTED)
+    raise typer.Exit(int(submission.state == pb.SUBMISSION_STATE_REJECTED))
+
+
+def show_submission(server: RemoteServer, folder: Path, *, as_json: bool) -> None:
+    """Print what became of the newest submission of a folder's bot."""
+    name = BotFile.read(folder).name
+    request = pb.GetSubmissionRequest(bot=name)
+    found: pb.Submission = call_server(
+        _as_owner(server, name), lambda at: at.call(at.hosting.GetSubmission, request)
+    )
+    _print(found, as_json=as_json, with_log=True)
+
+
+def withdraw_bot(server: RemoteServer, folder: Path, *, as_json: bool) -> None:
+    """Let a server play the bot of a folder no longer."""
+    name = BotFile.read(folder).name
+    request = pb.WithdrawSubmissionRequest(bot=name)
+    ended: pb.Submission = call_server(
+        _as_owner(server, name), lambda at: at.call(at.hosting.WithdrawSubmission, request)
+    )
+    _print(ended, as_json=as_json, with_log=False)
+
+
+def list_submissions(server: RemoteServer, *, as_json: bool) -> None:
+    """Print all submissions of the owner, for organisers those of all owners, newest first."""
+    found: pb.ListSubmissionsResponse = call_server(
+        _as_owner(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
+    )
+    if as_json:
+        typer.echo(json.dumps([_content(one) for one in found.submissions], indent=2))
+        return
+    for one in found.submissions:
+        when = one.create_time.ToDatetime().strftime("%Y-%m-%d %H:%M UTC")
+        typer.echo(f"{when}  {one.owner}: {_named(one)} {_WORDS[one.state]}{_cost(one)}")
+
+
+def _as_owner(server: RemoteServer, name: str = "") -> RemoteServer:
+    """Return the server with the token of a bot, which the environment may have among others."""
+    tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
+    return replace(server, access=Access.from_env(tokens.get(name)))
+
+
+def _named(submission: pb.Submission) -> str:
+    return f"{submission.bot} {submission.digest[:12]}"
+
+
+def _cost(submission: pb.Submission) -> str:
+    if not submission.peak_memory_bytes:
+        return ""
+    return f"; {submission.cpu_seconds:,.1f} CPU seconds, {submission.peak_memory_bytes / 1e6:,.0f} MB"
+
+
+def _content(submission: pb.Submission) -> dict[str, Any]:
+    content = MessageToDict(
+        submission, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    )
+    state = pb.SubmissionState.Name(submission.state).removeprefix("SUBMISSION_STATE_").lower()
+    return {
+        **content,
+        "state": state,
+        "bytes": submission.bytes,
+        "peak_memory_bytes": submission.peak_memory_bytes,
+    }
+
+
+def _print(submission: pb.Submission, *, as_json: bool, with_log: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(_content(submission), indent=2))
+        return
+    typer.echo(f"{_named(submission)} {_WORDS[submission.state]}{_cost(submission)}")
+    for line in submission.result:
+        typer.echo(f"  {line}")
+    if with_log and submission.log_end:
+        typer.echo("the end of its output:")
+        for line in submission.log_end.splitlines()[-30:]:
+            # What a program prints must not move the cursor of whose terminal shows it.
+            typer.echo("  | " + "".join(c if c.isprintable() else " " for c in line))

@@ -1,0 +1,185 @@
+"""Runs one hosted bot in its sandbox with a clean environment and bounded output, measured and limited.
+
+It is started as a program of its own, so that nothing of it costs the server's event loop, and needs nothing
+but Python's own library: python -I launcher.py RUN.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import IO, Any
+
+POLL_SECONDS = 0.25
+"""How often usage is measured, and how soon a bot that exceeds a limit, or lost its server, is ended."""
+STORE_SECONDS = 2.0
+"""How often usage and the end of the output are stored."""
+OUTPUT_PER_SECOND = 8 * 1024
+OUTPUT_BURST = 128 * 1024
+"""Bytes of output that are read: a bot that prints more waits for its own output."""
+KEPT_OUTPUT = 16 * 1024
+"""Bytes of the end of the output that are stored for the author."""
+MOST_FILES = 4096
+"""Files in the bot's /tmp; each takes memory of the kernel that the size of /tmp doesn't count."""
+FILTER_FD = 9
+"""The file descriptor at which bubblewrap reads the seccomp filter."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PASSED = ("HAPPYCITY_NAME", "HAPPYCITY_TOKEN")
+
+
+class Output:
+    """Passes a bot's output on at a bounded rate, and keeps its end."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+        self._end: deque[int] = deque(maxlen=KEPT_OUTPUT)
+        self._reader = threading.Thread(target=self._pass_on, daemon=True)
+        self._reader.start()
+
+    def _pass_on(self) -> None:
+        level, then = float(OUTPUT_BURST), time.monotonic()
+        while data := self._source.read1(4096):  # type: ignore[attr-defined]  # of a buffered pipe
+            now = time.monotonic()
+            level, then = min(OUTPUT_BURST, level + (now - then) * OUTPUT_PER_SECOND) - len(data), now
+            self._end.extend(data)
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            if level < 0:
+                time.sleep(-level / OUTPUT_PER_SECOND)
+
+    def end(self, *, wait: float = 0.0) -> bytes:
+        """Return the end of the output so far, after its reader had time to read the rest."""
+        self._reader.join(wait)
+        return bytes(self._end.copy())
+
+
+def tree(pid: int) -> list[int]:
+    """Return a process and all its descendants."""
+    found, waiting = [], [pid]
+    while waiting:
+        found.append(one := waiting.pop())
+        try:
+            for thread in os.listdir(f"/proc/{one}/task"):
+                waiting += map(int, Path(f"/proc/{one}/task/{thread}/children").read_text().split())
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def measure(pids: list[int]) -> tuple[float, int]:
+    """Return CPU seconds of processes, with those of their children that ended, and their memory in bytes."""
+    seconds, memory = 0.0, 0
+    for pid in pids:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        except OSError:  # it has ended; its parent has its time
+            continue
+        seconds += sum(map(int, fields[11:15])) / _TICKS
+        memory += int(fields[21]) * _PAGE
+    return seconds, memory
+
+
+def shared_fairly(pids: list[int], resident: int) -> int:
+    """Return the memory of processes, pages that several share counted once; `resident` if it is unknown."""
+    total = 0
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        except (ProcessLookupError, FileNotFoundError):  # it has ended
+            continue
+        except OSError:
+            return resident
+        total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+    return total
+
+
+def files_in_tmp(pids: list[int]) -> int:
+    """Return how many files the bot's /tmp has; 0 as long as there is none."""
+    try:
+        room = os.statvfs(f"/proc/{pids[-1]}/root/tmp")
+    except OSError:
+        return 0
+    # Before the sandbox has its own /tmp, or without one, this is a file system of the machine.
+    return room.f_files - room.f_ffree if room.f_blocks * room.f_frsize <= 1 << 30 else 0
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Write a file in one step."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
+def run(run_file: Path) -> int:
+    """Run the bot to its end; return the exit status.
+
+    The file has the command, its environment, the file of the seccomp filter, the most bytes of memory, and
+    the folder for `usage.json` and `log.txt`, as `happycity_server.hosting.sandbox` wrote them.
+    """
+    plan: dict[str, Any] = json.loads(run_file.read_text())
+    folder, parent = Path(plan["folder"]), os.getppid()
+    usage_file = folder / "usage.json"
+    used = json.loads(usage_file.read_text()) if usage_file.exists() else {}
+    before = float(used.get("cpu_seconds", 0.0))
+    own = {name: os.environ[name] for name in _PASSED if name in os.environ}
+    inherited = (os.open(plan["filter"], os.O_RDONLY),) if plan["filter"] else ()
+    for descriptor in inherited:
+        os.dup2(descriptor, FILTER_FD)
+    bot = subprocess.Popen(  # noqa: S603 - the sandbox of just this program
+        plan["command"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**plan["environment"], **own},
+        pass_fds=(FILTER_FD,) if inherited else (),
+    )
+    assert bot.stdout is not None
+    signal.signal(signal.SIGTERM, lambda *_: bot.terminate())
+    output, peak, seconds, problem = Output(bot.stdout), int(used.get("peak_memory_bytes", 0)), 0.0, ""
+
+    def store() -> None:
+        usage = {"cpu_seconds": round(before + seconds, 2), "peak_memory_bytes": peak}
+        replace(usage_file, json.dumps(usage).encode())
+        replace(folder / "log.txt", output.end() + problem.encode())
+
+    stored = time.monotonic()
+    while bot.poll() is None and not problem:
+        pids = tree(bot.pid)
+        measured, memory = measure(pids)
+        if memory > plan["memory"]:  # which takes long to see exactly
+            memory = shared_fairly(pids, memory)
+        seconds, peak = max(seconds, measured), max(peak, memory)
+        if memory > plan["memory"]:
+            problem = f"ended: it used {memory >> 20} MB of memory, and {plan['memory'] >> 20} MB are allowed"
+        elif files_in_tmp(pids) > MOST_FILES:
+            problem = f"ended: it has more than {MOST_FILES} files in /tmp"
+        elif os.getppid() != parent:
+            problem = "ended: its server is gone"
+        elif time.monotonic() - stored > STORE_SECONDS:
+            store()
+            stored = time.monotonic()
+        try:
+            bot.wait(POLL_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+    bot.kill()
+    status = bot.wait()
+    output.end(wait=2.0)
+    problem = f"{problem}\n" if problem else ""
+    store()
+    sys.stdout.write(problem)
+    sys.stdout.flush()
+    return 1 if problem else status if status >= 0 else 128 - status
+
+
+if __name__ == "__main__":
+    # What is still read from the bot's output must not hold the end up.
+    os._exit(run(Path(sys.argv[1])))

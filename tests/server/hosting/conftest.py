@@ -1,0 +1,84 @@
+"""Sandboxes as a server makes them: as root, and as any other user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from happycity_server.hosting import sandbox
+from happycity_server.hosting.sandbox import Confined, Sandbox
+
+MEMORY = 256 << 20
+_TRY = (
+    "bwrap",
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-net",
+    "--ro-bind",
+    "/",
+    "/",
+    "--proc",
+    "/proc",
+    "true",
+)
+_USER = ("setpriv", "--reuid=1999999999", "--regid=1999999999", "--clear-groups")
+
+
+def why_not() -> str:
+    """Return why this machine can't run bubblewrap; "" if it can."""
+    if shutil.which("bwrap") is None:
+        return "there is no bwrap; on Debian: python -m tools install sandbox"
+    tried = subprocess.run(_TRY, capture_output=True, text=True, check=False)
+    return tried.stderr.strip() and f"bwrap makes no namespaces here: {tried.stderr.strip()}"
+
+
+class Cell:
+    """A sandbox with a bot's files; `run` runs a command in it."""
+
+    def __init__(self, folder: Path, *, as_user: bool) -> None:
+        self.folder, self.files = folder, folder / "files"
+        self.files.mkdir()
+        self.socket = folder / "socket"
+        self.socket.touch()
+        shutil.copy(Path(__file__).with_name("probes.py"), self.files)
+        self._as_user = as_user
+        self.sandbox = Sandbox("bwrap", folder, memory=MEMORY)
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        """Start a command in the sandbox."""
+        confined = Confined(command=command, files=self.files, socket=self.socket)
+        words: Sequence[str] = self.sandbox.write_run(confined, self.folder / "run")
+        if self._as_user:
+            (self.folder / "run").chmod(0o777)
+            words = (*_USER, "/usr/bin/python3", *words[1:])
+        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+
+    def run(self, *command: str) -> str:
+        """Run a command in the sandbox; return what it printed."""
+        with self.start(*command) as process:
+            printed, _ = process.communicate(timeout=120)
+        return printed.decode(errors="replace")
+
+
+@pytest.fixture(scope="module", params=["root", "user"] if os.geteuid() == 0 else ["user"])
+def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
+    """A sandbox of a server that runs as root, and as any other user."""
+    if reason := why_not():
+        pytest.skip(reason)
+    as_user = request.param == "user" and os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        Path(name).chmod(0o755)  # another user enters it
+        cell = Cell(Path(name), as_user=as_user)
+        if as_user:  # who may not enter where this Python is
+            patch.setattr(os, "geteuid", lambda: 1999999999)
+            patch.setattr(sys, "prefix", "/usr")
+            patch.setattr(sys, "base_prefix", "/usr")
+            patch.setattr(sandbox, "_SDK", ())
+        yield cell

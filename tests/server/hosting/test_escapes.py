@@ -1,0 +1,249 @@
+"""A bot in the sandbox gets nowhere by any of the ways that work outside of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.server.hosting import probes
+from tests.server.hosting.conftest import MEMORY, Cell, why_not
+
+from happycity_server.hosting import launcher
+
+SECRET = "sesame-open-" + "5" * 8
+NEEDS_ROOT = {
+    *("raw_packets", "mounting", "mounting_by_trees", "changing_root", "becoming_root", "device_node"),
+    *("kernel_log", "kernel_settings", "hostname", "terminal_input", "namespace_of_another", "root_folder"),
+    *("system_folder", "device_folder", "real_time", "higher_priority", "performance_events", "bpf_programs"),
+}
+"""Probes that get nowhere outside either, unless they run as root."""
+OFTEN_OFF = {"machine_sockets", "fault_handling", "asynchronous_io", "keyring", "terminal_input"}
+"""Probes of what a kernel may be built or set up without."""
+
+
+@pytest.fixture(scope="module")
+def facts() -> Iterator[dict[str, object]]:
+    """What there is to find outside, with somebody who answers."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        socket.create_server(("127.0.0.1", 0)) as network,
+        socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX) as unix,
+        subprocess.Popen(["sleep", "600"], env={"SECRET": SECRET}) as sleeper,
+    ):
+        folder = Path(name)
+        folder.chmod(0o777)
+        (folder / "other").write_text(SECRET)
+        abstract.bind(f"\0{name}")
+        unix.bind(f"{name}/unix")
+        for listener in (abstract, unix):
+            listener.listen()
+
+        def answer() -> None:
+            connected, _ = network.accept()
+            connected.sendall(b"hello")
+            connected.close()
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield {
+            "port": network.getsockname()[1],
+            "abstract": name,
+            "unix": f"{name}/unix",
+            "other": f"{name}/other",
+            "store": f"{name}/other",
+            "own": name,
+            "tmp": name,
+            "pid": sleeper.pid,
+            "secret": SECRET,
+            "memory": MEMORY + (50 << 20),
+        }
+        sleeper.kill()
+
+
+@pytest.fixture(scope="module")
+def outside(facts: dict[str, object]) -> dict[str, str]:
+    """What each probe reports without a sandbox, with a secret and an open file of its parent."""
+    if reason := why_not():
+        pytest.skip(reason)
+    with Path(str(facts["other"])).open() as inherited:
+        tried = subprocess.run(
+            [sys.executable, probes.__file__, json.dumps(facts)],
+            env={**os.environ, "SECRET": SECRET},
+            pass_fds=(inherited.fileno(),),
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+    return dict(json.loads(tried.stdout))
+
+
+@pytest.fixture(scope="module")
+def inside(cell: Cell, facts: dict[str, object]) -> dict[str, str]:
+    """What each probe reports in the sandbox."""
+    own = {**facts, "own": "/bot", "tmp": "/tmp"}
+    os.environ["SECRET"] = SECRET
+    try:
+        return dict(json.loads(cell.run("python3", "probes.py", json.dumps(own))))
+    finally:
+        del os.environ["SECRET"]
+
+
+@pytest.mark.parametrize("name", probes.PROBES)
+def test_escape_fails(name: str, outside: dict[str, str], inside: dict[str, str]) -> None:
+    """What works outside fails in the sandbox; that it works outside shows that the probe could succeed."""
+    if not outside[name].startswith("escaped: "):
+        cannot = name in OFTEN_OFF or (os.geteuid() != 0 and name in NEEDS_ROOT)
+        assert cannot, f"the probe doesn't work outside: {outside[name]}"
+    assert inside[name].startswith("failed: "), inside[name]
+
+
+def _marked() -> list[int]:
+    """Return the processes of this machine that a test has left behind."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[:2] == [b"sleep", b"98765"]:
+            found.append(int(path.parent.name))
+    return found
+
+
+def _eventually(done: object, *, seconds: float = 60.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not done():  # type: ignore[operator]
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)  # nothing reports the end of a process that isn't a child
+    return True
+
+
+BOMBS = {
+    # by name: a program, and what its author reads
+    "memory of many processes": (
+        """
+import os, time
+for _ in range(8):
+    if not os.fork():
+        taken = bytearray(b"x") * (60 << 20)
+        time.sleep(600)
+time.sleep(600)
+""",
+        "MB of memory",
+    ),
+    "many files": (
+        """
+import itertools
+for number in itertools.count():
+    open(f"/tmp/{number}", "x").close()
+""",
+        "files in /tmp",
+    ),
+}
+FORKS = """
+import os, time
+while True:
+    try:
+        os.fork() or time.sleep(0.01)
+    except OSError:
+        print("full", flush=True)
+        os.execlp("sleep", "sleep", "98765")
+"""
+DAEMON = """
+import os, time
+if not os.fork():
+    os.setsid()
+    if not os.fork():
+        os.execlp("sleep", "sleep", "98765")
+time.sleep({seconds})
+"""
+BUSY = """
+import os, time
+os.fork(), os.fork()
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    pass
+"""
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_bomb_is_ended(cell: Cell, bomb: str) -> None:
+    """A bot that uses up what no limit of the kernel bounds is ended, and its author reads why."""
+    program, said = BOMBS[bomb]
+    assert said in cell.run("python3", "-c", program)
+    assert said in (cell.folder / "run" / "log.txt").read_text()
+
+
+def test_fork_bomb_ends_with_its_sandbox(cell: Cell) -> None:
+    """A fork bomb reaches its limit of processes, and the end of the sandbox is the end of them all."""
+    process = cell.start("python3", "-c", FORKS)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"full\n"
+    assert _eventually(lambda: len(launcher.tree(process.pid)) > 20)
+    assert len(launcher.tree(process.pid)) < 200
+    process.terminate()
+    process.communicate(timeout=60)
+    assert _eventually(lambda: not _marked())
+
+
+def test_endless_output_is_bounded(cell: Cell) -> None:
+    """A bot that prints without an end waits for its own output; only the end of it is kept."""
+    process = cell.start("sh", "-c", "yes & yes & sleep 1; kill $!; echo last")
+    assert process.stdout is not None
+    began, printed = time.monotonic(), 0
+    while printed < launcher.OUTPUT_BURST + 4 * launcher.OUTPUT_PER_SECOND:
+        printed += len(process.stdout.read1(4096))  # type: ignore[attr-defined]
+    assert time.monotonic() - began > 3
+    process.kill()
+    process.communicate()
+    assert (cell.folder / "run" / "log.txt").stat().st_size <= launcher.KEPT_OUTPUT + 100
+
+
+@pytest.mark.parametrize("end", ["by itself", "terminated", "launcher killed"])
+def test_nothing_outlives_the_bot(cell: Cell, end: str) -> None:
+    """A process that the bot has left behind, in a session of its own, ends with the sandbox."""
+    process = cell.start("python3", "-c", DAEMON.format(seconds=2 if end == "by itself" else 600))
+    assert _eventually(_marked)
+    if end == "terminated":
+        process.terminate()
+    elif end == "launcher killed":
+        process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert _eventually(lambda: not _marked())
+
+
+def test_nothing_outlives_the_server(cell: Cell) -> None:
+    """The launcher ends the bot when the process that has started it is gone, even by SIGKILL."""
+    process = cell.start("python3", "-c", DAEMON.format(seconds=600))
+    assert _eventually(_marked)
+    process.kill()
+    process.communicate()
+    confined = json.loads((cell.folder / "run" / "run.json").read_text())
+    assert confined["memory"] == MEMORY
+    server = f"import subprocess,time\nsubprocess.Popen({process.args!r})\ntime.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", server]) as parent:
+        assert _eventually(_marked)
+        parent.kill()
+    assert _eventually(lambda: not _marked())
+
+
+def test_cpu_is_measured_and_bounded_to_one_core(cell: Cell) -> None:
+    """A bot of four busy processes has one core; its CPU time is measured, with that of its children."""
+    before = _cpu_seconds(cell)
+    cell.run("python3", "-c", BUSY)
+    assert 0 < _cpu_seconds(cell) - before < 4
+
+
+def _cpu_seconds(cell: Cell) -> float:
+    file = cell.folder / "run" / "usage.json"
+    return float(json.loads(file.read_text())["cpu_seconds"]) if file.exists() else 0.0

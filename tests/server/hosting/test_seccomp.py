@@ -1,0 +1,97 @@
+"""The program for seccomp, run by a small interpreter of classic BPF."""
+
+from __future__ import annotations
+
+import errno
+import struct
+
+import pytest
+
+from happycity_server.hosting import seccomp
+from happycity_server.hosting.seccomp import AARCH64, ABSENT, ARGUMENTS, DENIED, X86_64, Architecture
+
+ALLOWED, KILLED, REFUSED, MISSING = 0x7FFF0000, 0x80000000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
+MACHINES = {"x86_64": X86_64, "aarch64": AARCH64}
+
+
+def judge(audit: int, number: int, *arguments: int) -> int:
+    """Return what the program says of a call."""
+    given = (*arguments, *(0,) * (6 - len(arguments)))
+    data = struct.pack("=IIQ6Q", number, audit, 0, *given)
+    program, at, value = list(struct.iter_unpack("=HBBI", seccomp.program())), 0, 0
+    while True:
+        code, true, false, constant = program[at]
+        at += 1
+        match code:
+            case 0x20:
+                (value,) = struct.unpack_from("=I", data, constant)
+            case 0x54:
+                value &= constant
+            case 0x05:
+                at += constant
+            case 0x15:
+                at += true if value == constant else false
+            case 0x35:
+                at += true if value >= constant else false
+            case 0x06:
+                return int(constant)
+            case _:
+                pytest.fail(f"unknown instruction {code:#x}")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("table", "answer"), [(DENIED, REFUSED), (ABSENT, MISSING)])
+def test_calls_of_the_table_fail(
+    machine: str, table: dict[str, tuple[int | None, int | None]], answer: int
+) -> None:
+    """Every call of the table fails on both architectures, and all others are allowed."""
+    architecture = MACHINES[machine]
+    for name, numbers in table.items():
+        number = numbers[architecture.column]
+        assert number is None or judge(architecture.audit, number) == answer, name
+    by_argument = {rule.numbers[architecture.column] for rule in ARGUMENTS.values()}
+    known = {numbers[architecture.column] for numbers in (*DENIED.values(), *ABSENT.values())} | by_argument
+    for number in set(range(seccomp.NEWEST + 1)) - known:
+        assert judge(architecture.audit, number) == ALLOWED, number
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "answer"),
+    [
+        ("clone", (0x10000000,), REFUSED),
+        ("clone", (0x3D0F00,), ALLOWED),  # a thread
+        ("clone", (0x11,), ALLOWED),
+        ("clone", (0x80,), REFUSED),
+        ("ioctl", (0, 0x5412), REFUSED),
+        ("ioctl", (0, 0x541C), REFUSED),
+        ("ioctl", (0, 0xFFFFFFFF00005412), REFUSED),  # of which the kernel takes 32 bits
+        ("ioctl", (0, 0x5401), ALLOWED),
+        ("socket", (1,), ALLOWED),
+        ("socket", (40,), REFUSED),
+        ("socket", (17,), REFUSED),
+        ("mmap", (0, 0, 0, 0x21), REFUSED),
+        ("mmap", (0, 0, 0, 0x22), ALLOWED),
+        ("mmap", (0, 0, 0, 0x23), REFUSED),
+        ("mmap", (0, 0, 0, 0x01), ALLOWED),
+    ],
+)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_arguments(machine: str, name: str, arguments: tuple[int, ...], answer: int) -> None:
+    """Calls that are harmless with most arguments fail with the others."""
+    architecture: Architecture = MACHINES[machine]
+    assert judge(architecture.audit, ARGUMENTS[name].numbers[architecture.column], *arguments) == answer
+
+
+@pytest.mark.parametrize(
+    ("audit", "number", "answer"),
+    [
+        (0x40000003, 1, KILLED),  # i386, which a process of x86-64 may call
+        (0x40000028, 1, KILLED),  # 32-bit ARM
+        (X86_64.audit, 0x40000000 + 1, KILLED),  # x32
+        (X86_64.audit, seccomp.NEWEST + 1, MISSING),
+        (AARCH64.audit, seccomp.NEWEST + 1, MISSING),
+    ],
+)
+def test_other_interfaces(audit: int, number: int, answer: int) -> None:
+    """Other architectures end the process; calls that the table doesn't know don't exist."""
+    assert judge(audit, number) == answer

@@ -1,0 +1,142 @@
+"""What is submitted stays in its folder, and within its limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from happycity import ConfigError
+from happycity_server.hosting import submissions as limits
+from happycity_server.hosting.submissions import Program, State, Submission, Submissions
+
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+PROGRAM = Program(bot="alice", command="python bot.py", language="Python")
+
+
+def submit(store: Submissions, files: Sequence[tuple[str, bytes]], program: Program = PROGRAM) -> Submission:
+    upload = store.upload(program)
+    try:
+        for path, content in files:
+            upload.begin_file(path, executable=path.startswith("bin/"))
+            upload.add(content)
+        return upload.keep(store, "Team 7", NOW)
+    finally:
+        upload.close()
+
+
+def everything(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "",
+            "/",
+            ".",
+            "..",
+            "/etc/passwd",
+            "//x",
+            "a/",
+            "a//b",
+            "./a",
+            "a/.",
+            "../a",
+            "a/../b",
+            "a/../../b",
+        ),
+        *(
+            "..\\a",
+            "\\a",
+            "C:/a",
+            "C:a",
+            "a:stream",
+            "a\0b",
+            "a\nb",
+            "a\rb",
+            "a\x1b[2Jb",
+            "a\u202eb",
+            "a\u2028b",
+        ),
+        *(" a", "a ", "a /b", "a/ b", "x" * 201, "/".join("abcdefghijklm"), "../../../../tmp/x", "a\tb"),
+    ],
+)
+def test_path_that_leads_elsewhere(tmp_path: Path, path: str) -> None:
+    """A path that is not plainly below the folder is refused, and nothing of the submission is left."""
+    store = Submissions(tmp_path / "hosted")
+    before = everything(tmp_path)
+    with pytest.raises(ConfigError):
+        submit(store, [("bot.py", b"x"), (path, b"y")])
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [],
+        [("a", b"x"), ("a", b"y")],
+        [("a", b"x"), ("a/b", b"y")],
+        [("a/b", b"x"), ("a", b"y")],
+        [(f"{number}", b"") for number in range(limits.MAX_FILES + 1)],
+        [("big", b"x" * (limits.MAX_BYTES // 2)), ("more", b"x" * (limits.MAX_BYTES // 2 + 1))],
+    ],
+    ids=["none", "twice", "file as folder", "folder as file", "too many", "too large"],
+)
+def test_files_that_are_refused(tmp_path: Path, files: list[tuple[str, bytes]]) -> None:
+    """Files that clash or exceed a limit are refused, and nothing of them is left."""
+    store = Submissions(tmp_path / "hosted")
+    with pytest.raises(ConfigError):
+        submit(store, files)
+    assert everything(tmp_path) == {"hosted"}
+
+
+def test_content_before_a_file(tmp_path: Path) -> None:
+    """Content that belongs to no file is refused."""
+    upload = Submissions(tmp_path).upload(PROGRAM)
+    with pytest.raises(ConfigError):
+        upload.add(b"x")
+    upload.close()
+
+
+def test_version_is_the_digest_of_the_content(tmp_path: Path) -> None:
+    """The order of the files doesn't matter; each byte, name, right and the command does."""
+    store, files = Submissions(tmp_path), [("bot.py", b"x"), ("data/a", b"y")]
+    first = submit(store, files)
+    assert submit(store, files[::-1]).digest == first.digest
+    others = [
+        submit(store, [("bot.py", b"z"), ("data/a", b"y")]),
+        submit(store, [("bot.py", b"x"), ("data/b", b"y")]),
+        submit(store, [("bot.py", b"x"), ("bin/a", b"y")]),
+        submit(store, files, PROGRAM.model_copy(update={"command": "python other.py"})),
+    ]
+    assert len({first.digest, *(one.digest for one in others)}) == 5
+    place = store.place(first) / "files"
+    assert (place / "data/a").read_bytes() == b"y"
+    assert not os.access(place / "bot.py", os.X_OK) or os.stat(place / "bot.py").st_mode & 0o111 == 0
+
+
+def test_restart_knows_all(tmp_path: Path) -> None:
+    """A new server finds what was submitted and what became of it; files of rejected bots are gone."""
+    store = Submissions(tmp_path)
+    plays, rejected = submit(store, [("a", b"1")]), submit(store, [("a", b"2")])
+    store.save(plays.model_copy(update={"state": State.PLAYING}))
+    store.save(rejected.model_copy(update={"state": State.REJECTED, "result": ("no",)}))
+    (tmp_path / "incoming-left").mkdir()
+    again = Submissions(tmp_path)
+    assert again.playing("alice") == plays.model_copy(update={"state": State.PLAYING})
+    assert again.find("alice", rejected.digest) is not None
+    assert not (again.place(rejected) / "files").exists()
+    assert not (tmp_path / "incoming-left").exists()
+
+
+@pytest.mark.parametrize("bot", [".", ".."])
+def test_names_are_no_paths(tmp_path: Path, bot: str) -> None:
+    """A bot may be called like a folder above; its files are in the folder all the same."""
+    store = Submissions(tmp_path / "hosted")
+    kept = submit(store, [("a", b"1")], PROGRAM.model_copy(update={"bot": bot}))
+    assert store.place(kept).resolve().parent.parent == (tmp_path / "hosted").resolve()
