@@ -29,7 +29,7 @@ CONTENDERS: dict[str, BotFactory] = {**BOTS, "network": partial(ChampionBot, bud
 
 
 class Score(NamedTuple):
-    """How the first bot did in the two games of a deal."""
+    """How the first bot did in a game, or in the two games of a deal."""
 
     won: float
     """Share of the pairs of different bots that it won."""
@@ -41,23 +41,27 @@ class Score(NamedTuple):
 
 def play_deal(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator) -> Score:
     """Play a deal twice, the seats exchanged."""
-    won = luck = seconds = 0.0
-    pairs = 0
-    for first in (0, 1):
-        owners = [(seat + first) % 2 for seat in range(deal.config.players)]
-        game, moves = Game(deal), []
-        bots = [seated(pair[owner], deal.config, seat, seed=deal.seed) for seat, owner in enumerate(owners)]
-        while game.outcome is None:
-            moves.append(chosen(bots[game.seat], game))
-            game.apply(moves[-1])
-        ranks, began = game.outcome.ranks, time.process_time()
-        gains = total_luck(draws_of(Game(deal), moves, evaluator.after_cards), deal.config.players)
-        seconds += time.process_time() - began
-        own = [seat for seat, owner in enumerate(owners) if owner == 0]
-        others = [seat for seat, owner in enumerate(owners) if owner == 1]
-        won += sum((ranks[a] < ranks[b]) + (ranks[a] == ranks[b]) / 2 for a in own for b in others)
-        luck += sum(gains[seat] for seat in own)  # what seats of one bot win of each other cancels
-        pairs += len(own) * len(others)
+    games = [play_game(deal, pair, evaluator, first=first) for first in (0, 1)]
+    won, luck, seconds = map(sum, zip(*games, strict=True))
+    return Score(won / 2, luck / 2, seconds)
+
+
+def play_game(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator, *, first: int) -> Score:
+    """Play a deal once; `first` says which bot has seat 0, and the bots take the seats in turn."""
+    owners = [(seat + first) % 2 for seat in range(deal.config.players)]
+    game, moves = Game(deal), []
+    bots = [seated(pair[owner], deal.config, seat, seed=deal.seed) for seat, owner in enumerate(owners)]
+    while game.outcome is None:
+        moves.append(chosen(bots[game.seat], game))
+        game.apply(moves[-1])
+    ranks, began = game.outcome.ranks, time.process_time()
+    gains = total_luck(draws_of(Game(deal), moves, evaluator.after_cards), deal.config.players)
+    seconds = time.process_time() - began
+    own = [seat for seat, owner in enumerate(owners) if owner == 0]
+    others = [seat for seat, owner in enumerate(owners) if owner == 1]
+    won = sum((ranks[a] < ranks[b]) + (ranks[a] == ranks[b]) / 2 for a in own for b in others)
+    luck = sum(gains[seat] for seat in own)  # what seats of one bot win of each other cancels
+    pairs = len(own) * len(others)
     return Score(won / pairs, luck / pairs, seconds)
 
 

@@ -92,6 +92,9 @@ class FinishedGame:
     """The seed of each seat's own randomness; empty where it isn't known."""
     seats: tuple[SeatResult, ...]
     """How the game ended."""
+    luck: tuple[float, ...] = ()
+    """The places that each seat won by chance (see `happycity_tournament.luck_adjusted`); empty where they
+    aren't to be taken off."""
     decisions: int
     """Decisions asked of the bots; in a game that was read from a record, those of the fallback count too."""
     created_at: float | None = None
@@ -171,6 +174,7 @@ class FinishedGame:
             coins=tuple([seat.coins for seat in self.seats]),
             endings=self.endings,
             reasons=self.reasons,
+            luck=self.luck,
         )
 
 
@@ -191,6 +195,8 @@ class Result(NamedTuple):
     """Empty if no seat was forfeited."""
     reasons: Sequence[str]
     """Why seats were forfeited; empty if no seat was, or without any reason."""
+    luck: Sequence[float] = ()
+    """The places that each seat won by chance; empty where they aren't to be taken off."""
 
     @property
     def round(self) -> int:

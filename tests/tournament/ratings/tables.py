@@ -15,9 +15,8 @@ def columns(games: Sequence[Row], bots: Sequence[str]) -> Games:
     tables = {}
     for seats in sorted({len(seated) for seated, _, _ in games}):
         rows = [row for row in games if len(row[0]) == seats]
-        tables[seats] = TableColumns(
-            *(np.array([row[part] for row in rows], dtype=np.int64) for part in range(3))
-        )
+        bots_of, places, deals = (np.array([row[part] for row in rows], dtype=np.int64) for part in range(3))
+        tables[seats] = TableColumns(bots_of, places, deals)
     return Games(tuple(bots), tables)
 
 

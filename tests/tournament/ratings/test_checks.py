@@ -52,16 +52,15 @@ def test_a_bot_that_changed_halfway_is_said() -> None:
     """Halves are those of the bot's deals in their order."""
     rng = np.random.default_rng(3)
     before, after = (League([0, 0, 0, change]).games({2: 200}, rng).tables[2] for change in (-150, 150))
-    both = TableColumns(
-        *(
-            np.concatenate(pair)
-            for pair in (
-                (before.bots, after.bots),
-                (before.places, after.places),
-                (before.deals, 1000 + after.deals),
-            )
+    bots, places, deals = (
+        np.concatenate(pair)
+        for pair in (
+            (before.bots, after.bots),
+            (before.places, after.places),
+            (before.deals, 1000 + after.deals),
         )
     )
+    both = TableColumns(bots, places, deals)
     lines = check_lines(check_model(estimate_of(Games(LEAGUE.bots, {2: both}))))
     (line,) = [line for line in lines if line.startswith("bot-3 was ")]
     assert line.endswith(" Elo stronger in the second half of its deals than in the first")

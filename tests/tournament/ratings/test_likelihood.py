@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
-from tests.tournament.ratings.tables import columns
+from tests.tournament.ratings.tables import columns, duels
 from tools.benchmarks.models import League
 
-from happycity_tournament.ratings.columns import Floats
+from happycity_tournament.games import Result
+from happycity_tournament.ratings.columns import Floats, Games, GamesBuilder
 from happycity_tournament.ratings.likelihood import (
     Choices,
     choices_of,
@@ -115,3 +117,21 @@ def test_gumbel_noise_draws_from_the_model() -> None:
         places = [order.index(bot) + 1 for bot in range(3)]
         share = (drawn == places).all(axis=1).mean()
         assert share == pytest.approx(math.exp(strict(order, STRENGTHS)), abs=0.01)
+
+
+def test_luck_is_taken_off_the_scores() -> None:
+    """Two bots whose 300 of 400 games owe 50 places to chance are as far apart as by 250 of 400."""
+    rows = duels(300, 100)
+    plain, table = columns(rows, "ab"), columns(rows, "ab").tables[2]
+    lucky = replace(table, luck=np.tile([50 / 400, -50 / 400], (400, 1)))
+    one, other = fit(choices_of(Games(plain.bots, {2: lucky})), prior_games=NO_PRIOR).strengths
+    assert one - other == pytest.approx(math.log(250 / 150))
+    assert game_scores(lucky, np.array([one, other])).sum(axis=0).tolist() == pytest.approx([0, 0], abs=1e-6)
+
+
+def test_luck_of_some_games_only_is_refused() -> None:
+    builder = GamesBuilder("ab")
+    result = Result(1, None, None, 1, "ab", (1, 2), (9, 5), (0, 0), (), (), luck=(0.25, -0.25))
+    builder.extend([result, result._replace(luck=())])
+    with pytest.raises(ValueError, match="luck"):
+        builder.build()

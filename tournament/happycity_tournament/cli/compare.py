@@ -19,7 +19,7 @@ from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.options import After, Before
+from happycity_tournament.cli.options import After, Before, TakeOffLuck, luck_notes
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.client.run_folder import Run, run_folders
 from happycity_tournament.games import FinishedGame
@@ -42,6 +42,7 @@ def compare(
             metavar="BOT", help="Only this bot: NAME, or OLD=NEW if its name changed.  [default: all bots]"
         ),
     ] = None,
+    luck_adjusted: TakeOffLuck = False,
     as_json: AsJson = False,
 ) -> None:
     """Say what a change of a bot gained.
@@ -53,7 +54,7 @@ def compare(
     if after is None:
         latest, *others = _runs_of(bot)
         before, after = before or others[0], latest
-    with open_sources([before, after]) as (first, second):
+    with open_sources([before, after], with_luck=luck_adjusted) as (first, second):
         _compare(first, second, bot=bot, as_json=as_json)
 
 
@@ -76,11 +77,13 @@ def _compare(before: Source, after: Source, *, bot: str | None, as_json: bool) -
     bots = [new or old] if bot is not None else games.compared_bots
     comparisons = [games.comparison(name) for name in bots]
     if as_json:
-        write_json(_json(games, names, comparisons, rules))
+        content = _json(games, names, comparisons, rules)
+        write_json({**content, "luck_evaluator": after.luck_evaluator or None})
         return
     console = Console()
     console.print(_table(comparisons))
-    show(console, *(sentence(each, after.name) for each in comparisons), *_facts(games, names, rules))
+    facts = *_facts(games, names, rules), *luck_notes(after.luck_evaluator)
+    show(console, *(sentence(each, after.name) for each in comparisons), *facts)
 
 
 def sentence(comparison: BotComparison, after: str) -> str:

@@ -25,6 +25,7 @@ from happycity_tournament.cli.options import (
     GamesLimit,
     GamesOfBot,
     LostGames,
+    ShowLuck,
     WorstGames,
 )
 from happycity_tournament.cli.options import (
@@ -109,6 +110,7 @@ def games(
     forfeits: ForfeitedGames = False,
     worst: WorstGames = None,
     limit: GamesLimit = None,
+    luck: ShowLuck = False,
     as_json: AsJson = False,
 ) -> None:
     """List games with the ids by which other commands find them.
@@ -117,15 +119,17 @@ def games(
     how they forfeited. Games of the same deal have the same cards.
     """
     choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
-    with open_sources([address]) as (source,):
+    with open_sources([address], with_luck=luck) as (source,):
         chosen, more = choice.of(source)
+        if luck:
+            chosen = [source.game(game.match_id)[0] for game in chosen]
         if as_json:
             write_json(list(map(listed_game_json, chosen)))
         else:
-            _print(chosen, choice, more=more, name=source.name)
+            _print(chosen, choice, more=more, source=source)
 
 
-def _print(games: Sequence[FinishedGame], choice: Choice, *, more: bool, name: str) -> None:
+def _print(games: Sequence[FinishedGame], choice: Choice, *, more: bool, source: Source) -> None:
     console = Console()
     if not games:
         show(console, "no game of that kind" if choice.lost or choice.forfeits else "no games")
@@ -133,7 +137,9 @@ def _print(games: Sequence[FinishedGame], choice: Choice, *, more: bool, name: s
     console.print(games_table(games, width=console.width))
     if more:
         show(console, f"the newest {len(games)}; more with: --limit N, all with: --limit 0")
-    show(console, f"look at one with: happycity show {name} {games[0].match_id}")
+    if source.luck_evaluator:
+        show(console, f"signed numbers: places won by luck, by evaluator {source.luck_evaluator}")
+    show(console, f"look at one with: happycity show {source.name} {games[0].match_id}")
 
 
 def listed_game_json(game: FinishedGame) -> Json:
@@ -154,8 +160,9 @@ def listed_game_json(game: FinishedGame) -> Json:
                 "place": seat.place,
                 "ending": seat.ending.word,
                 "reason": seat.reason or None,
+                **({"luck": luck} if luck is not None else {}),
             }
-            for bot, seat in zip(game.bots, game.seats, strict=True)
+            for bot, seat, luck in zip(game.bots, game.seats, _luck(game), strict=True)
         ],
         "decisions": game.decisions,
         "finished": None if game.finished_at is None else moment(game.finished_at),
@@ -192,11 +199,17 @@ def _leading_cells(game: FinishedGame, columns: Iterable[str]) -> list[str]:
 
 def _seat_cells(game: FinishedGame, room: int) -> Iterator[Text]:
     """Yield place, name and points of each seat, or how it was forfeited; long names are cut."""
-    for bot, seat in zip(game.bots, game.seats, strict=True):
+    for bot, seat, luck in zip(game.bots, game.seats, _luck(game), strict=True):
         end = seat.ending.word if seat.forfeited else str(seat.points)
+        end += f" {luck:+.1f}" if luck is not None else ""
         space = max(_LEAST_NAME, room - len(f"{seat.place}.  {end}"))
         name = bot if len(bot) <= space else bot[: space - 1] + "…"
         yield Text(f"{seat.place}. {name} {end}")
+
+
+def _luck(game: FinishedGame) -> Sequence[float | None]:
+    """Return the luck of each seat; None where it isn't known."""
+    return game.luck or (None,) * len(game.seats)
 
 
 def check_plays(bot: str, source: Source) -> None:

@@ -47,6 +47,16 @@ Renamed = Annotated[
         help="Rate the bot OLD under the name NEW, together with a bot of that name; may be repeated.",
     ),
 ]
+TakeOffLuck = Annotated[
+    bool,
+    typer.Option(
+        "--luck-adjusted",
+        help="Take the luck of the draws off the scores, by champion's network: smaller errors, same mean.",
+    ),
+]
+ShowLuck = Annotated[
+    bool, typer.Option("--luck", help="Show how many places each seat won by the luck of its draws.")
+]
 GamesOfBot = Annotated[str | None, typer.Option("--bot", metavar="NAME", help="Only games of this bot.")]
 LostGames = Annotated[
     bool, typer.Option("--lost", help="Only games that the bot of --bot didn't win: its place is not 1.")
@@ -104,3 +114,8 @@ def renamed_of(texts: list[str] | None) -> dict[str, str]:
             raise ConfigError(f"--rename: {old!r} has two new names")
         renamed[old] = new
     return renamed
+
+
+def luck_notes(evaluator: str) -> list[str]:
+    """Return what to say of scores whose luck is taken off by an evaluator of this digest; "" if it isn't."""
+    return [f"the luck of the draws is taken off the scores, by evaluator {evaluator}"] if evaluator else []

@@ -124,10 +124,18 @@ def with_tournament(address: str | None) -> str:
 
 
 @contextmanager
-def open_sources(addresses: Sequence[str | None]) -> Iterator[list[Source]]:
-    """Open the games at some addresses: those of a tournament, of a whole store, or of records."""
+def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) -> Iterator[list[Source]]:
+    """Open the games at some addresses: those of a tournament, of a whole store, or of records.
+
+    With `with_luck`, games have what their seats won by chance, so that it is taken off their scores.
+    """
     with ExitStack() as opened:
-        yield [opened.enter_context(closing(_source(address))) for address in addresses]
+        sources = [opened.enter_context(closing(_source(address))) for address in addresses]
+        if with_luck:
+            from happycity_tournament.luck_adjusted import LuckAdjusted  # noqa: PLC0415 - it imports numpy
+
+            sources = [LuckAdjusted(source) for source in sources]
+        yield sources
 
 
 def keep_apart(source: Source, out: Path) -> None:

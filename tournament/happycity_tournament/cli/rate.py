@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Annotated
 
 import typer
+from numpy.linalg import LinAlgError
 from rich.console import Console
 
 from happycity import ConfigError
@@ -17,11 +18,11 @@ from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import model_json, ratings_json, write_json
-from happycity_tournament.cli.options import Renamed, Sources, renamed_of
+from happycity_tournament.cli.options import Renamed, Sources, TakeOffLuck, luck_notes, renamed_of
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
-from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.estimate import Estimate, estimate_of
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
 from happycity_tournament.standings.rated_games import RatedGames, load_for_rating, rate_games
 from happycity_tournament.storage.sources import Source, SourceError
@@ -38,6 +39,7 @@ def rate(
         float, typer.Option(help="The rating of the anchor, or the mean of all ratings.")
     ] = MEAN_ELO,
     renamed: Renamed = None,
+    luck_adjusted: TakeOffLuck = False,
     as_json: AsJson = False,
 ) -> None:
     """Rate bots by all their games.
@@ -47,7 +49,7 @@ def rate(
     """
     check_elo("--anchor-elo", anchor_elo)
     names = renamed_of(renamed)
-    with open_sources(addresses or [None]) as sources:
+    with open_sources(addresses or [None], with_luck=luck_adjusted) as sources:
         _rate(sources, renamed=names, anchor=anchor, anchor_elo=anchor_elo, as_json=as_json)
 
 
@@ -69,7 +71,8 @@ def _rate(
         raise ConfigError(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
-    estimate = estimate_of(loaded.games)
+    evaluator = sources[0].luck_evaluator
+    estimate = _estimate(loaded, luck_adjusted=bool(evaluator))
     ratings = rate_games(estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo)
     if as_json:
         order = [line.bot for line in ratings.lines]
@@ -80,6 +83,7 @@ def _rate(
             "games_unrated": loaded.uncounted[Uncounted.UNRATED],
             "games_practice": loaded.uncounted[Uncounted.PRACTICE],
             "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
+            "luck_evaluator": evaluator or None,
             "rating": model_json(ratings),
             "standings": ratings_json(ratings),
             "differences": [
@@ -93,7 +97,19 @@ def _rate(
         return
     console = Console()
     print_ratings(console, ratings)
-    show(console, _read(loaded, names))
+    show(console, _read(loaded, names), *luck_notes(evaluator))
+
+
+def _estimate(loaded: RatedGames, *, luck_adjusted: bool) -> Estimate:
+    try:
+        return estimate_of(loaded.games)
+    except (ArithmeticError, LinAlgError):
+        if not luck_adjusted:
+            raise
+        raise ConfigError(
+            "--luck-adjusted: a bot won or lost nearly all of these games, more than luck can be taken off; "
+            "rate more games, or without it"
+        ) from None
 
 
 def _read(loaded: RatedGames, names: Sequence[str]) -> str:

@@ -34,15 +34,18 @@ class TableColumns:
     """1 is best; equal seats share a place. Only their order counts."""
     deals: Ints
     """Each game's deal, one number for each row; the same number is the same deal, at any table size."""
+    luck: Floats | None = None
+    """The places that each seat won by chance, which are taken off its scores; None: nothing is."""
 
     def __getitem__(self, rows: slice | Ints | Flags) -> TableColumns:
         """Return some of the games."""
-        return TableColumns(self.bots[rows], self.places[rows], self.deals[rows])
+        luck = None if self.luck is None else self.luck[rows]
+        return TableColumns(self.bots[rows], self.places[rows], self.deals[rows], luck)
 
     def wide(self) -> TableColumns:
         """Return the same games as numbers of 64 bits."""
         bots, places = (column.astype(np.int64, copy=False) for column in (self.bots, self.places))
-        return TableColumns(bots, places, self.deals)
+        return TableColumns(bots, places, self.deals, self.luck)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,8 @@ class Games:
             shape = (len(table.deals), seats)
             if seats < 2 or table.bots.shape != shape or table.places.shape != shape:
                 raise ValueError(f"tables of {seats} seats: the columns' shapes don't fit together")
+            if table.luck is not None and table.luck.shape != shape:
+                raise ValueError(f"tables of {seats} seats: only some of the games have their luck")
             if table.bots.size and not (table.bots.min() >= 0 and table.bots.max() < len(self.bots)):
                 raise ValueError(f"tables of {seats} seats: a bot's index is out of range")
 
@@ -128,7 +133,7 @@ class Games:
         return matrix
 
 
-_Columns = tuple["array[int]", "array[int]", "array[int]"]
+_Columns = tuple["array[int]", "array[int]", "array[int]", "array[float]"]
 
 
 class GamesBuilder:
@@ -140,7 +145,7 @@ class GamesBuilder:
     def __init__(self, bots: Sequence[str]) -> None:
         self._index = {bot: index for index, bot in enumerate(bots)}
         self._tables: dict[int, _Columns] = {}
-        """Bots, places and deal seeds, by the number of seats."""
+        """Bots, places, deal seeds and luck, by the number of seats."""
 
     def add(self, result: CountedGame) -> None:
         """Add a game by its places.
@@ -162,6 +167,7 @@ class GamesBuilder:
         table[0].extend(seated)
         table[1].extend(chain.from_iterable([game.places for game in games]))
         table[2].extend([game.deal_seed for game in games])
+        table[3].extend(chain.from_iterable([game.luck for game in games]))
 
     def indexes(self, bots: Iterable[str]) -> list[int]:
         """Return the numbers of bots; those that aren't rated yet are from now on."""
@@ -176,7 +182,7 @@ class GamesBuilder:
 
     def _table(self, seats: int) -> _Columns:
         if seats not in self._tables:
-            self._tables[seats] = (array("H"), array("B"), array("Q"))
+            self._tables[seats] = (array("H"), array("B"), array("Q"), array("d"))
         return self._tables[seats]
 
     @property
@@ -187,11 +193,12 @@ class GamesBuilder:
     def build(self) -> Games:
         """Return all games added so far."""
         tables = {}
-        for seats, (bots, places, deals) in sorted(self._tables.items()):
+        for seats, (bots, places, deals, luck) in sorted(self._tables.items()):
             tables[seats] = TableColumns(
                 np.array(bots).reshape(-1, seats),
                 np.array(places).reshape(-1, seats),
                 np.array(deals, dtype=np.uint64).view(np.int64),
+                np.array(luck).reshape(-1, seats) if luck else None,
             )
         return Games(tuple(self._index), tables)
 

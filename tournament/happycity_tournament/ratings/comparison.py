@@ -71,6 +71,7 @@ class _Rows:
 class _Result(NamedTuple):
     places: tuple[int, ...]
     points: tuple[int, ...]
+    luck: tuple[float, ...]
 
 
 class PairedGames:
@@ -167,7 +168,7 @@ class PairedGames:
             bots = tuple(renamed.get(bot, bot) for bot in game.bots)
             self.bots[source].update(set(bots))
             points = tuple(seat.points for seat in game.seats)
-            yield (game.deal_seed, game.config, bots), _Result(game.places, points)
+            yield (game.deal_seed, game.config, bots), _Result(game.places, points, game.luck)
 
     def _add_pair(self, deal_seed: int, bots: Sequence[str], before: _Result, after: _Result) -> None:
         self.pairs += 1
@@ -224,7 +225,8 @@ def _clustered_error(differences: Floats, deals: Ints) -> float | None:
 
 def _score(result: _Result, seat: int, opponents: Sequence[int]) -> float:
     won = sum(half_points(result.places[seat], result.places[other]) for other in opponents)
-    return won / (WIN * len(opponents))
+    luck = result.luck[seat] if result.luck else 0.0
+    return (won / WIN - luck) / len(opponents)
 
 
 def _change(score: PairedDifference) -> Change:

@@ -45,6 +45,8 @@ class Source(ABC):
     """The name by which people know it, without a password."""
     files: Sequence[Path] = ()
     """The files that are read."""
+    luck_evaluator: str = ""
+    """The digest of the evaluator by which luck is taken off the scores; empty: it isn't."""
 
     def tournaments(self) -> list[StoredTournament]:
         """Return its tournaments, oldest first; record files have none."""
