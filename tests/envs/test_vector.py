@@ -37,7 +37,7 @@ def play_randomly(envs: VectorEnv[Any, Any, Any], steps: int, *, seed: int = 5) 
 
 
 @pytest.mark.parametrize("options", [{}, {"mode": "expert", "reward": "points"}], ids=str)
-def test_it_keeps_to_gymnasiums_rules(options: dict[str, str]) -> None:
+def test_it_keeps_to_gymnasiums_rules(options: dict[str, Any]) -> None:
     """What `check_env` asks of one environment, of many: spaces, types, the same again by the same seed."""
     tables = 6
     envs = gymnasium.make_vec(HAPPY_CITY, tables, opponents=("random", first_legal), **options)
@@ -62,8 +62,8 @@ def test_it_keeps_to_gymnasiums_rules(options: dict[str, str]) -> None:
     again = play_randomly(RecordEpisodeStatistics(envs), 60)
     for one, other in zip(played, again, strict=True):
         assert data_equivalence([*one[:-1], one[-1]["action_mask"]], [*other[:-1], other[-1]["action_mask"]])
-    other = play_randomly(envs, 1, seed=6)
-    assert not data_equivalence(played[1][0], other[1][0])
+    different = play_randomly(envs, 1, seed=6)
+    assert not data_equivalence(played[1][0], different[1][0])
 
 
 def test_rows_are_the_own_seats_positions() -> None:
@@ -79,7 +79,7 @@ def test_rows_are_the_own_seats_positions() -> None:
             assert (observations[row] == own.of(game, game.seat)).all()
         mask = infos["action_mask"]
         observations, rewards, over, _, infos = envs.step((rng.random(mask.shape) * mask).argmax(1))
-        for row in np.flatnonzero(over):
+        for row in np.flatnonzero(over).tolist():
             games += 1
             rank = infos["final_info"]["rank"][row]
             assert rewards[row] <= 1 - 2 * (rank - 1) / 3 + 1e-6  # less if the place is shared

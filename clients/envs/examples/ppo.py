@@ -134,7 +134,7 @@ def learner(config: Config, *, decisions: int, seed: int) -> Iterator[tuple[int,
         numbers: dict[str, Any] = {}
         for _ in range(EPOCHS):
             for rows in np.split(rng.permutation(GAMES * STEPS), GAMES * STEPS // BATCH):
-                some = Batch(*[array[rows] for array in batch])
+                some = Batch._make(array[rows] for array in batch)
                 weights, moments, numbers = learn(weights, moments, some, rate)
         yield played, weights, {"points": mean, **{name: float(number) for name, number in numbers.items()}}
 
@@ -154,7 +154,7 @@ def collect(play: SelfPlay, act: Any, keys: Any) -> tuple[Batch, float]:
     returns = advantages + values
     advantages = (advantages - advantages[known].mean()) / advantages[known].std()
     columns = observations, masks, actions, likelihoods, advantages, returns, known
-    batch = Batch(*[column.reshape(-1, *column.shape[2:]) for column in columns])
+    batch = Batch._make(column.reshape(-1, *column.shape[2:]) for column in columns)
     return batch, float(returns[known].mean())
 
 

@@ -10,7 +10,7 @@ one call for all. Every observation is a position in which the own seat decides.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
@@ -43,7 +43,9 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
     legal ends the game with the reward -1.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata: dict[str, Any] = {  # noqa: RUF012 - theirs
+        "autoreset_mode": AutoresetMode.SAME_STEP
+    }
 
     def __init__(
         self,
