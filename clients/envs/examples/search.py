@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from open_spiel.python.algorithms import mcts
-from ppo import forward, load
+from ppo import forward, load  # type: ignore[import-not-found]  # beside this file
 
 from happycity.rules.scoring import score
 from happycity.selfplay import Observations, mask_of
