@@ -1,4 +1,4 @@
-"""Rows of observations, as bytes of 32-bit floats, joined from fragments that stay the same for a while.
+"""Rows of observations, as bytes of 32-bit floats, of which only what a move has changed is written.
 
 `happycity.selfplay` says what the numbers mean. It needs numpy; this module, which is compiled, does without.
 """
@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from struct import Struct
 from typing import Final
 
-from happycity.rules.cards import BUILDINGS, CARDS, SPECIALS, Card, Colour, Mode
-from happycity.rules.deals import CITY_SIZE, LAST_ROUND, Config, Scoring
+from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Card, Colour, Mode
+from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config, Scoring
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
 from happycity.rules.views import Phase, View
@@ -30,138 +31,105 @@ _EXPERT: Final = Mode.EXPERT
 _SUM: Final = Scoring.SUM
 
 
-def _fragment(numbers: list[float]) -> bytes:
-    return array("f", numbers).tobytes()
+def _fragment(numbers: Sequence[float]) -> bytearray:
+    # Of a bytearray, as a slice of another one takes it without a copy in between.
+    return bytearray(array("f", numbers).tobytes())
 
 
+_FLOAT: Final = 4  # bytes
+# What writes some floats into a buffer, from a byte on.
+_write_one: Final = Struct("f").pack_into
+_write_three: Final = Struct("3f").pack_into
+_write_dwellings: Final = Struct(f"{len(DWELLINGS)}f").pack_into
+_write_sums: Final = Struct(f"{3 + _COLOURS}f").pack_into
 # Fragments by what they encode, as `happycity.wire.decisions` has them.
-_HEADS: Final[dict[int, bytes]] = {}
+_HEADS: Final[dict[int, bytearray]] = {}
 """Phase, kind of game, round, observer and turn, of which there are some thousands; packed."""
-_CENTRES: Final[dict[int, bytes]] = {}
-"""The buildings of the centre, of which there are some thousands of sets; their numbers packed."""
-_PURSES: Final[dict[int, bytes]] = {}
-"""Coins, income and uses; packed. There may be any number."""
-_MAX_PURSES: Final = 10_000
-_DWELLINGS_LEFT: Final = tuple(_fragment([left / 4]) for left in range(5))
-_CARDS_LEFT: Final = tuple(_fragment([left / MOST_IN_DECK]) for left in range(MOST_IN_DECK + 1))
+_CENTRES: Final[dict[tuple[int, ...], bytearray]] = {}
+"""The buildings of the centre, by their numbers, of which there are some thousands of sets."""
 _SUMS: Final = (
     (0,) * (3 + _COLOURS),  # no card has the number 0
     *((card.inhabitants, card.hearts, *(int(card.colour is each) for each in Colour), 1) for card in CARDS),
 )
 """What each card adds to the sums of its city, by its number: inhabitants, hearts, colours and size."""
-_CITY: Final = 3 + _COLOURS
-"""Where the cards of a city begin, after the sums."""
+
+# Places in bytes: of the dwellings and piles after the specials; of sums and cards in what a seat has.
+_DWELLINGS: Final = _FLOAT * (_BUILDINGS + _SPECIALS)
+_PILES: Final = _DWELLINGS + _FLOAT * len(DWELLINGS)
+_SEATS: Final = _PILES + _FLOAT * 2 * len(DECKS)
+_CITY: Final = _FLOAT * 3
+_CARD: Final = _CITY + _FLOAT * (3 + _COLOURS)
+_POSITION: Final = _CARD + _FLOAT * _CARDS
+_SEAT: Final = _POSITION + _FLOAT * _CARDS
+_NO_CITY: Final = bytearray(_SEAT - _CITY)
 
 ACTION_NUMBERS: Final = {move: number for number, move in enumerate(Move.all())}
 """The number of each move: its position among all."""
-_ACTION_COUNT: Final = len(ACTION_NUMBERS)
+_ACTIONS: Final = tuple(Move.all())
+_ACTION_COUNT: Final = len(_ACTIONS)
 
 
-def _zeros(size: int) -> array[float]:
-    return array("f", bytes(4 * size))
-
-
-def _add_copies(row: array[float], numbers: Iterable[int]) -> None:
+def _copies(numbers: Sequence[int]) -> bytearray:
     """Count buildings; of each there are two."""
+    row = [0.0] * _BUILDINGS
     for number in numbers:
         row[number - 1] += 0.5
+    return _fragment(row)
 
 
-def _copies(numbers: Iterable[int]) -> bytes:
-    row = _zeros(_BUILDINGS)
-    _add_copies(row, numbers)
-    return row.tobytes()
-
-
-def _centre(numbers: list[int]) -> bytes:
-    key = 0
-    for number in numbers:
-        key = key << 7 | number
-    fragment = _CENTRES.get(key)
-    if fragment is None:
-        fragment = _CENTRES[key] = _copies(numbers)
-    return fragment
-
-
-def _specials(cards: tuple[Card, ...]) -> bytes:
+def _specials(cards: tuple[Card, ...]) -> bytearray:
     ones = [0.0] * _SPECIALS
     for card in cards:
         ones[card.number - _FIRST_SPECIAL] = 1.0
     return _fragment(ones)
 
 
-def _purse(coins: int, income: int, uses: int) -> bytes:
-    """Encode what a seat has besides its city."""
-    key = ((coins << 32) + income) << 8 | uses  # a sum, as an income may be negative
-    purse = _PURSES.get(key)
-    if purse is None:
-        if len(_PURSES) >= _MAX_PURSES:
-            _PURSES.clear()
-        purse = _PURSES[key] = _fragment([coins / COINS, income / INCOMES, uses / 2])
-    return purse
+def _centre(numbers: list[int]) -> bytearray:
+    key = tuple(numbers)
+    fragment = _CENTRES.get(key)
+    if fragment is None:
+        fragment = _CENTRES[key] = _copies(numbers)
+    return fragment
 
 
-class _City:
-    """The sums of a city, its cards and their positions."""
+class RowWriter:
+    """Keeps a row of a buffer up to date: it knows what it wrote, and writes what is different now.
 
-    def __init__(self) -> None:
-        self.cards: tuple[Card, ...] = ()
-        self.row = _zeros(_CITY + 2 * _CARDS)
-        self._sums = [0] * _CITY
+    It may be shown any positions of one kind of game; it is fastest if each is a move after the one before.
+    Nothing else may write into the row.
+    """
 
-    def add(self, cards: tuple[Card, ...]) -> None:
-        """Add the last of `cards`; the others are there."""
-        self.cards = cards
-        number = cards[-1].number
-        row, sums = self.row, self._sums
-        for place, more in enumerate(_SUMS[number]):
-            if more:
-                sums[place] += more
-                row[place] = sums[place] / CITY_SIZE  # which is `SYMBOLS` too
-        row[_CITY + number - 1] = 1.0
-        row[_CITY + _CARDS + number - 1] = len(cards) / CITY_SIZE
-
-
-def _city(known: _City, cards: tuple[Card, ...]) -> _City:
-    """Return a city, which mostly is what is known or that with another card."""
-    if cards is known.cards:
-        return known
-    if len(cards) == len(known.cards) + 1 and cards[:-1] == known.cards:
-        known.add(cards)
-        return known
-    city = _City()
-    for size in range(1, len(cards) + 1):
-        city.add(cards[:size])
-    city.cards = cards
-    return city
-
-
-class RowEncoder:
-    """Encodes the positions of one game, or of many, sharing what stays the same from one to the next."""
-
-    def __init__(self, config: Config) -> None:
-        self._config = config
-        self._players = config.players
+    def __init__(self, config: Config, rows: bytearray, start: int) -> None:
+        """Take the buffer, and at which byte the row starts, which is all 0."""
+        players = config.players
+        self._rows = rows
+        self._players = players
         self._expert, self._sum = config.mode is _EXPERT, config.scoring is _SUM
-        self._kind = config.players << 2 | (2 if self._expert else 0) | (1 if self._sum else 0)
-        # What was encoded last. Cities and specials are other tuples after a change.
-        self._cities = [_City() for _ in range(config.players)]
+        self._kind = players << 2 | (2 if self._expert else 0) | (1 if self._sum else 0)
+        self._start = start
+        self._table = start + _FLOAT * (_PHASES + 3 + 2 * players)
+        self._seats = self._table + _SEATS
+        self._discarded = self._seats + _SEAT * players
+        # What was written last. Cities and specials are other tuples after a change.
+        self._head_key = -1
+        self._centre: list[int] = []
+        self._observer = 0
         self._specials_seen: tuple[Card, ...] | None = None
-        self._specials = b""
-        self._game: Game | None = None
-        self._discards = (0, 0, 0)
-        self._rebuilt = 0
-        self._discarded = _zeros(_BUILDINGS)
+        self._dwellings: list[int] = []
+        self._decks: tuple[int, ...] = ()
+        self._coins: list[int] = []
+        self._incomes: tuple[int, ...] = ()
+        self._uses: tuple[int, ...] = ()
+        self._cities: list[tuple[Card, ...]] = [()] * players
+        self._sums = [[0] * (3 + _COLOURS) for _ in range(players)]
+        self._piles: list[list[int]] = [[], [], []]
 
-    def __reduce__(self) -> tuple[object, tuple[Config]]:
-        # A copy or pickle encodes the same, from nothing.
-        return (RowEncoder, (self._config,))
-
-    def row_of_view(self, view: View, discarded: Sequence[Card], observer: int) -> bytes:
-        """Return what a view and the face-up discards show, as a seat sees it."""
-        parts: list[bytes | array[float]] = []
-        self._add(
-            parts,
+    def write_view(self, view: View, discarded: Sequence[Card], observer: int) -> None:
+        """Write what a view and the face-up discards show, as a seat sees it."""
+        piles: list[list[int]] = [[], [], []]
+        for card in discarded:
+            piles[card.deck - 1].append(card.number)
+        self._write(
             observer,
             view.round,
             view.seat,
@@ -174,29 +142,14 @@ class RowEncoder:
             view.specials,
             list(view.dwellings),
             view.decks,
-            view.discards,
-            _copies([card.number for card in discarded]),
+            piles,
         )
-        return b"".join(parts)
 
-    def add_next(self, parts: list[bytes | array[float]], game: Game) -> None:
-        """Add the position of an ordinary game as its seat to decide sees it, without making a view.
-
-        The parts change with the next position: join them before.
-        """
+    def write_game(self, game: Game, observer: int) -> None:
+        """Write the position of a game as a seat sees it, without making a view."""
         cities = game.cities
-        discards, rebuilt = game.discard_sizes, len(game.reshuffles)
-        # A pile only grows, until it is rebuilt into a deck.
-        if game is not self._game or rebuilt != self._rebuilt:
-            self._game, self._discards, self._rebuilt = game, (0, 0, 0), rebuilt
-            self._discarded = _zeros(_BUILDINGS)
-        if discards != self._discards:
-            for pile, known in zip(game.discard_piles, self._discards, strict=True):
-                _add_copies(self._discarded, pile[known:])
-            self._discards = discards
-        self._add(
-            parts,
-            game.seat,
+        self._write(
+            observer,
             game.round,
             game.seat,
             game.phase,
@@ -208,13 +161,11 @@ class RowEncoder:
             game.specials,
             game.dwellings,
             game.deck_sizes,
-            discards,
-            self._discarded,
+            game.discard_piles,
         )
 
-    def _add(  # noqa: PLR0917 - positions and keywords are the same to mypyc
+    def _write(  # noqa: PLR0917 - positions and keywords are the same to mypyc
         self,
-        parts: list[bytes | array[float]],
         observer: int,
         number: int,
         seat: int,
@@ -227,73 +178,163 @@ class RowEncoder:
         specials: tuple[Card, ...],
         dwellings: list[int],
         decks: tuple[int, ...],
-        discards: tuple[int, ...],
-        discarded: bytes | array[float],
+        piles: list[list[int]],
     ) -> None:
+        rows, table = self._rows, self._table
+        self._write_head(observer, number, seat, phase)
+        if centre != self._centre:
+            self._centre = centre[:]
+            self._put(table, _centre(centre))
         if specials is not self._specials_seen:
-            self._specials_seen, self._specials = specials, _specials(specials)
-        parts.append(self._head(observer, number, seat, phase))
-        parts.append(_centre(centre))
-        parts.append(self._specials)
-        for left in dwellings:
-            parts.append(_DWELLINGS_LEFT[left])  # noqa: PERF401 - a list less
-        for left in decks:
-            parts.append(_CARDS_LEFT[left])  # noqa: PERF401
-        for left in discards:
-            parts.append(_CARDS_LEFT[left])  # noqa: PERF401
-        players = self._players
-        for turn in range(observer, observer + players):
-            whose = turn if turn < players else turn - players
-            cards = cities[whose]
-            city = self._cities[whose]
-            if cards is not city.cards:
-                city = self._cities[whose] = _city(city, cards)
-            parts.append(_purse(coins[whose], incomes[whose], uses[whose]))
-            parts.append(city.row)
-        parts.append(discarded)
+            self._specials_seen = specials
+            self._put(table + _FLOAT * _BUILDINGS, _specials(specials))
+        if dwellings != self._dwellings:
+            self._dwellings = dwellings[:]
+            _write_dwellings(rows, table + _DWELLINGS, *[left / 4 for left in dwellings])
+        if piles != self._piles:
+            self._write_piles(piles)
+        if decks != self._decks:
+            self._decks = decks
+            a, b, c = decks
+            _write_three(rows, table + _PILES, a / MOST_IN_DECK, b / MOST_IN_DECK, c / MOST_IN_DECK)
+        if observer != self._observer:
+            self._rotate(observer)
+        if coins != self._coins or incomes != self._incomes or uses != self._uses:
+            self._write_purses(coins, incomes, uses)
+        if cities != self._cities:
+            for whose, cards in enumerate(cities):
+                if cards is not self._cities[whose]:
+                    self._write_city(whose, cards)
 
-    def _head(self, observer: int, number: int, seat: int, phase: Phase) -> bytes:
-        """Encode phase, kind of game, round, observer and turn."""
+    def _put(self, place: int, fragment: bytearray) -> None:
+        self._rows[place : place + len(fragment)] = fragment
+
+    def _write_head(self, observer: int, number: int, seat: int, phase: Phase) -> None:
+        """Write phase, kind of game, round, observer and turn."""
         players = self._players
-        key = (((number << 3 | observer) << 3 | seat) << 3 | phase) << 5 | self._kind
+        key = (((number << 3 | observer) << 3 | seat) << 4 | phase) << 5 | self._kind
+        if key == self._head_key:
+            return
+        self._head_key = key
         head = _HEADS.get(key)
         if head is None:
             phases, seats, turns = [0.0] * _PHASES, [0.0] * players, [0.0] * players
             phases[phase - 1] = seats[observer] = turns[(seat - observer) % players] = 1.0
             kind = [float(self._expert), float(self._sum), number / LAST_ROUND]
             head = _HEADS[key] = _fragment([*phases, *kind, *seats, *turns])
-        return head
+        self._put(self._start, head)
+
+    def _write_piles(self, piles: list[list[int]]) -> None:
+        """Write the sizes of the discard piles, and what is in them: mostly a card more."""
+        sizes = [len(pile) / MOST_IN_DECK for pile in piles]
+        _write_three(self._rows, self._table + _PILES + _FLOAT * len(DECKS), *sizes)
+        for which, pile in enumerate(piles):
+            known = self._piles[which]
+            if pile == known:
+                continue
+            if len(pile) == len(known) + 1 and pile[:-1] == known:
+                number = pile[-1]
+                known.append(number)
+                _write_one(self._rows, self._discarded + _FLOAT * (number - 1), pile.count(number) / 2)
+            else:
+                self._piles = [pile[:] for pile in piles]
+                self._put(self._discarded, _copies([number for pile in piles for number in pile]))
+                return
+
+    def _rotate(self, observer: int) -> None:
+        """Move what the seats have, so that the observer's comes first."""
+        first, players = self._seats, self._players
+        middle = first + _SEAT * ((observer - self._observer) % players)
+        end = first + _SEAT * players
+        rows = self._rows
+        rows[first:end] = rows[middle:end] + rows[first:middle]
+        self._observer = observer
+
+    def _place(self, whose: int) -> int:
+        """Return where a seat's numbers are now."""
+        turn = whose - self._observer
+        return self._seats + _SEAT * (turn if turn >= 0 else turn + self._players)
+
+    def _write_purses(self, coins: list[int], incomes: tuple[int, ...], uses: tuple[int, ...]) -> None:
+        for whose, own in enumerate(coins):
+            if (
+                not self._coins
+                or own != self._coins[whose]
+                or incomes[whose] != self._incomes[whose]
+                or uses[whose] != self._uses[whose]
+            ):
+                purse = own / COINS, incomes[whose] / INCOMES, uses[whose] / 2
+                _write_three(self._rows, self._place(whose), *purse)
+        self._coins, self._incomes, self._uses = coins[:], incomes, uses
+
+    def _write_city(self, whose: int, cards: tuple[Card, ...]) -> None:
+        """Write a city, which is mostly what is known and another card."""
+        rows, place = self._rows, self._place(whose)
+        known = self._cities[whose]
+        self._cities[whose] = cards
+        begun = len(known)
+        if cards[:begun] != known:
+            begun = 0
+            self._sums[whose] = [0] * (3 + _COLOURS)
+            self._put(place + _CITY, _NO_CITY)
+        sums = self._sums[whose]
+        for position in range(begun, len(cards)):
+            number = cards[position].number
+            for which, more in enumerate(_SUMS[number]):
+                if more:
+                    sums[which] += more
+            _write_one(rows, place + _CARD + _FLOAT * (number - 1), 1.0)
+            _write_one(rows, place + _POSITION + _FLOAT * (number - 1), (position + 1) / CITY_SIZE)
+        # Inhabitants and hearts are divided by `SYMBOLS`, which is the same.
+        _write_sums(rows, place + _CITY, *[some / CITY_SIZE for some in sums])
 
 
-def next_rows(encoders: list[RowEncoder], games: list[Game]) -> bytes:
-    """Return a row of each game, each by the encoder that has encoded the game from its first decision."""
-    parts: list[bytes | array[float]] = []
-    for row, encoder in enumerate(encoders):
-        encoder.add_next(parts, games[row])
-    return b"".join(parts)
+class Rows:
+    """The positions of many games as their seats to decide see them, the legal actions, and the seats."""
+
+    def __init__(self, config: Config, games: int, size: int) -> None:
+        """Make buffers for a number of games, whose rows have `size` numbers."""
+        self.observations = bytearray(_FLOAT * size * games)
+        """32-bit floats."""
+        self.masks = bytearray(_ACTION_COUNT * games)
+        """A byte for each action: 1 if it is legal, or else 0."""
+        self.seats = bytearray(games)
+        """A byte for each game."""
+        self._writers = [RowWriter(config, self.observations, _FLOAT * size * row) for row in range(games)]
+        self._moves: list[tuple[Move, ...]] = [()] * games
+
+    def write(self, row: int, game: Game) -> None:
+        """Write the position of a game into a row."""
+        seat = game.seat
+        self._writers[row].write_game(game, seat)
+        self.seats[row] = seat
+        moves = game.legal_moves
+        if moves is not self._moves[row]:
+            masks, start = self.masks, _ACTION_COUNT * row
+            for move in self._moves[row]:
+                masks[start + ACTION_NUMBERS[move]] = 0
+            for move in moves:
+                masks[start + ACTION_NUMBERS[move]] = 1
+            self._moves[row] = moves
+
+    def play(self, games: list[Game], actions: list[int], rows: list[int]) -> list[int]:
+        """Play an action in the game of each row and write its position; return the rows of games that ended.
+
+        Raises:
+            IllegalMoveError: an action is not legal; games before it have been played on.
+        """
+        ended = []
+        for which, row in enumerate(rows):
+            game = games[row]
+            game.apply(_ACTIONS[actions[which]])
+            if game.outcome is None:
+                self.write(row, game)
+            else:
+                ended.append(row)
+        return ended
 
 
-def play_moves(games: list[Game], moves: list[Move]) -> list[int]:
-    """Play a move in each game; return the rows of those that ended.
-
-    Raises:
-        IllegalMoveError: a move is not legal; games before it have been played on.
-    """
-    ended = []
-    for row, move in enumerate(moves):
-        game = games[row]
-        game.apply(move)
-        if game.outcome is not None:
-            ended.append(row)
-    return ended
-
-
-def masks_of(options: Sequence[Sequence[Move]]) -> bytearray:
-    """Return masks one after the other, a byte for each action: 1 if the row has its move, or else 0."""
-    masks = bytearray(_ACTION_COUNT * len(options))
-    start = 0
-    for moves in options:
-        for move in moves:
-            masks[start + ACTION_NUMBERS[move]] = 1
-        start += _ACTION_COUNT
-    return masks
+def write_mask(moves: Sequence[Move], mask: bytearray) -> None:
+    """Set the bytes of the actions of `moves` to 1."""
+    for move in moves:
+        mask[ACTION_NUMBERS[move]] = 1

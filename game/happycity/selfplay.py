@@ -5,7 +5,7 @@ It needs numpy (`pip install 'happycity[selfplay]'`), which the rest of `happyci
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -22,16 +22,15 @@ from happycity.observation_rows import (
     INCOMES,
     MOST_IN_DECK,
     SYMBOLS,
-    RowEncoder,
-    masks_of,
-    next_rows,
-    play_moves,
+    Rows,
+    RowWriter,
+    write_mask,
 )
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Card, Colour
 from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
-from happycity.rules.scoring import Outcome
+from happycity.rules.scoring import Outcome, score
 from happycity.rules.views import Phase, View
 
 OBSERVATION_LAYOUT: Final = 2
@@ -130,12 +129,20 @@ class Observations:
 
     def of(self, game: Game, seat: int) -> NDArray[np.float32]:
         """Return the position of a game as `seat` sees it."""
-        return self.of_view(game.view(), game.discarded, seat)
+        row, writer = self.row(game.config)
+        writer.write_game(game, seat)
+        return row
 
     def of_view(self, view: View, discarded: Sequence[Card], seat: int) -> NDArray[np.float32]:
         """Return a position as `seat` sees it: what a view shows, and the cards in the discard piles."""
-        encoded = RowEncoder(view.config).row_of_view(view, discarded, seat)
-        return np.frombuffer(encoded, np.float32).copy()
+        row, writer = self.row(view.config)
+        writer.write_view(view, discarded, seat)
+        return row
+
+    def row(self, config: Config) -> tuple[NDArray[np.float32], RowWriter]:
+        """Return an array for a row, and what writes positions into it."""
+        buffer = bytearray(4 * self.size)
+        return np.frombuffer(buffer, np.float32), RowWriter(config, buffer, 0)
 
 
 ACTION_NUMBERING: Final = 1
@@ -161,16 +168,11 @@ def move_of(action: int) -> Move:
     return ACTIONS[action]
 
 
-def write_masks(options: Sequence[Sequence[Move]], out: NDArray[np.int8]) -> None:
-    """Write for each row of `out` (rows x `ACTION_COUNT`) which actions are legal: 1, or else 0."""
-    out[:] = np.frombuffer(masks_of(options), np.int8).reshape(out.shape)
-
-
 def mask_of(moves: Sequence[Move]) -> NDArray[np.int8]:
     """Return a mask of all actions: 1 for those of `moves`, or else 0."""
-    mask = np.empty(ACTION_COUNT, np.int8)
-    write_masks([moves], mask[np.newaxis])
-    return mask
+    mask = bytearray(ACTION_COUNT)
+    write_mask(moves, mask)
+    return np.frombuffer(mask, np.int8)
 
 
 class Reward(Enum):
@@ -205,13 +207,9 @@ class Arrays:
     ended: NDArray[np.bool_]
     """Whether the last step ended a game; the row shows the next one's first position already."""
     rewards: NDArray[np.float32]
-    """Each seat's reward if the last step ended a game, else 0."""
+    """Each seat's reward if the last step ended a game, else 0; or shaped, for any step."""
     seeds: NDArray[np.uint64]
     """The seed of the deal."""
-
-
-_CHUNK: Final = 64
-"""Games that are played on and written at once: what is used of them stays in the processor's caches."""
 
 
 class SelfPlay:
@@ -226,9 +224,20 @@ class SelfPlay:
     """
 
     def __init__(
-        self, config: Config, *, games: int = 256, seed: int = 0, reward: Reward = Reward.RANK
+        self,
+        config: Config,
+        *,
+        games: int = 256,
+        seed: int = 0,
+        reward: Reward = Reward.RANK,
+        shaped: bool = False,
     ) -> None:
         """Deal the first games.
+
+        With `shaped`, each step also pays each seat the change of its potential: the reward that it would
+        get if the game ended there; 0 at the end. A game's rewards add up to the same sum less the first
+        potential, so the best policy without discount stays the best (Ng, Harada and Russell, "Policy
+        invariance under reward transformations", 1999).
 
         Raises:
             ConfigError: there is no game.
@@ -237,57 +246,69 @@ class SelfPlay:
             raise ConfigError(f"games: {games} is less than 1")
         self._config = config
         self._reward = reward
-        self._observations = Observations(config.players)
-        self._encoders = [RowEncoder(config) for _ in range(games)]
-        self._chunks = [slice(start, min(start + _CHUNK, games)) for start in range(0, games, _CHUNK)]
+        self._shaped = shaped
+        size = Observations(config.players).size
+        self._rows = Rows(config, games, size)
         self._seeds = list(range(seed, seed + games))
         self.games = [Game.deal(config, seed=each) for each in self._seeds]
         """The games as the engine has them, hidden orders included."""
         self.arrays = Arrays(
-            observations=np.zeros((games, self._observations.size), np.float32),
-            masks=np.zeros((games, ACTION_COUNT), np.int8),
-            seats=np.zeros(games, np.int8),
+            observations=np.frombuffer(self._rows.observations, np.float32).reshape(games, size),
+            masks=np.frombuffer(self._rows.masks, np.int8).reshape(games, ACTION_COUNT),
+            seats=np.frombuffer(self._rows.seats, np.int8),
             ended=np.zeros(games, np.bool_),
             rewards=np.zeros((games, config.players), np.float32),
             seeds=np.array(self._seeds, np.uint64),
         )
-        for some in self._chunks:
-            self._write(some)
+        self._potentials = np.zeros((games, config.players), np.float32)
+        for row, game in enumerate(self.games):
+            self._rows.write(row, game)
+            if shaped:
+                self._potentials[row] = self._potential(row)
 
-    def step(self, actions: Sequence[int] | NDArray[np.integer]) -> None:
-        """Play one legal action in each game, and write all arrays.
+    def step(self, actions: Sequence[int] | NDArray[np.integer], rows: Sequence[int] | None = None) -> None:
+        """Play one legal action in each game, or in those of `rows` alone, and write all arrays.
 
         Raises:
             IllegalMoveError: an action is not legal; games before it have been played on.
             ConfigError: there are more or fewer actions than games, or an action has no move.
         """
         arrays = self.arrays
-        if len(actions) != len(self.games):
-            raise ConfigError(f"actions: {len(actions)} instead of {len(self.games)}, one for each game")
+        chosen = np.asarray(actions).tolist()
+        played = range(len(self.games)) if rows is None else rows
+        if len(chosen) != len(played):
+            raise ConfigError(f"actions: {len(chosen)} instead of {len(played)}, one for each game")
+        for extreme in (min(chosen), max(chosen)) if chosen else ():
+            move_of(extreme)
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
-        moves = [move_of(action) for action in np.asarray(actions).tolist()]
-        for some in self._chunks:
-            first = some.start
-            for row in play_moves(self.games[some], moves[some]):
-                self._end(first + row)
-            self._write(some)
+        for row in self._rows.play(self.games, chosen, list(played)):
+            outcome = self.games[row].outcome
+            assert outcome is not None
+            arrays.ended[row] = True
+            arrays.rewards[row] = rewards_of(outcome, self._reward)
+            if self._shaped:
+                arrays.rewards[row] -= self._potentials[row]
+            self.deal_next(row)
+        if self._shaped:
+            self._shape(played)
 
-    def _end(self, row: int) -> None:
-        outcome = self.games[row].outcome
-        assert outcome is not None
-        self.arrays.ended[row] = True
-        self.arrays.rewards[row] = rewards_of(outcome, self._reward)
-        self._deal_next(row)
-
-    def _deal_next(self, row: int) -> None:
+    def deal_next(self, row: int) -> None:
+        """Leave the game of a row, and deal its next one."""
         self._seeds[row] += len(self.games)
         self.arrays.seeds[row] = self._seeds[row]
         self.games[row] = Game.deal(self._config, seed=self._seeds[row])
+        self._rows.write(row, self.games[row])
+        if self._shaped:
+            self._potentials[row] = self._potential(row)
 
-    def _write(self, some: slice) -> None:
-        arrays, games = self.arrays, self.games[some]
-        arrays.seats[some] = [game.seat for game in games]
-        write_masks([game.legal_moves for game in games], arrays.masks[some])
-        rows = np.frombuffer(next_rows(self._encoders[some], games), np.float32)
-        arrays.observations[some] = rows.reshape(len(games), -1)
+    def _shape(self, rows: Iterable[int]) -> None:
+        """Pay what the games that go on have changed of the potentials."""
+        for row in rows:
+            if not self.arrays.ended[row]:
+                after = np.array(self._potential(row), np.float32)
+                self.arrays.rewards[row] = after - self._potentials[row]
+                self._potentials[row] = after
+
+    def _potential(self, row: int) -> tuple[float, ...]:
+        return rewards_of(score(self.games[row].cities), self._reward)

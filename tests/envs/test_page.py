@@ -31,8 +31,8 @@ def test_the_numbers_are_current() -> None:
         players: Observations(players).size for players in range(2, 6)
     }
 
-    # A policy, OpenSpiel with its bot, PettingZoo, Gymnasium and self-play.
-    assert len(PROGRAMS) == 6
+    # A policy, OpenSpiel with its bot, PettingZoo, Gymnasium, one table and many, and self-play.
+    assert len(PROGRAMS) == 7
 
 
 @pytest.mark.parametrize(("needed", "program"), PROGRAMS, ids=range(len(PROGRAMS)))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity import Config, Deal, Game, Mode, Move, Scoring
+from happycity import Config, Deal, Event, Game, Mode, Move, Scoring
 from happycity_bots.features import RAW, position_rows
 from happycity_client import Bot, Decision, GameStarted
 
@@ -47,9 +47,9 @@ def seated(bot: BotFactory, config: Config, seat: int, *, seed: int) -> Bot:
     return bot(GameStarted(match_id=0, config=config, seat=seat, bots=("",) * config.players, seed=seed))
 
 
-def chosen(bot: Bot, game: Game) -> Move:
-    """Return what a bot chooses in a local game."""
-    move = bot.choose(Decision.of(game))
+def chosen(bot: Bot, game: Game, events: Sequence[Event] = ()) -> Move:
+    """Return what a bot chooses in a local game; a few bots need the events since their last decision."""
+    move = bot.choose(Decision.of(game, events or game.events))
     assert isinstance(move, Move)
     return move
 

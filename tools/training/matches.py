@@ -82,14 +82,18 @@ def _play(
 ) -> tuple[int, ...]:
     game = Game(deal)
     bots = [seated(pair[of], deal.config, seat, seed=deal.seed) for seat, of in enumerate(owner)]
+    events = [list(game.events) for _ in owner]  # by seat: for its next decision
     while game.outcome is None:
         seat = game.seat
         began = time.process_time()
-        move = chosen(bots[seat], game)
+        move = chosen(bots[seat], game, events[seat])
         cost = costs[owner[seat]]
         cost.seconds += time.process_time() - began
         cost.decisions += 1
+        events[seat] = []
         game.apply(move)
+        for pending in events:
+            pending.extend(game.events)
     return game.outcome.ranks
 
 

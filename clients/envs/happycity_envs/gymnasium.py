@@ -158,4 +158,8 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return render(self.game, self.render_mode)
 
 
-gymnasium.register(id="HappyCity-v0", entry_point="happycity_envs.gymnasium:HappyCityEnv")
+gymnasium.register(
+    id="HappyCity-v0",
+    entry_point="happycity_envs.gymnasium:HappyCityEnv",
+    vector_entry_point="happycity_envs.vector:HappyCityVectorEnv",
+)

@@ -80,6 +80,15 @@ class HappyCityGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
             max_game_length=turns * _CHOICES_OF_A_TURN + self.config.players + 1,
         )
         super().__init__(_TYPE, info, params or {})
+        own = self.observations = Observations(self.config.players)
+        # OpenSpiel makes an observer for each tensor; what they share makes that cheap.
+        self.row, self.writer = own.row(self.config)
+        seats = slice(own.table_size, own.table_size + own.players * own.seat_size)
+        self.pieces = [
+            (plane.name, plane.each_seat, seats if plane.each_seat else place)
+            for plane, seat, place in own.parts()
+            if not seat
+        ]
 
     def new_initial_state(self) -> HappyCityState:
         """Return the state before the specials are set up."""
@@ -96,7 +105,7 @@ class HappyCityGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
         if params:
             raise ValueError(f"observation parameters are not supported: {', '.join(params)}")
         asked = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-        return Observer(self.config.players, perfect_recall=asked.perfect_recall, public=asked.public_info)
+        return Observer(self, perfect_recall=asked.perfect_recall, public=asked.public_info)
 
 
 class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
@@ -179,30 +188,29 @@ class Observer:
     matters to the future. All is public, so what is not public is all 0 and "".
     """
 
-    def __init__(self, players: int, *, perfect_recall: bool, public: bool) -> None:
+    def __init__(self, game: HappyCityGame, *, perfect_recall: bool, public: bool) -> None:
         self._recall = perfect_recall
         self._public = public
-        self._observations = Observations(players)
-        own = self._observations
+        self._game = game
+        own = game.observations
         self.tensor = np.zeros(own.size, np.float32)
         # OpenSpiel's tensor is these pieces in this order.
         self.dict: dict[str, np.ndarray[Any, np.dtype[np.float32]]] = {
-            "seats" if plane.each_seat else plane.name: self.tensor[place] for plane, _, place in own.parts()
+            "seats" if each_seat else name: self.tensor[place] for name, each_seat, place in game.pieces
         }
-        seats = slice(own.table_size, own.table_size + players * own.seat_size)
-        self.dict["seats"] = self.tensor[seats].reshape(players, own.seat_size)
+        self.dict["seats"] = self.dict["seats"].reshape(own.players, own.seat_size)
 
     def set_from(self, state: HappyCityState, player: int) -> None:
         """Write a state as `player` sees it; before the end of the set-up all is 0 but the specials."""
-        position = state.position
-        self.tensor.fill(0)
         if not self._public:
             return
-        if position is None:
-            for card in state.specials:
-                self.dict["specials"][card.number - SPECIALS[0].number] = 1
+        if state.position is not None:
+            self._game.writer.write_game(state.position, player)
+            self.tensor[:] = self._game.row
             return
-        self.tensor[:] = self._observations.of(position, player)
+        self.tensor.fill(0)
+        for card in state.specials:
+            self.dict["specials"][card.number - SPECIALS[0].number] = 1
 
     def string_from(self, state: HappyCityState, player: int) -> str:
         """Return a state as text; an information state is the history."""

@@ -15,6 +15,7 @@ from happycity import Game, Move
 from happycity.selfplay import move_of, rewards_of
 from happycity_bots.policies import POLICIES, play_to_end
 from happycity_client import Bot, Decision, GameStarted
+from happycity_envs.arena import Discards
 from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState
 
 MakeBot = Callable[[HappyCityGame, int, int], Any]
@@ -61,7 +62,7 @@ def mcts_bot(*, simulations: int, evaluator: str = "quick") -> MakeBot:
             uct_c=EXPLORATION,
             max_simulations=simulations,
             evaluator=PlayoutEvaluator(evaluator, random.Random(seed)),
-            solve=False,  # a proof holds for the sampled discard piles only
+            solve=False,  # a proof takes more simulations than a decision has
             random_state=np.random.RandomState(seed % 2**32),
         )
 
@@ -76,9 +77,8 @@ def random_bot(game: HappyCityGame, seat: int, seed: int) -> Any:
 class OpenSpielBot(Bot):
     """Plays by a bot or policy of OpenSpiel. Make a factory of such bots with `openspiel_bot`.
 
-    Each decision is put to it as a state of its own, without history: what a view doesn't show, which of the
-    unseen cards are in the discard piles, is drawn at random. It thinks in a thread, so that its connection
-    stays alive meanwhile.
+    Each decision is put to it as a state of its own, without history; the discard piles have the cards that
+    the events have shown. It thinks in a thread, so that its connection stays alive meanwhile.
     """
 
     def __init__(self, start: GameStarted, *, make: MakeBot) -> None:
@@ -92,11 +92,13 @@ class OpenSpielBot(Bot):
                 "scoring": config.scoring.value,
             },
         )
+        self._discards = Discards()
         self._player = make(self._game, start.seat, self.rng.getrandbits(32))
 
     async def choose(self, decision: Decision) -> Move:
         """Return the move of OpenSpiel's bot."""
-        position = Game.from_view(decision.view, self.rng).opened()
+        discarded = self._discards.after(decision.events, decision.view)
+        position = Game.from_view(decision.view, self.rng, discarded=discarded).opened()
         return await asyncio.to_thread(self._think, HappyCityState(self._game, position))
 
     def _think(self, state: HappyCityState) -> Move:

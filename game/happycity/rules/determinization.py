@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -122,28 +122,40 @@ _DECK_NUMBERS: Final = {deck: [card.number for card in deck_cards(deck)] for dec
 class Hidden:
     """The cards that a view hides."""
 
-    def __init__(self, view: View) -> None:
-        """List the cards that are not in sight.
+    def __init__(self, view: View, discarded: Sequence[Card] | None) -> None:
+        """List the cards that are not in sight; those in the discard piles may be known.
 
         Raises:
-            DealError: the sizes of decks and piles don't fit the cards in sight.
+            DealError: the sizes of decks and piles don't fit the cards in sight, or the discarded ones.
         """
         cities = [card for city in view.cities for card in city]
         self._piles = [
             (_hidden_cards(deck, [*view.centre, *cities], (left, discarded)), left)
             for deck, left, discarded in zip(DECKS, view.decks, view.discards, strict=True)
         ]
+        self._discards: list[list[int]] | None = None
+        if discarded is not None:
+            self._discards = [[card.number for card in discarded if card.deck == deck] for deck in DECKS]
+            for (cards, left), pile in zip(self._piles, self._discards, strict=True):
+                for number in pile:
+                    if number not in cards:
+                        raise DealError(f"discarded: {number} is not among the hidden cards")
+                    cards.remove(number)
+                if len(cards) != left:
+                    raise DealError(f"discarded: {len(pile)} cards don't leave {left} of {len(cards)}")
         seen = {*view.specials, *cities}
         self._box = [card for card in specials_of(view.config.mode) if card not in seen]
 
     def decks(self, rng: random.Random) -> tuple[list[list[int]], list[list[int]]]:
-        """Draw decks (top card last) and discard piles, as card numbers."""
+        """Draw decks (top card last) and discard piles, unless these are known, as card numbers."""
         decks: list[list[int]] = []
         discards: list[list[int]] = []
         for cards, left in self._piles:
             order = shuffled(cards, rng)
             decks.append(order[:left])
             discards.append(order[left:])
+        if self._discards is not None:
+            discards = [pile[:] for pile in self._discards]
         return decks, discards
 
     def box(self, rng: random.Random) -> tuple[Card, ...]:

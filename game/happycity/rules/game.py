@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from bisect import insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Final, Self
 
@@ -275,26 +275,28 @@ class Game:
         return self.copy()
 
     @classmethod
-    def from_view(cls, view: View, rng: random.Random) -> Game:
+    def from_view(cls, view: View, rng: random.Random, *, discarded: Sequence[Card] | None = None) -> Game:
         """Return a game that looks like `view`, with everything hidden drawn at random.
 
-        The unseen cards of each deck are spread over deck and discard pile in their known sizes, and
-        later reshuffles get a seed of their own.
+        The unseen cards of each deck are spread over deck and discard pile in their known sizes, unless
+        the `discarded` ones are known, and later reshuffles get a seed of their own.
 
         Raises:
-            DealError: no game can look like this view.
+            DealError: no game can look like this view, or have these cards in its discard piles.
         """
-        return next(cls.worlds(view, rng))
+        return next(cls.worlds(view, rng, discarded=discarded))
 
     @classmethod
-    def worlds(cls, view: View, rng: random.Random) -> Iterator[Game]:
+    def worlds(
+        cls, view: View, rng: random.Random, *, discarded: Sequence[Card] | None = None
+    ) -> Iterator[Game]:
         """Yield games as `from_view` returns them, without end: each is drawn when it is asked for.
 
         Raises:
             DealError: no game can look like this view.
         """
         check_possible(view)
-        hidden = Hidden(view)
+        hidden = Hidden(view, discarded)
         seen = cls.__new__(cls)
         seen.config = view.config
         seen.cities = Cities.of_view(view)

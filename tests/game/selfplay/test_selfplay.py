@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from happycity import Config, ConfigError, Game, IllegalMoveError, Mode, Outcome, Scoring
+from happycity.rules.scoring import score
 from happycity.selfplay import ACTIONS, Observations, Reward, SelfPlay, rewards_of
 
 CONFIGS = [Config(players=players, mode=mode) for players in range(2, 6) for mode in Mode]
@@ -96,3 +97,41 @@ def test_a_reward_by_points_is_the_points() -> None:
         play.step(random_actions(play.arrays.masks, rng))
     assert game.outcome is not None
     assert tuple(play.arrays.rewards[0] * 100) == pytest.approx(game.outcome.points)
+
+
+@pytest.mark.parametrize("reward", Reward)
+def test_shaped_rewards_add_up_to_the_others_less_the_first_potential(reward: Reward) -> None:
+    """Nothing else differs, so what is best stays best; the first potential is that of the deal."""
+    config, games = Config(players=3, mode=Mode.EXPERT), 5
+    plain = SelfPlay(config, games=games, seed=2, reward=reward)
+    shaped = SelfPlay(config, games=games, seed=2, reward=reward, shaped=True)
+    rng, compared, between = np.random.default_rng(3), 0, 0
+    firsts = [rewards_of(score(game.cities), reward) for game in shaped.games]
+    sums = np.zeros((games, 3))
+    while compared < 12:
+        actions = random_actions(plain.arrays.masks, rng)
+        plain.step(actions)
+        shaped.step(actions)
+        sums += shaped.arrays.rewards
+        for row in range(games):
+            if plain.arrays.ended[row]:
+                assert plain.arrays.rewards[row] - firsts[row] == pytest.approx(sums[row], abs=1e-5)
+                firsts[row], sums[row] = rewards_of(score(shaped.games[row].cities), reward), 0
+                compared += 1
+            else:
+                between += shaped.arrays.rewards[row].any()
+    assert between > 50
+
+
+def test_some_games_can_be_played_on_alone() -> None:
+    """The others keep their rows, and the rewards of the last step are theirs no longer."""
+    play = SelfPlay(Config(players=2), games=3, seed=1)
+    before = play.arrays.observations.copy()
+    while not play.arrays.ended[1]:
+        play.step([int(play.arrays.masks[1].argmax())], rows=[1])
+    assert play.arrays.rewards[1].any()
+    play.step([int(play.arrays.masks[2].argmax())], rows=[2])
+    assert not play.arrays.rewards.any()
+    assert not play.arrays.ended.any()
+    assert (play.arrays.observations[0] == before[0]).all()
+    assert (play.arrays.observations[1:] != before[1:]).any(1).all()
