@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from happycity.compiled import is_compiled
+from happycity.rules.deals import DEALING, EDITION
 
 BIN = Path(sys.executable).parent
 EXIT_STOPPED = 130
-VERSION = f"{version('happycity')} ({'compiled' if is_compiled() else 'pure Python'})\n"
+CODE = "compiled" if is_compiled() else "pure Python"
+VERSION = f"{version('happycity')} ({CODE}; rules {EDITION}, deals {DEALING})\n"
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ from happycity_server.play.lobby import SWEEP_SECONDS
 Metadata = tuple[tuple[str, str], ...]
 PlayCall = grpc.aio.StreamStreamCall[play.PlayRequest, play.PlayResponse]
 
+HOSTING = "happycity.hosting.v1beta1.HostingService"
+"""The service that a server with --hosted alone offers."""
 PATIENT = match_pb2.TimeControl(connect_time=duration_message(60.0))
 """The time control of matches whose bots may come late, or never."""
 

@@ -24,7 +24,7 @@ from happycity_server.config import ServerSettings
 from happycity_server.errors import ListenError
 
 HEALTH = "/grpc.health.v1.Health/Check"
-SERVICES = list(CONTRACT)
+SERVICES = [service for service in CONTRACT if service != h.HOSTING]
 
 
 async def refused_start(folder: Path, **values: Any) -> str:

@@ -137,7 +137,9 @@ def publish_site(
     ] = "http://127.0.0.1:8080",
     games: Annotated[int, typer.Option("--games", min=0, metavar="N", help="Replays at most.")] = 100,
 ) -> None:
-    """Write what the public may see of a server as files: leaderboards, tournaments, bots, replays.
+    """Write what the public may see of a server as pages without a server.
+
+    These are leaderboards, ended tournaments, bots, and replays.
 
     The server is run with --public. A snapshot in the folder is replaced when the new one is complete. Any
     file server can serve it: python -m http.server --directory FOLDER

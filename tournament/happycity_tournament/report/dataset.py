@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from pyarrow.parquet import ParquetWriter
 
 from happycity import Config, ConfigError, Ending, Move
-from happycity.observation_rows import RowEncoder, next_rows
 from happycity.records.record import loads
 from happycity.records.replay import endings_of, positions_of
 from happycity.runtime.files import replacing
@@ -79,26 +78,25 @@ def episodes(source: Source, *, bots: Collection[str], reward: Reward) -> Iterat
 
 def _of_game(text: str, config: Config, reward: Reward) -> list[Episode]:
     """Return the episodes of a game, without its number and bots."""
-    record, encoder, observations = loads(text), RowEncoder(config), Observations(config.players)
-    rows: list[list[bytes]] = [[] for _ in range(config.players)]
+    record, observations = loads(text), Observations(config.players)
+    row, writer = observations.row(config)
+    rows: list[list[NDArray[np.float32]]] = [[] for _ in range(config.players)]
     masks: list[list[NDArray[np.int8]]] = [[] for _ in rows]
     actions: list[list[int]] = [[] for _ in rows]
     for game, move in zip(positions_of(record), [*record["moves"], None], strict=True):
         if move is not None:
-            rows[game.seat].append(next_rows([encoder], [game]))
+            writer.write_game(game, game.seat)
+            rows[game.seat].append(row.copy())
             masks[game.seat].append(mask_of(game.legal_moves))
             actions[game.seat].append(action_of(Move.parse(move["move"])))
     assert game.outcome is not None
     found, paid = [], rewards_of(game.outcome, reward)
     for seat, ending in enumerate(endings_of(record)):
         if ending is Ending.FINISHED and actions[seat]:
-            seen = np.frombuffer(b"".join(rows[seat]), np.float32).reshape(-1, observations.size)
-            rewards = np.zeros(len(seen), np.float32)
+            rewards = np.zeros(len(rows[seat]), np.float32)
             rewards[-1] = paid[seat]
-            seen, shown = (
-                np.vstack([seen, observations.of(game, seat)]),
-                np.vstack([*masks[seat], mask_of(())]),
-            )
+            seen = np.vstack([*rows[seat], observations.of(game, seat)])
+            shown = np.vstack([*masks[seat], mask_of(())])
             found.append(Episode(0, config, seat, "", seen, shown, np.array(actions[seat]), rewards))
     return found
 
