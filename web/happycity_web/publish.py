@@ -137,7 +137,7 @@ def publish_site(
     ] = "http://127.0.0.1:8080",
     games: Annotated[int, typer.Option("--games", min=0, metavar="N", help="Replays at most.")] = 100,
 ) -> None:
-    """Write what the public may see of a server as pages without a server.
+    """Write the results of a server as pages that need none.
 
     These are leaderboards, ended tournaments, bots, and replays.
 
