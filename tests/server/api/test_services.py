@@ -68,7 +68,10 @@ async def test_calls_are_checked_before_their_message_is_read(tmp_path: Path) ->
     """A caller without a token is refused although its message never comes."""
     tokens = tmp_path / "tokens.json"
     tokens.write_text('{"tokens": []}')
-    hosting = {"hosted": tmp_path / "hosted", "sandbox": "true {socket} {folder} {command}"}  # never run
+    hosting: dict[str, Any] = {
+        "hosted": tmp_path / "hosted",
+        "sandbox": "true {socket} {folder} {command}",
+    }  # never run
     async with serving(tmp_path, tokens=tokens, **hosting) as (_, channel):
         guarded = [path for path, needed in ROLES.items() if needed is not EVERYBODY]
         ended = await asyncio.gather(*(called_without_message(channel, path) for path in guarded))
