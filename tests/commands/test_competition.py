@@ -83,6 +83,11 @@ class Competition:
         self.run(name, "join", link, *(word for bot in (name, *others) for word in ("--bot", bot)))
         self.guest_starts(name, program)
 
+    def connected(self) -> set[str]:
+        """Return the names of the bots that are connected."""
+        listed = json.loads(self.run("cup", "status", "--json"))["bots"]
+        return {bot["bot"] for bot in listed if bot["connected"]}
+
     def guest_starts(self, name: str, program: Sequence[str]) -> None:
         self.start(name, name, program, "connected to localhost")
         self.bots.append(name)
@@ -269,9 +274,11 @@ def public_looks(competition: Competition) -> None:
 
 
 def guest_leaves(competition: Competition) -> None:
+    """All bots of the guest leave, also the one that the server runs."""
     competition.run("python", "join", "--revoke")
     assert competition.running["python"].wait(SECONDS) == 2
     assert "python" not in competition.run("cup", "token", "list")
+    until(lambda: not competition.connected() & {"python", "hosted"})
 
 
 STEPS: tuple[Callable[[Competition], None], ...] = (
