@@ -125,7 +125,8 @@ def init_competition(
         kept += f'web = "0.0.0.0:{web_port}"\nweb_name = "{host[0]}"\n'
     with replacing(folder / SETTINGS_FILE, private=True) as partial:
         partial.write_text(settings_text(str(server), CA_FILE, {_ORGANISER: clear}, **own), encoding="utf-8")
-    write_example(folder / SERVER_FILE, _SERVER.format(port=port) + kept)
+    house = "planner,greedy,random" if ladder else "greedy,random"  # the planner is the ladder's anchor
+    write_example(folder / SERVER_FILE, _SERVER.format(port=port, house=house) + kept)
     if ladder:
         from happycity_ladder.ladder_config import example
 
@@ -215,7 +216,7 @@ tls_cert = "cert.pem"
 tls_key = "key.pem"
 tokens = "tokens.json"
 store = "sqlite:///games.sqlite"
-house = "greedy,random"
+house = "{house}"
 """
 _TOURNAMENT = """\
 # The tournament: tournament run --config tournament.toml

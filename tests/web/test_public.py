@@ -95,6 +95,7 @@ async def test_public_opens_what_it_may_see(public: PublicSite) -> None:
         "/tournaments/1": 200,
         "/tournaments/1/bots/anna": 200,
         "/play": 401,
+        "/access": 401,
     }.items():
         answer = await public.client.get(path)
         assert answer.status_code == status, path

@@ -15,7 +15,7 @@ from happycity import ConfigError
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED
-from happycity_server.access.roles import principal
+from happycity_server.access.roles import principal, require_token
 from happycity_server.errors import ApiError
 from happycity_web.guard import COOKIE, HTTP_STATUS, admit, keep_secret, peer_of, read_form, shown_token
 from happycity_web.query import Query, number_of, word_of
@@ -24,10 +24,12 @@ from happycity_web.watch import Feeds
 
 _FORM_BYTES = 16 * 1024
 """The largest form of joining: a link has a certificate."""
+_WHAT = "the page of an owner's tokens"
 
 
 async def access_page(feeds: Feeds, request: Request, _: Query) -> Page:
     """Show the tokens of the caller's owner, and the invitations to an organiser."""
+    require_token(_WHAT)
     return await _page(feeds, {})
 
 
@@ -77,6 +79,7 @@ class AccessForms:
         """Renew or revoke tokens, or create or revoke an invitation, by the token that the browser has."""
         arena = self._feeds.arena
         admit(arena, request, shown_token(request))
+        require_token(_WHAT)
         fields = await read_form(request)
         revocations: dict[str, tuple[Any, Any]] = {
             "revoke": (self._access.RevokeToken, pb.RevokeTokenRequest),

@@ -401,6 +401,10 @@ class TokenFile:
         own = [token for token in self._tokens.values() if token.role is Role.BOT and token.name == bot]
         return max(own, key=lambda token: token.created).owner if own else bot
 
+    def bots(self, now: datetime) -> set[str]:
+        """Return the names of the bots that have a valid token."""
+        return {one.name for one in self._tokens.values() if one.role is Role.BOT and one.is_valid(now)}
+
     def still_holds(self, token: Token, now: datetime) -> bool:
         """Return whether a token that was found earlier would be found again."""
         kept = self._tokens.get(token.id)

@@ -69,6 +69,10 @@ class Authenticator:
         """Return who owns a bot: what its newest token says, else the bot's own name."""
         return bot if self._tokens is None else self._tokens.owner_of(bot)
 
+    def bots(self) -> set[str]:
+        """Return the names of the bots that have a valid token."""
+        return set() if self._tokens is None else self._tokens.bots(self.now())
+
     def identify(self, clear: str | None, peer: str) -> Principal:
         """Return the caller by the token that it shows, None if it shows none.
 

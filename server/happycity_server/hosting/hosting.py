@@ -14,7 +14,7 @@ import structlog
 from happycity import ConfigError
 from happycity.runtime.child import ChildError, words_of
 from happycity.runtime.tokens import Role
-from happycity_server.access.gate import Authenticator
+from happycity_server.access.gate import SWEEP_SECONDS, Authenticator
 from happycity_server.access.roles import Principal
 from happycity_server.config import ServerSettings
 from happycity_server.hosting.sandbox import Confined, Sandbox
@@ -46,7 +46,7 @@ class Hosting:
         self._programs = Programs()
         self._socket = Path()
         self._waiting: asyncio.Queue[Submission] = asyncio.Queue()
-        self._trials: asyncio.Task[None] | None = None
+        self._tasks: Sequence[asyncio.Task[None]] = ()
         self._running: dict[str, tuple[int, str]] = {}
         """By bot: its slot in the sandbox, and the token that it shows."""
 
@@ -58,14 +58,14 @@ class Hosting:
                 self._run(submission)
             elif submission.state is State.TRYING:
                 self._waiting.put_nowait(submission)
-        self._trials = asyncio.create_task(self._try_all())
+        self._tasks = asyncio.create_task(self._try_all()), asyncio.create_task(self._end_without_token())
 
     async def stop(self) -> None:
         """End all bots. What was not tried to the end is tried again by the next server."""
-        if self._trials is not None:
-            self._trials.cancel()
+        for task in self._tasks:
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._trials
+                await task
         await self._programs.stop()
 
     @property
@@ -109,6 +109,17 @@ class Hosting:
             if playing is not None:
                 self._note(playing, State.RETIRED, playing.result)
             self._run(self._note(submission, State.PLAYING, result))
+
+    async def _end_without_token(self) -> None:
+        """Withdraw bots that have no valid token any more, as bots that others run leave then."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            for bot in self._running.keys() - self._authenticator.bots():
+                submission = self.submissions.playing(bot)
+                try:
+                    await (self._end(bot) if submission is None else self.withdraw(submission))
+                except OSError:  # the bot has ended, also if that can't be stored now
+                    _log.exception("hosted_bot_not_stored", bot=bot)
 
     async def _try(self, submission: Submission) -> Sequence[str]:
         """Try a bot; return what was found. TrialError if it failed."""

@@ -9,6 +9,8 @@ from cryptography import x509
 from tests.programs import run
 
 from happycity import ConfigError
+from happycity_ladder.ladder_config import LadderConfig
+from happycity_server.config import load_settings
 from happycity_server.process.certificates import make_certificates
 
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
@@ -83,3 +85,13 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         assert refused.returncode == 2
         assert " is there already; remove it, or name another folder" in refused.stderr
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.thorough
+def test_ladder_of_a_competition_has_its_anchor(tmp_path: Path) -> None:
+    """The two files that are written agree, or no rating would ever be on the scale."""
+    init = ("competition", "init", "cup", "--host", "arena.example", "--ladder")
+    assert run(*init, cwd=tmp_path).returncode == 0
+    settings = load_settings({}, {}, tmp_path / "cup/server.toml")
+    assert settings.ladder is not None
+    assert LadderConfig.read(tmp_path / "cup" / settings.ladder).anchor in settings.house_bots
