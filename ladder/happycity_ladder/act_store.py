@@ -52,13 +52,9 @@ class ActStore:
         return {bot: act for bot, act in last.items() if act.kind is ActKind.SUSPEND}
 
     def add(self, act: Act) -> Act:
-        """Store an act to a bot that changes nothing else; ConfigError if the bot is not in the ladder."""
+        """Store an act to a bot of the ladder that changes nothing else."""
         with self.store.writing() as connection:
-            newest = select(func.max(ladder_versions.c.id)).where(ladder_versions.c.bot == act.bot)
-            version_id = connection.scalar(newest)
-            if version_id is None:
-                raise ConfigError(f"bot: {act.bot!r} is not in this ladder")
-            return _act(connection, _add(connection, act, version_id))
+            return _act(connection, _add(connection, act, _newest(connection, act.bot)))
 
     def void(self, act: Act, deal_ids: Collection[int] = ()) -> tuple[Act, set[str]]:
         """Void finished deals, these or all of the act's bot; return the act, and the boards to rate again.
@@ -77,8 +73,7 @@ class ActStore:
                 raise ConfigError(f"deal_ids: deal {wrong[0]} is not finished, or is voided already")
             if not found:
                 raise ConfigError(f"bot: {act.bot!r} has no finished deal that counts")
-            newest = select(func.max(ladder_versions.c.id)).where(ladder_versions.c.bot == act.bot)
-            act_id = _add(connection, replace(act, deals=len(found)), connection.scalar(newest))
+            act_id = _add(connection, replace(act, deals=len(found)), _newest(connection, act.bot))
             connection.execute(update(ladder_deals).where(*own).values(act_id=act_id))
             boards = uncount(connection, act_id)
             for table in (ladder_beliefs, ladder_ratings):
@@ -110,8 +105,9 @@ class ActStore:
                 name = f"deleted-{first}"
                 of_bot = update(ladder_versions).where(versions.bot == bot, versions.owner == act.owner)
                 connection.execute(of_bot.values(owner=new_owner or name))
-                newest = connection.scalar(select(func.max(versions.id)).where(versions.bot == bot))
-                if new_owner is None and last == newest:  # else it belongs to another participant now
+                if new_owner is None and last == _newest(
+                    connection, bot
+                ):  # else it belongs to another participant now
                     _remove_bot(connection, bot, name)
             if own:
                 _rewrite_leaderboards(connection)
@@ -124,6 +120,13 @@ class ActStore:
 _ACTS = select(acts, ladder_versions.c.bot, ladder_versions.c.owner).join(
     ladder_versions, ladder_versions.c.id == acts.c.version_id, isouter=True
 )
+
+
+def _newest(connection: Connection, bot: str | None) -> int | None:
+    """Return the newest version of a bot; None without a bot."""
+    newest = select(func.max(ladder_versions.c.id)).where(ladder_versions.c.bot == bot)
+    version_id: int | None = connection.scalar(newest)
+    return version_id
 
 
 def _act(connection: Connection, act_id: int) -> Act:

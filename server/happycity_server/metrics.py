@@ -193,40 +193,32 @@ class UpkeepMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield what can be read now; a file that is missing or malformed leaves its metric out."""
-        for name, text, read in (
-            ("disk_free_bytes", "Free bytes where the SQLite store is.", self._free_bytes),
-            (
-                "backup_age_seconds",
-                "Since the store's last backup; +Inf: none.",
-                self._backup_age,
-            ),
-            ("certificate_expiry_seconds", "Until the certificate expires.", self._certificate_expiry),
-            ("token_expiry_seconds", "Until the next token expires; +Inf: none does.", self._token_expiry),
+        store, cert, tokens = self.database, self.certificate, self.tokens
+        for name, text, path, read in (
+            ("disk_free_bytes", "Free bytes where the SQLite store is.", store, _free_bytes),
+            ("backup_age_seconds", "Since the store's last backup; +Inf: none.", store, self._backup_age),
+            ("certificate_expiry_seconds", "Until the certificate expires.", cert, self._certificate_left),
+            ("token_expiry_seconds", "Until a token expires; +Inf: none does.", tokens, self._token_left),
         ):
             with suppress(OSError, ValueError, TokenError):
-                if (value := read()) is not None:
-                    yield _gauge(f"happycity_{name}", text, value)
+                if path is not None:
+                    yield _gauge(f"happycity_{name}", text, read(path))
 
-    def _free_bytes(self) -> float | None:
-        return None if self.database is None else shutil.disk_usage(self.database.parent).free
-
-    def _backup_age(self) -> float | None:
-        if self.database is None:
-            return None
-        mark = backup_mark(self.database)
+    def _backup_age(self, database: Path) -> float:
+        mark = backup_mark(database)
         return self.now() - mark.stat().st_mtime if mark.exists() else math.inf
 
-    def _certificate_expiry(self) -> float | None:
-        if self.certificate is None:
-            return None
-        found = x509.load_pem_x509_certificate(self.certificate.read_bytes())
-        return found.not_valid_after_utc.timestamp() - self.now()
+    def _certificate_left(self, path: Path) -> float:
+        certificate = x509.load_pem_x509_certificate(path.read_bytes())
+        return certificate.not_valid_after_utc.timestamp() - self.now()
 
-    def _token_expiry(self) -> float | None:
-        if self.tokens is None:
-            return None
-        ends = (one.expires.timestamp() for one in read_tokens(self.tokens) if one.expires is not None)
+    def _token_left(self, path: Path) -> float:
+        ends = (one.expires.timestamp() for one in read_tokens(path) if one.expires is not None)
         return min((end - self.now() for end in ends if end > self.now()), default=math.inf)
+
+
+def _free_bytes(database: Path) -> float:
+    return shutil.disk_usage(database.parent).free
 
 
 class _LoopCollector(Collector):

@@ -95,6 +95,10 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
     "AcceptChallenge": lambda: [ladder.AcceptChallengeRequest(challenge_id=1, bot="anna")],
     "DeclineChallenge": lambda: [ladder.DeclineChallengeRequest(challenge_id=1, bot="anna")],
     "WithdrawChallenge": lambda: [ladder.WithdrawChallengeRequest(challenge_id=1, bot="anna")],
+    "CreateAct": lambda: [
+        ladder.CreateActRequest(kind=ladder.ACT_KIND_SUSPEND, bot="anna", text="colludes"),
+        ladder.CreateActRequest(kind=ladder.ACT_KIND_RESTORE, bot="anna", text="a mistake"),
+    ],
     "ApplyMoves": lambda: [simulation.ApplyMovesRequest(lines=[_line()])],
     "Rollout": lambda: [
         simulation.RolloutRequest(lines=[_line()], playouts=1, policy=simulation.PLAYOUT_POLICY_RANDOM)

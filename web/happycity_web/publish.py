@@ -15,6 +15,7 @@ from collections.abc import Callable
 from html import unescape
 from importlib.resources import as_file, files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urljoin, urlsplit
@@ -31,7 +32,7 @@ MARK = Path("static", "happycity-site")
 TRIES = 60
 """How often a page is asked for, once a second, while the server has too many requests."""
 
-_PAGE = re.compile(r"/|/ladder|/ladder/(seasons|deals|bots/[^/]+)|/tournaments/\d+(/bots/[^/]+)?")
+_PAGE = re.compile(r"/|/acts|/ladder|/ladder/(seasons|deals|bots/[^/]+)|/tournaments/\d+(/bots/[^/]+)?")
 _GAME = re.compile(r"/matches/(\d+)(/record\.json)?")
 _CHOICES = {"/ladder": {"board", "season", "page"}}
 """What the addresses of published pages may ask for, others only for a board; more is not published."""
@@ -149,24 +150,21 @@ def publish_site(
     target = folder.resolve()
     if target.exists() and not (target / MARK).exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigError(f"{folder}: it is not a snapshot of this command; name another folder")
-    partial, old = (target.with_name(f".{target.name}.{word}") for word in ("partial", "old"))
     snapshot = Snapshot(web, games=games)
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        with Console(stderr=True).status("") as status:
-            snapshot.write(partial, status.update)
-        if target.exists():
-            shutil.rmtree(old, ignore_errors=True)
-            target.rename(old)
-        partial.rename(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary,
+            Console(stderr=True).status("") as status,
+        ):
+            new, old = Path(temporary, "new"), Path(temporary, "old")
+            snapshot.write(new, status.update)
+            if target.exists():
+                target.rename(old)
+            new.rename(target)
     except HTTPError as error:
         raise ConfigError(f"--web: {error.url} was refused with status {error.code}; try again") from None
     except OSError as error:
         raise ConfigError(f"{folder}: it can't be written: {error.strerror or error}") from None
-    finally:
-        if old.exists() and not target.exists():  # the new one could not take its place
-            old.rename(target)
-        for unused in (partial, old):
-            shutil.rmtree(unused, ignore_errors=True)
     pages, replays = len(snapshot.files), len(snapshot.games)
     remark(f"{folder}: {plural(pages, 'page')}, {plural(replays, 'replay')}")

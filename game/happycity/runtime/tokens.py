@@ -328,22 +328,17 @@ def rename_owner(path: Path, owner: str, new_owner: str | None) -> int:
 
     Without a new name they are removed.
     """
-    update = {} if new_owner is None else {"owner": check_owner(new_owner)}
+
+    def changed(kept: list[_Kept], own: list[_Kept]) -> list[_Kept]:
+        renamed = [] if new_owner is None else [one.model_copy(update={"owner": new_owner}) for one in own]
+        return [one for one in kept if one not in own] + renamed
+
     with _changed(path) as content:
-        before = len(content.tokens) + len(content.invitations)
-        others = [one for one in content.tokens if (one.role, one.owner) != (Role.BOT, owner)]
-        uninvited = [one for one in content.invitations if one.owner != owner]
-        count = before - len(others) - len(uninvited)
-        if update:
-            content.tokens = [
-                one if one in others else one.model_copy(update=update) for one in content.tokens
-            ]
-            content.invitations = [
-                one if one in uninvited else one.model_copy(update=update) for one in content.invitations
-            ]
-        else:
-            content.tokens, content.invitations = others, uninvited
-    return count
+        tokens = [one for one in content.tokens if (one.role, one.owner) == (Role.BOT, owner)]
+        invitations = [one for one in content.invitations if one.owner == owner]
+        content.tokens = changed(content.tokens, tokens)
+        content.invitations = changed(content.invitations, invitations)
+    return len(tokens) + len(invitations)
 
 
 class TokenFile:

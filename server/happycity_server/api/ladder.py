@@ -43,7 +43,6 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
-    from happycity_server.ladder.presence import Wait
     from happycity_server.ladder.reader import LadderReader
 
 MAX_ACT_TEXT = 200
@@ -123,9 +122,12 @@ class LadderService(LadderServiceServicer):
         lines = await reader.leaderboard(board.name, season)
         if request.ranked_only:
             lines = [line for line in lines if line.rank]
-        present = reader.ladder.presence.version_ids
+        present, suspended = reader.ladder.presence.version_ids, reader.ladder.presence.suspended
         return pb.GetLeaderboardResponse(
-            lines=[_line(line, config, present, self._cost_of) for line in lines[first:end]],
+            lines=[
+                _line(line, config, present, self._cost_of, suspended=line.version.bot in suspended)
+                for line in lines[first:end]
+            ],
             next_page_token=page_token(end) if len(lines) > end else "",
             board=board.name,
             season=_season(season, config),
@@ -143,7 +145,7 @@ class LadderService(LadderServiceServicer):
             raise not_in_ladder("bot", bot)
         ratings = await reader.ratings([version.id for version in versions])
         history = await reader.history(board.name, versions)
-        present = reader.ladder.presence.version_ids
+        present, wait = reader.ladder.presence.version_ids, reader.ladder.presence.wait_of(bot)
         return pb.LadderBot(
             bot=bot,
             owner=_owner(versions[0]),
@@ -159,7 +161,7 @@ class LadderService(LadderServiceServicer):
                 for point in history
             ],
             board=board.name,
-            wait=_wait(reader.ladder.presence.wait_of(bot)),
+            wait=wait and pb.BotWait(text=wait.text, end_time=timestamp_or_none(wait.end)),
         )
 
     async def ListLadderDeals(
@@ -373,14 +375,6 @@ def _act(act: Act) -> pb.Act:
     )
 
 
-def _wait(wait: Wait | None) -> pb.BotWait | None:
-    """Write why a bot plays no deal."""
-    if wait is None:
-        return None
-    reason = pb.WaitReason.Value(f"WAIT_REASON_{wait.reason.name}")
-    return pb.BotWait(reason=reason, end_time=timestamp_or_none(wait.end), text=wait.text)
-
-
 def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
     """Write a version; `present` has the versions that are connected."""
     return pb.BotVersion(
@@ -426,7 +420,9 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
     )
 
 
-def _line(line: Line, config: LadderConfig, present: Collection[int], cost_of: CostOf) -> pb.LeaderboardLine:
+def _line(
+    line: Line, config: LadderConfig, present: Collection[int], cost_of: CostOf, *, suspended: bool
+) -> pb.LeaderboardLine:
     """Write a line of a leaderboard."""
     cost = cost_of(line.version.bot, line.version.profile.info.version)
     return pb.LeaderboardLine(
@@ -439,6 +435,7 @@ def _line(line: Line, config: LadderConfig, present: Collection[int], cost_of: C
         games=line.score.games,
         firsts=line.score.firsts,
         forfeits=line.score.forfeits,
+        suspended=suspended,
         cost=None if cost is None else pb.BotCost(cpu_seconds=cost[0], peak_memory_bytes=cost[1]),
     )
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import structlog
 
-from happycity import ConfigError, Ending, VoidReason
+from happycity import Ending, VoidReason
 from happycity_ladder.entries import Act, ActKind, Deal
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.errors import ApiError, Reason
-from happycity_server.ladder.challenges import Challenges
+from happycity_server.ladder.challenges import Challenges, not_in_ladder
 from happycity_server.ladder.presence import Presence
 from happycity_server.ladder.queue import DealQueue
 from happycity_server.ladder.ratings import Ratings
@@ -115,7 +115,7 @@ class Ladder:
         """Do what an organiser wants, between two turns; return the act as it is stored.
 
         Raises:
-            ApiError: a bot of a participant that is to be deleted is still connected or plays.
+            ApiError: the bot is not in the ladder; or one that is to be deleted is still there.
             ConfigError: a field of the act is wrong; the text names it.
         """
         acts, write = self.stored.acts, self.stored.write
@@ -128,11 +128,10 @@ class Ladder:
                     self._check_away(bots)
                     self.ratings.forget_names(bots)
                 stored = await write(partial(acts.rename, has_tokens=has_tokens), act, new_owner)
-            else:
-                is_suspended = act.bot in self.presence.suspended
-                if is_suspended is not (act.kind is ActKind.RESTORE):
-                    raise ConfigError(f"bot: {act.bot!r} is {'already' if is_suspended else 'not'} suspended")
+            elif await self.stored.read(self.stored.entries.versions_of, act.bot or ""):
                 stored = await write(acts.add, act)
+            else:
+                raise not_in_ladder("bot", act.bot or "")
             await self._read_suspended()
         _log.warning("ladder_act", act=stored.id, kind=act.kind.value, bot=stored.bot, owner=stored.owner)
         if act.bot is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from typing import NamedTuple
 
 import structlog
 
@@ -32,21 +32,9 @@ _DAY = 86400.0
 _log = structlog.get_logger()
 
 
-class WaitReason(Enum):
-    """Why a bot plays no deal; as in the contract."""
-
-    SUSPENDED = "suspended"
-    FORFEITED = "forfeited"
-    QUOTA = "quota"
-    NO_ROOM = "no_room"
-    OPPONENTS = "opponents"
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(NamedTuple):
     """Why a bot plays no deal."""
 
-    reason: WaitReason
     text: str
     """One line for people."""
     end: float | None = None
@@ -251,23 +239,21 @@ class Presence:
         """Return why a bot plays no deal; None if it plays one, or is neither connected nor suspended."""
         act, bot, now = self.suspended.get(name), self._bots.get(name), self._ladder.clock()
         if act is not None:
-            return Wait(WaitReason.SUSPENDED, f"an organiser has suspended {name}: {act.text}")
+            return Wait(f"an organiser has suspended {name}: {act.text}")
         if bot is None or bot.version is None or bot.deals:
             return None
         if bot.pause_end > now:
-            text = f"{name} has forfeited games in several deals in a row"
-            return Wait(WaitReason.FORFEITED, text, bot.pause_end)
+            return Wait(f"{name} has forfeited games in several deals in a row", bot.pause_end)
         if name in self._sated:
             quotas = self._ladder.config.quotas
             text = (
                 f"{name} has begun its {quotas.games_per_day} rated games of the day, or "
                 f"{100 * quotas.exact_share:g}% of them where its rating is exact"
             )
-            return Wait(WaitReason.QUOTA, text, day_of(now) + _DAY)
+            return Wait(text, day_of(now) + _DAY)
         if bot.free_since is None:
-            text = f"{name} plays other matches first, or takes too few games at once"
-            return Wait(WaitReason.NO_ROOM, text)
-        return Wait(WaitReason.OPPONENTS, f"{name} waits for opponents that are connected and have room")
+            return Wait(f"{name} plays other matches first, or takes too few games at once")
+        return Wait(f"{name} waits for opponents that are connected and have room")
 
     def send_suspension(self, name: str) -> None:
         """Tell a bot that is suspended why."""

@@ -258,7 +258,7 @@ async def test_server_without_a_ladder_says_so(tmp_path: Path) -> None:
     """Every method is refused with NO_LADDER."""
     async with serving(tmp_path) as (_, channel):
         methods = [path for path in ROLES if path.startswith(SERVICE)]
-        assert len(methods) == 13
+        assert len(methods) == 15
         for path in methods:
             outcome = await called(channel, path)
             assert (outcome.status, outcome.reason) == (grpc.StatusCode.FAILED_PRECONDITION, "NO_LADDER")

@@ -179,21 +179,6 @@ acts = Table(
 )
 
 
-@event.listens_for(acts, "after_create")
-def _refuse_other_acts(_table: Table, connection: Connection, **_: object) -> None:
-    """Let the database refuse to change or remove an act."""
-    refused = "acts can be neither changed nor removed"
-    if connection.dialect.name == "postgresql":
-        body = f"$$ BEGIN RAISE EXCEPTION '{refused}'; END $$"
-        connection.exec_driver_sql(f"CREATE FUNCTION refuse_act() RETURNS trigger LANGUAGE plpgsql AS {body}")
-        when = "BEFORE UPDATE OR DELETE OR TRUNCATE ON acts"
-        connection.exec_driver_sql(f"CREATE TRIGGER acts_stay {when} EXECUTE FUNCTION refuse_act()")
-        return
-    for change in ("UPDATE", "DELETE"):
-        body = f"BEGIN SELECT RAISE(ABORT, '{refused}'); END"
-        connection.exec_driver_sql(f"CREATE TRIGGER acts_{change} BEFORE {change} ON acts {body}")
-
-
 # Stored before its first game begins, so that no deal is dealt twice and a restart can go on with it.
 ladder_deals = Table(
     "ladder_deals",

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -234,53 +234,33 @@ def compare(
     run.compare(server, old, new, as_json=as_json)
 
 
-def _act_option(kind: ActKind, metavar: str, text: str) -> Any:
-    return typer.Option(f"--{kind.value}", metavar=metavar, help=text)
+@ladder.command()
+def acts(*, bot: OnlyBot = "", limit: Limit = LISTED, as_json: AsJson = False, server: Server = None) -> None:
+    """List what organisers did to bots and participants, newest first."""
+    from happycity_terminal.ladder import run
+
+    run.list_acts(server, bot=bot, limit=limit, as_json=as_json)
 
 
 @ladder.command()
-def acts(
+def act(
+    kind: Annotated[ActKind, typer.Argument(help="What to do.")],
+    subject: Annotated[
+        str, typer.Argument(metavar="BOT|OWNER|ID,...", help="A bot; an owner; or, to void, deals.")
+    ],
     *,
-    suspend: Annotated[str, _act_option(ActKind.SUSPEND, "BOT", "Give this bot no more deals.")] = "",
-    restore: Annotated[str, _act_option(ActKind.RESTORE, "BOT", "Give this suspended bot deals again.")] = "",
-    void: Annotated[
-        str,
-        _act_option(
-            ActKind.VOID, "BOT|ID,...", "Let all finished deals of this bot, or these, count for nothing."
-        ),
-    ] = "",
-    rename: Annotated[str, _act_option(ActKind.RENAME, "OWNER", "Rename this participant; see --to.")] = "",
-    to: Annotated[str, typer.Option("--to", metavar="OWNER", help="The participant's new name.")] = "",
-    delete: Annotated[
-        str,
-        _act_option(
-            ActKind.DELETE, "OWNER", "End this participant's tokens, and remove its names and texts."
-        ),
-    ] = "",
-    reason: Annotated[
-        str, typer.Option("--reason", metavar="TEXT", help="Why, in a line that all may read.")
-    ] = "",
-    bot: OnlyBot = "",
-    limit: Limit = LISTED,
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="In a line that all may read.")],
+    to: Annotated[str, typer.Option("--to", metavar="OWNER", help="The new name, to rename.")] = "",
     as_json: AsJson = False,
     server: Server = None,
 ) -> None:
-    """List what organisers did to bots and participants, newest first, or do it.
+    """Suspend or restore a bot, void its deals, rename or delete an owner.
 
-    Acts can't be taken back or removed; a suspended bot can be restored. They take the token of an organiser.
+    Only `suspend` can be undone. Voided deals count for nothing. `delete` ends the owner's tokens and
+    removes names and texts. The token is an organiser's.
     """
     from happycity_terminal.ladder import run
 
-    given = {"suspend": suspend, "restore": restore, "void": void, "rename": rename, "delete": delete}
-    chosen = {kind: subject for kind, subject in given.items() if subject}
-    if not chosen and not (to or reason):
-        run.list_acts(server, bot=bot, limit=limit, as_json=as_json)
-        return
-    if len(chosen) != 1 or not reason or bool(to) is not bool(rename):
-        raise ConfigError(
-            "--suspend, --restore, --void, --rename, --delete: give one, with --reason; --rename takes --to"
-        )
-    ((kind, subject),) = chosen.items()
     run.act(server, kind, subject, new_owner=to, reason=reason, as_json=as_json)
 
 

@@ -9,6 +9,7 @@ from happycity.records.record import Json
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.match import bot_info_of, seconds_of
 from happycity.wire.messages import config_of
+from happycity_ladder.entries import ActKind
 
 KINDS: dict[int, str] = {
     pb.DEAL_KIND_RATED: "rated",
@@ -27,20 +28,7 @@ FLAGS: dict[int, str] = {
     pb.FLAG_KIND_HELPING: "helping",
     pb.FLAG_KIND_FORFEITING: "forfeiting",
 }
-ACTS: dict[int, str] = {
-    pb.ACT_KIND_SUSPEND: "suspend",
-    pb.ACT_KIND_RESTORE: "restore",
-    pb.ACT_KIND_VOID: "void",
-    pb.ACT_KIND_RENAME: "rename",
-    pb.ACT_KIND_DELETE: "delete",
-}
-WAITS: dict[int, str] = {
-    pb.WAIT_REASON_SUSPENDED: "suspended",
-    pb.WAIT_REASON_FORFEITED: "forfeited",
-    pb.WAIT_REASON_QUOTA: "quota",
-    pb.WAIT_REASON_NO_ROOM: "no_room",
-    pb.WAIT_REASON_OPPONENTS: "opponents",
-}
+ACTS: dict[int, str] = {pb.ActKind.Value(f"ACT_KIND_{kind.name}"): kind.value for kind in ActKind}
 OTHER = "other"
 """A value of a newer server that this version doesn't know."""
 
@@ -81,6 +69,7 @@ def line_json(line: pb.LeaderboardLine) -> Json:
         "owner": line.owner,
         "house": line.house,
         "inactive": line.inactive,
+        "suspended": line.suspended,
         "connected": line.version.connected,
         "version": version_json(line.version),
         **rating_json(line.rating),
@@ -105,18 +94,13 @@ def bot_json(bot: pb.LadderBot) -> Json:
         "versions": list(map(version_json, bot.versions)),
         "ratings": list(map(version_rating_json, bot.ratings)),
         "board": bot.board,
-        "wait": wait_json(bot.wait) if bot.HasField("wait") else None,
+        "wait": bot.wait.text or None,
+        "wait_end": _time(bot.wait.end_time) if bot.wait.HasField("end_time") else None,
         "history": [
             {"time": _time(point.time), "version": point.version_id, **rating_json(point.rating)}
             for point in bot.history
         ],
     }
-
-
-def wait_json(wait: pb.BotWait) -> Json:
-    """Return why a bot is not playing."""
-    end = _time(wait.end_time) if wait.HasField("end_time") else None
-    return {"reason": WAITS.get(wait.reason, OTHER), "end": end, "text": wait.text}
 
 
 def act_json(act: pb.Act) -> Json:

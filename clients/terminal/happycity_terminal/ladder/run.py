@@ -11,6 +11,7 @@ from rich.table import Table
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.records.record import Json
+from happycity_ladder.entries import ActKind
 from happycity_terminal.ladder import tables
 from happycity_terminal.ladder.calls import leaderboard, pages
 from happycity_terminal.ladder.content import (
@@ -167,11 +168,10 @@ def answer_challenge(server: str | None, answer: str, number: int, name: str, *,
     _print_challenge(_called(server, f"{answer.capitalize()}Challenge", request), server, as_json=as_json)
 
 
-def _called(server: str | None, method: str, request: object) -> pb.Challenge:
-    challenge: pb.Challenge = call_server(
+def _called(server: str | None, method: str, request: object) -> Any:
+    return call_server(
         RemoteServer.at(server), lambda opened: opened.call(getattr(opened.ladder, method), request)
     )
-    return challenge
 
 
 def compare(server: str | None, old: int, new: int, *, as_json: bool) -> None:
@@ -206,24 +206,20 @@ def list_acts(server: str | None, *, bot: str, limit: int, as_json: bool) -> Non
     _print_list(found, act_json, tables.acts_table, as_json=as_json, nothing="no acts")
 
 
-def act(server: str | None, kind: str, subject: str, *, new_owner: str, reason: str, as_json: bool) -> None:
+def act(
+    server: str | None, kind: ActKind, subject: str, *, new_owner: str, reason: str, as_json: bool
+) -> None:
     """Do something to a bot or a participant; numbers as the subject are deals."""
-    request = pb.CreateActRequest(kind=pb.ActKind.Value(f"ACT_KIND_{kind.upper()}"), text=reason)
-    if kind in ("rename", "delete"):
+    request = pb.CreateActRequest(kind=pb.ActKind.Value(f"ACT_KIND_{kind.name}"), text=reason)
+    request.new_owner = new_owner
+    if kind in (ActKind.RENAME, ActKind.DELETE):
         request.owner = subject
     elif subject.replace(",", "").isdecimal():
         request.deal_ids.extend(int(number) for number in subject.split(",") if number)
     else:
         request.bot = subject
-    if new_owner:
-        request.new_owner = new_owner
-    done = call_server(
-        RemoteServer.at(server), lambda connection: connection.call(connection.ladder.CreateAct, request)
-    )
-    if as_json:
-        write_json(act_json(done))
-    else:
-        Console().print(tables.acts_table([done]))
+    done = _called(server, "CreateAct", request)
+    _print_list([done], act_json, tables.acts_table, as_json=as_json, nothing="")
 
 
 def _print_challenge(challenge: pb.Challenge, server: str | None, *, as_json: bool) -> None:

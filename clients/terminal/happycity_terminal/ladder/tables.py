@@ -247,6 +247,7 @@ def _marks(line: pb.LeaderboardLine) -> str:
     marks = {
         "house": line.house,
         "inactive": line.inactive,
+        "suspended": line.suspended,
         "provisional": line.rating.provisional and not line.inactive,
     }
     shown = ", ".join(mark for mark, holds in marks.items() if holds)

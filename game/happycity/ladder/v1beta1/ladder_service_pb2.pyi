@@ -117,42 +117,6 @@ FLAG_KIND_FORFEITING: FlagKind.ValueType  # 2
 """A bot forfeits many games."""
 Global___FlagKind: _TypeAlias = FlagKind  # noqa: Y015
 
-class _WaitReason:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _WaitReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_WaitReason.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    WAIT_REASON_UNSPECIFIED: _WaitReason.ValueType  # 0
-    """Never sent."""
-    WAIT_REASON_SUSPENDED: _WaitReason.ValueType  # 1
-    """An organiser has suspended it."""
-    WAIT_REASON_FORFEITED: _WaitReason.ValueType  # 2
-    """It has forfeited games of several deals in a row."""
-    WAIT_REASON_QUOTA: _WaitReason.ValueType  # 3
-    """It has begun its rated games of the day, or its share of them as its rating is exact."""
-    WAIT_REASON_NO_ROOM: _WaitReason.ValueType  # 4
-    """It has no room for a deal, or plays other matches first."""
-    WAIT_REASON_OPPONENTS: _WaitReason.ValueType  # 5
-    """Opponents are missing."""
-
-class WaitReason(_WaitReason, metaclass=_WaitReasonEnumTypeWrapper):
-    """Why a bot is not playing in the ladder."""
-
-WAIT_REASON_UNSPECIFIED: WaitReason.ValueType  # 0
-"""Never sent."""
-WAIT_REASON_SUSPENDED: WaitReason.ValueType  # 1
-"""An organiser has suspended it."""
-WAIT_REASON_FORFEITED: WaitReason.ValueType  # 2
-"""It has forfeited games of several deals in a row."""
-WAIT_REASON_QUOTA: WaitReason.ValueType  # 3
-"""It has begun its rated games of the day, or its share of them as its rating is exact."""
-WAIT_REASON_NO_ROOM: WaitReason.ValueType  # 4
-"""It has no room for a deal, or plays other matches first."""
-WAIT_REASON_OPPONENTS: WaitReason.ValueType  # 5
-"""Opponents are missing."""
-Global___WaitReason: _TypeAlias = WaitReason  # noqa: Y015
-
 class _ActKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -339,6 +303,7 @@ class LeaderboardLine(_message.Message):
     FIRSTS_FIELD_NUMBER: _builtins.int
     FORFEITS_FIELD_NUMBER: _builtins.int
     COST_FIELD_NUMBER: _builtins.int
+    SUSPENDED_FIELD_NUMBER: _builtins.int
     rank: _builtins.int
     """1 is best; absent while the rating is provisional or the bot inactive."""
     owner: _builtins.str
@@ -353,6 +318,8 @@ class LeaderboardLine(_message.Message):
     """Games won among them, shared first places included."""
     forfeits: _builtins.int
     """Games forfeited among them."""
+    suspended: _builtins.bool
+    """Whether an organiser has suspended the bot."""
     @_builtins.property
     def version(self) -> Global___BotVersion:
         """Its newest version."""
@@ -378,10 +345,11 @@ class LeaderboardLine(_message.Message):
         firsts: _builtins.int = ...,
         forfeits: _builtins.int = ...,
         cost: Global___BotCost | None = ...,
+        suspended: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "cost", b"cost", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "cost", b"cost", "firsts", b"firsts", "forfeits", b"forfeits", "games", b"games", "house", b"house", "inactive", b"inactive", "owner", b"owner", "rank", b"rank", "rating", b"rating", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_owner", b"_owner", "_rank", b"_rank", "cost", b"cost", "firsts", b"firsts", "forfeits", b"forfeits", "games", b"games", "house", b"house", "inactive", b"inactive", "owner", b"owner", "rank", b"rank", "rating", b"rating", "suspended", b"suspended", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
     _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
@@ -941,13 +909,10 @@ class BotWait(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    REASON_FIELD_NUMBER: _builtins.int
-    END_TIME_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
-    reason: Global___WaitReason.ValueType
-    """For programs."""
+    END_TIME_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    """One line for a person."""
+    """The reason, in one line for a person."""
     @_builtins.property
     def end_time(self) -> _timestamp_pb2.Timestamp:
         """When that ends; absent if it is not known."""
@@ -955,13 +920,12 @@ class BotWait(_message.Message):
     def __init__(
         self,
         *,
-        reason: Global___WaitReason.ValueType = ...,
-        end_time: _timestamp_pb2.Timestamp | None = ...,
         text: _builtins.str = ...,
+        end_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "reason", b"reason", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
