@@ -57,7 +57,7 @@ async def test_sandbox_that_cannot_be_used(tmp_path: Path, sandbox: str, says: s
         "tokens": tmp_path / "tokens.json",
     }
     with pytest.raises(ConfigError, match=re.escape(says)):
-        async with serving(tmp_path, sandbox=sandbox, **hosted):
+        async with serving(tmp_path, **hosted):
             pass
 
 
