@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -107,15 +108,12 @@ class Hosting:
             playing = self.submissions.playing(submission.bot)
             await self._end(submission.bot)
             if playing is not None:
-                self._note(playing, State.RETIRED, playing.result)
+                self._note(playing, State.RETIRED)
             self._run(self._note(submission, State.PLAYING, result))
 
     async def _try(self, submission: Submission) -> Sequence[str]:
         """Try a bot; return what was found. TrialError if it failed."""
-
-        def launch(address: str) -> Sequence[str]:
-            return self._command(submission, address, "trial", slot=_TRIAL_SLOT)
-
+        launch = partial(self._command, submission, kind="trial", slot=_TRIAL_SLOT)
         passed = await check(launch)
         return passed, await play(self._settings, submission.bot, launch)
 
@@ -131,12 +129,12 @@ class Hosting:
         """Keep a bot running, known to the arena by a token of its own."""
         bot, taken = submission.bot, {slot for slot, _ in self._running.values()}
         slot = next(slot for slot in count(_TRIAL_SLOT + 1) if slot not in taken)
-        (secret,) = new_secrets([bot]).values()
+        secret = new_secrets([bot])[bot]
         self._authenticator.own[secret] = Principal(
             f"hosted {bot}", frozenset({Role.BOT}), hosted_bot=bot, hosted_version=submission.version
         )
         self._running[bot] = slot, secret
-        command = self._command(submission, self._address, "run", slot=slot)
+        command = self._command(submission, self._address, kind="run", slot=slot)
         self._programs.keep(bot_program(bot, secret, command))
 
     async def _end(self, bot: str) -> None:
@@ -146,7 +144,7 @@ class Hosting:
             await self._programs.end(bot)
             del self._authenticator.own[secret]
 
-    def _command(self, submission: Submission, address: str, kind: str, *, slot: int) -> Sequence[str]:
+    def _command(self, submission: Submission, address: str, *, kind: str, slot: int) -> Sequence[str]:
         """Return the launcher's command for a submission; TrialError if its own can't be read."""
         place, program = self.submissions.place(submission), submission.program
         try:

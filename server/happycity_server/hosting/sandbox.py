@@ -43,8 +43,8 @@ class Confined:
     """What is to run in a sandbox."""
 
     command: Sequence[str]
-    files: Path | None
-    """The folder of the bot's files; None for an OCI image without."""
+    files: Path
+    """The folder of the bot's files."""
     address: str
     """Where the arena listens, `unix:PATH`."""
     image: str = ""
@@ -191,8 +191,7 @@ def _bubblewrap(confined: Confined, memory: int, *, is_root: bool) -> Iterator[s
     # A shared mapping of /dev/zero is memory that no limit counts.
     yield from ("--ro-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev")
     yield from ("--size", str(TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108 - its own
-    if confined.files is not None:
-        yield from ("--ro-bind", str(confined.files), HOME, "--chdir", HOME)
+    yield from ("--ro-bind", str(confined.files), HOME, "--chdir", HOME)
     yield from ("--dir", "/run", "--bind", confined.socket, SOCKET, "--remount-ro", "/")
     yield from ("--seccomp", str(launcher.FILTER_FD), "--")
     if is_root:

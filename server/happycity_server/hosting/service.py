@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import datetime
 from typing import Any
 
@@ -63,12 +64,16 @@ class HostingService(HostingServiceServicer):
             program = self._program(first.bot)
             self._rates.sweep()
             self._rates.take(caller.token.owner)
+            uploading = ExitStack()
             try:
-                with within("file"), self._hosting.submissions.upload(program) as upload:
+                with within("file"):
+                    upload = uploading.enter_context(self._hosting.submissions.upload(program))
                     await _receive(upload, context)
                     submission = await self._hosting.keep(upload, caller.token.owner, self._now())
             except OSError as error:
                 raise ApiError(Reason.STORE_UNAVAILABLE, f"it can't be kept: {error.strerror}") from None
+            finally:
+                await asyncio.to_thread(uploading.close)  # which may have many files to remove
         return self._message(submission)
 
     async def GetSubmission(self, request: pb.GetSubmissionRequest, context: object) -> pb.Submission:
