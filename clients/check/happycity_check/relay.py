@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -102,7 +101,7 @@ class Relay:
     @classmethod
     @asynccontextmanager
     async def listening(cls, listen: str, target: tuple[str, int]) -> AsyncIterator[Relay]:
-        """Relay connections from `listen` (host:port, or unix:path for any user) to `target`.
+        """Relay connections from `listen` (host:port, or unix:path) to `target`.
 
         Raises:
             ListenError: the address can't be listened on.
@@ -118,8 +117,6 @@ class Relay:
             starting = asyncio.start_server(relay._accept, host.strip("[]"), int(port))
         try:
             relay._listener = await starting
-            if is_socket:
-                os.chmod(port, 0o666)  # noqa: S103 - a sandbox may run its bot as another user
         except OSError as error:
             raise ListenError(f"--listen: {listen} can't be listened on: {error.strerror or error}") from None
         try:

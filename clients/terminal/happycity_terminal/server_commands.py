@@ -95,16 +95,10 @@ def submit(
         Path, typer.Argument(metavar="FOLDER", help="The folder of the bot, with its bot.toml.")
     ] = Path(),
     *,
-    no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Don't wait for the result of the trial.")
-    ] = False,
-    show: Annotated[
-        bool, typer.Option("--show", help="Show what became of it, and the end of its log.")
-    ] = False,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Don't wait for the trial's result.")] = False,
+    show: Annotated[bool, typer.Option("--show", help="Show what became of it, and its log.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List all that you have submitted.")] = False,
-    withdraw: Annotated[
-        bool, typer.Option("--withdraw", help="Let the server play the bot no longer.")
-    ] = False,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Let the server play it no longer.")] = False,
     as_json: AsJson = False,
     server: Server = None,
 ) -> None:
@@ -114,7 +108,7 @@ def submit(
     passes. The token, in HAPPYCITY_TOKEN or HAPPYCITY_TOKENS, is the bot's. The exit status is 1 if the bot
     is rejected.
     """
-    from happycity_terminal.submitting import list_submissions, show_submission, submit_bot, withdraw_bot
+    from happycity_terminal.submitting import list_submissions, show_submission, submit_bot
     from happycity_tournament.client.run_folder import RemoteServer
 
     if show + list_all + withdraw > 1:
@@ -123,7 +117,7 @@ def submit(
     if list_all:
         list_submissions(at, as_json=as_json)
     elif show or withdraw:
-        (show_submission if show else withdraw_bot)(at, folder, as_json=as_json)
+        show_submission(at, folder, withdraw=withdraw, as_json=as_json)
     else:
         submit_bot(at, folder, wait=not no_wait, as_json=as_json)
 

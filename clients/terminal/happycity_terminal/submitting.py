@@ -7,12 +7,10 @@ it.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import typer
 from google.protobuf.json_format import MessageToDict
@@ -20,10 +18,12 @@ from google.protobuf.json_format import MessageToDict
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
+from happycity.records.record import Json
 from happycity.runtime.commands import remark
 from happycity.runtime.settings import Settings, load
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, parse_tokens
 from happycity.text.words import plural
+from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
 
@@ -76,10 +76,8 @@ class BotFile(Settings):
                 raise ConfigError(f"{BOT_FILE}: files: there is no {pattern}; build the bot first")
             for path in matching:
                 if path.resolve() != folder.resolve() / path.relative_to(folder) or not path.is_file():
-                    raise ConfigError(
-                        f"{path}: it is, or is behind, a symbolic link, which can't be submitted"
-                    )
-                found[path] = None
+                    raise ConfigError(f"{path}: it is not a file, or behind a link, and can't be submitted")
+            found |= dict.fromkeys(matching)
         return list(found)
 
 
@@ -102,9 +100,8 @@ def submit_bot(server: RemoteServer, folder: Path, *, wait: bool, as_json: bool)
 
     async def submit(at: Connection) -> pb.Submission:
         submission: pb.Submission = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
-        remark(
-            f"{_named(submission)}: submitted {plural(submission.files, 'file')}, {submission.bytes:,} bytes"
-        )
+        sent = f"{plural(submission.files, 'file')}, {submission.bytes:,} bytes"
+        remark(f"{submission.bot} {submission.digest[:12]}: submitted {sent}")
         request = pb.GetSubmissionRequest(bot=submission.bot, digest=submission.digest)
         while wait and submission.state == pb.SUBMISSION_STATE_TRYING:
             await asyncio.sleep(POLL_SECONDS)
@@ -112,28 +109,21 @@ def submit_bot(server: RemoteServer, folder: Path, *, wait: bool, as_json: bool)
         return submission
 
     submission = call_server(_as_owner(server, bot.name), submit)
-    _print(submission, as_json=as_json, with_log=submission.state == pb.SUBMISSION_STATE_REJECTED)
-    raise typer.Exit(int(submission.state == pb.SUBMISSION_STATE_REJECTED))
+    is_rejected = submission.state == pb.SUBMISSION_STATE_REJECTED
+    _print(submission, as_json=as_json, with_log=is_rejected)
+    raise typer.Exit(int(is_rejected))
 
 
-def show_submission(server: RemoteServer, folder: Path, *, as_json: bool) -> None:
-    """Print what became of the newest submission of a folder's bot."""
+def show_submission(server: RemoteServer, folder: Path, *, withdraw: bool, as_json: bool) -> None:
+    """Print what became of the newest submission of a folder's bot, or let the server play it no longer."""
     name = BotFile.read(folder).name
-    request = pb.GetSubmissionRequest(bot=name)
-    found: pb.Submission = call_server(
-        _as_owner(server, name), lambda at: at.call(at.hosting.GetSubmission, request)
-    )
-    _print(found, as_json=as_json, with_log=True)
 
+    async def ask(at: Connection) -> pb.Submission:
+        if withdraw:
+            return await at.call(at.hosting.WithdrawSubmission, pb.WithdrawSubmissionRequest(bot=name))
+        return await at.call(at.hosting.GetSubmission, pb.GetSubmissionRequest(bot=name))
 
-def withdraw_bot(server: RemoteServer, folder: Path, *, as_json: bool) -> None:
-    """Let a server play the bot of a folder no longer."""
-    name = BotFile.read(folder).name
-    request = pb.WithdrawSubmissionRequest(bot=name)
-    ended: pb.Submission = call_server(
-        _as_owner(server, name), lambda at: at.call(at.hosting.WithdrawSubmission, request)
-    )
-    _print(ended, as_json=as_json, with_log=False)
+    _print(call_server(_as_owner(server, name), ask), as_json=as_json, with_log=not withdraw)
 
 
 def list_submissions(server: RemoteServer, *, as_json: bool) -> None:
@@ -142,11 +132,10 @@ def list_submissions(server: RemoteServer, *, as_json: bool) -> None:
         _as_owner(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
     )
     if as_json:
-        typer.echo(json.dumps([_content(one) for one in found.submissions], indent=2))
+        write_json(list(map(_content, found.submissions)))
         return
     for one in found.submissions:
-        when = one.create_time.ToDatetime().strftime("%Y-%m-%d %H:%M UTC")
-        typer.echo(f"{when}  {one.owner}: {_named(one)} {_WORDS[one.state]}{_cost(one)}")
+        typer.echo(f"{one.create_time.ToDatetime():%Y-%m-%d %H:%M} UTC  {one.owner}: {_line(one)}")
 
 
 def _as_owner(server: RemoteServer, name: str = "") -> RemoteServer:
@@ -155,36 +144,30 @@ def _as_owner(server: RemoteServer, name: str = "") -> RemoteServer:
     return replace(server, access=Access.from_env(tokens.get(name)))
 
 
-def _named(submission: pb.Submission) -> str:
-    return f"{submission.bot} {submission.digest[:12]}"
-
-
-def _cost(submission: pb.Submission) -> str:
+def _line(submission: pb.Submission) -> str:
+    """Return where a submission stands, and what it has cost."""
+    line = f"{submission.bot} {submission.digest[:12]} {_WORDS[submission.state]}"
     if not submission.peak_memory_bytes:
-        return ""
-    return f"; {submission.cpu_seconds:,.1f} CPU seconds, {submission.peak_memory_bytes / 1e6:,.0f} MB"
+        return line
+    memory = f"{submission.peak_memory_bytes / 1e6:,.0f} MB"
+    return f"{line}; {submission.cpu_seconds:,.1f} CPU seconds, {memory}"
 
 
-def _content(submission: pb.Submission) -> dict[str, Any]:
-    content = MessageToDict(
+def _content(submission: pb.Submission) -> Json:
+    """Return a submission as JSON."""
+    content: Json = MessageToDict(
         submission, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
     state = pb.SubmissionState.Name(submission.state).removeprefix("SUBMISSION_STATE_").lower()
-    return {
-        **content,
-        "state": state,
-        "bytes": submission.bytes,
-        "peak_memory_bytes": submission.peak_memory_bytes,
-    }
+    numbers = {name: getattr(submission, name) for name in ("bytes", "peak_memory_bytes")}
+    return {**content, "state": state, **numbers}
 
 
 def _print(submission: pb.Submission, *, as_json: bool, with_log: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(_content(submission), indent=2))
+        write_json(_content(submission))
         return
-    typer.echo(f"{_named(submission)} {_WORDS[submission.state]}{_cost(submission)}")
-    for line in submission.result:
-        typer.echo(f"  {line}")
+    typer.echo("\n  ".join([_line(submission), *submission.result]))
     if with_log and submission.log_end:
         typer.echo("the end of its output:")
         for line in submission.log_end.splitlines()[-30:]:

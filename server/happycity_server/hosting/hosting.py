@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from happycity_server.access.roles import Principal
 from happycity_server.config import ServerSettings
 from happycity_server.hosting.sandbox import Confined, Sandbox
 from happycity_server.hosting.submissions import State, Submission, Submissions, Upload
-from happycity_server.hosting.trial import TrialError, bot_program, check, open_socket, play
+from happycity_server.hosting.trial import TrialError, bot_program, check, play
 from happycity_server.process.programs import Programs, new_secrets
 
 MOST_WAITING = 64
@@ -44,7 +45,7 @@ class Hosting:
         self._settings = settings
         self._authenticator = authenticator
         self._programs = Programs()
-        self._socket = Path()
+        self._address = ""
         self._waiting: asyncio.Queue[Submission] = asyncio.Queue()
         self._tasks: Sequence[asyncio.Task[None]] = ()
         self._running: dict[str, tuple[int, str]] = {}
@@ -52,7 +53,7 @@ class Hosting:
 
     def start(self, address: str) -> None:
         """Run what plays, and try what waits; `address` is that of the arena's socket, `unix:PATH`."""
-        self._socket = open_socket(address)
+        self._address = address
         for submission in sorted(self.submissions, key=lambda one: one.created):
             if submission.state is State.PLAYING:
                 self._run(submission)
@@ -74,8 +75,8 @@ class Hosting:
         return self._waiting.qsize() >= MOST_WAITING
 
     async def keep(self, upload: Upload, owner: str, now: datetime) -> Submission:
-        """Keep what was uploaded, and try it; errors are those of `Upload.keep`."""
-        submission = await asyncio.to_thread(upload.keep, self.submissions, owner, now)
+        """Keep what was uploaded, and try it; errors are those of `Submissions.keep`."""
+        submission = await asyncio.to_thread(self.submissions.keep, upload, owner, now)
         if submission.created == now:
             _log.info("bot_submitted", bot=submission.bot, version=submission.version, owner=owner)
             self._waiting.put_nowait(submission)
@@ -107,7 +108,7 @@ class Hosting:
             playing = self.submissions.playing(submission.bot)
             await self._end(submission.bot)
             if playing is not None:
-                self._note(playing, State.RETIRED, playing.result)
+                self._note(playing, State.RETIRED)
             self._run(self._note(submission, State.PLAYING, result))
 
     async def _end_without_token(self) -> None:
@@ -123,10 +124,7 @@ class Hosting:
 
     async def _try(self, submission: Submission) -> Sequence[str]:
         """Try a bot; return what was found. TrialError if it failed."""
-
-        def launch(socket: Path) -> Sequence[str]:
-            return self._command(submission, socket, "trial", slot=_TRIAL_SLOT)
-
+        launch = partial(self._command, submission, kind="trial", slot=_TRIAL_SLOT)
         passed = await check(launch)
         return passed, await play(self._settings, submission.bot, launch)
 
@@ -142,13 +140,12 @@ class Hosting:
         """Keep a bot running, known to the arena by a token of its own."""
         bot, taken = submission.bot, {slot for slot, _ in self._running.values()}
         slot = next(slot for slot in count(_TRIAL_SLOT + 1) if slot not in taken)
-        (secret,) = new_secrets([bot]).values()
-        caller = f"hosted {bot}"
+        secret = new_secrets([bot])[bot]
         self._authenticator.own[secret] = Principal(
-            caller, frozenset({Role.BOT}), hosted_bot=bot, hosted_version=submission.version
+            f"hosted {bot}", frozenset({Role.BOT}), hosted_bot=bot, hosted_version=submission.version
         )
         self._running[bot] = slot, secret
-        command = self._command(submission, self._socket, "run", slot=slot)
+        command = self._command(submission, self._address, kind="run", slot=slot)
         self._programs.keep(bot_program(bot, secret, command))
 
     async def _end(self, bot: str) -> None:
@@ -158,13 +155,14 @@ class Hosting:
             await self._programs.end(bot)
             del self._authenticator.own[secret]
 
-    def _command(self, submission: Submission, socket: Path, kind: str, *, slot: int) -> Sequence[str]:
+    def _command(self, submission: Submission, address: str, *, kind: str, slot: int) -> Sequence[str]:
         """Return the launcher's command for a submission; TrialError if its own can't be read."""
-        place = self.submissions.place(submission)
+        place, program = self.submissions.place(submission), submission.program
         try:
-            words = words_of(submission.program.command) if submission.program.command else []
+            words = words_of(program.command) if program.command else []
         except ChildError as error:
             raise TrialError(str(error)) from None
-        image, files = submission.program.image, place / "files"
-        confined = Confined(command=words, files=files, socket=socket, image=image, slot=slot)
+        confined = Confined(
+            command=words, files=place / "files", address=address, image=program.image, slot=slot
+        )
         return self.sandbox.write_run(confined, place / kind)

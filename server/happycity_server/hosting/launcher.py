@@ -121,11 +121,14 @@ def replace(path: Path, content: bytes) -> None:
 def run(run_file: Path) -> int:
     """Run the bot to its end; return the exit status.
 
-    The file has the command, its environment, the file of the seccomp filter, the most bytes of memory, and
-    the folder for `usage.json` and `log.txt`, as `happycity_server.hosting.sandbox` wrote them.
+    The file has the command, its environment, the file of the seccomp filter, the most bytes of memory, the
+    arena's socket, and the folder for `usage.json` and `log.txt`, as `happycity_server.hosting.sandbox` wrote
+    them.
     """
     plan: dict[str, Any] = json.loads(run_file.read_text())
     folder, parent = Path(plan["folder"]), os.getppid()
+    if (socket := Path(plan["socket"])).is_socket():
+        socket.chmod(0o666)  # the bot may run as another user; its folder keeps all others away
     usage_file = folder / "usage.json"
     used = json.loads(usage_file.read_text()) if usage_file.exists() else {}
     before = float(used.get("cpu_seconds", 0.0))

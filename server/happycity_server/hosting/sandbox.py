@@ -43,13 +43,18 @@ class Confined:
     """What is to run in a sandbox."""
 
     command: Sequence[str]
-    files: Path | None
-    """The folder of the bot's files; None for an OCI image without."""
-    socket: Path
-    """The arena's socket."""
+    files: Path
+    """The folder of the bot's files."""
+    address: str
+    """Where the arena listens, `unix:PATH`."""
     image: str = ""
     slot: int = 0
     """A number that no other bot has at the same time."""
+
+    @property
+    def socket(self) -> str:
+        """The file of the arena's socket."""
+        return self.address.removeprefix("unix:")
 
 
 class Sandbox:
@@ -81,8 +86,7 @@ class Sandbox:
         """Return the command that runs something confined."""
         if self._template is None:
             return list(_bubblewrap(confined, self.memory, is_root=os.geteuid() == 0))
-        values = {"{socket}": str(confined.socket), "{image}": confined.image}
-        values["{folder}"] = str(confined.files)
+        values = {"{socket}": confined.socket, "{image}": confined.image, "{folder}": str(confined.files)}
         words: list[str] = []
         for word in self._template:
             if word == "{command}":
@@ -101,6 +105,7 @@ class Sandbox:
             "filter": str(self._filter) if self._template is None else "",
             "memory": self.memory,
             "folder": str(folder),
+            "socket": confined.socket,
         }
         folder.mkdir(parents=True, exist_ok=True)
         run_file = folder / "run.json"
@@ -130,7 +135,7 @@ class Sandbox:
             return
         words = ("python3", "-c", "pass")
         tried = subprocess.run(  # noqa: S603 - the own launcher
-            self.write_run(Confined(command=words, files=folder, socket=self._filter), folder / "try"),
+            self.write_run(Confined(command=words, files=folder, address=str(self._filter)), folder / "try"),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -149,12 +154,13 @@ def _template(setting: str) -> list[str]:
         words = words_of(setting)
     except ChildError as error:
         raise ConfigError(f"--sandbox: {error}") from None
-    has_image, has_files = (any(place in word for word in words) for place in ("{image}", "{folder}"))
-    for missing in [
-        *(["{socket}"] if not any("{socket}" in word for word in words) else []),
-        *(["{image} or {folder}"] if not (has_image or has_files) else []),
-        *(["{command}, as a word of its own"] if has_files and "{command}" not in words else []),
-    ]:
+    has = {place: any(place in word for word in words) for place in ("{socket}", "{image}", "{folder}")}
+    is_complete = {
+        "{socket}": has["{socket}"],
+        "{image} or {folder}": has["{image}"] or has["{folder}"],
+        "{command}, as a word of its own": "{command}" in words or not has["{folder}"],
+    }
+    for missing in (what for what, given in is_complete.items() if not given):
         raise ConfigError(f"--sandbox: the template lacks {missing}; 'bwrap' needs none")
     return words
 
@@ -185,23 +191,15 @@ def _bubblewrap(confined: Confined, memory: int, *, is_root: bool) -> Iterator[s
     # A shared mapping of /dev/zero is memory that no limit counts.
     yield from ("--ro-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev")
     yield from ("--size", str(TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108 - its own
-    if confined.files is not None:
-        yield from ("--ro-bind", str(confined.files), HOME, "--chdir", HOME)
-    yield from ("--dir", "/run", "--bind", str(confined.socket), SOCKET, "--remount-ro", "/")
+    yield from ("--ro-bind", str(confined.files), HOME, "--chdir", HOME)
+    yield from ("--dir", "/run", "--bind", confined.socket, SOCKET, "--remount-ro", "/")
     yield from ("--seccomp", str(launcher.FILTER_FD), "--")
     if is_root:
         uid = FIRST_UID + confined.slot
         yield from ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
         yield from ("--inh-caps=-all", "--bounding-set=-all")
-    yield from ("prlimit", f"--data={memory}", f"--nproc={PROCESSES}", f"--nofile={FILES}")
-    yield from (
-        f"--cpu={CPU_SECONDS}",
-        f"--fsize={TMP_BYTES}",
-        "--core=0",
-        "--msgqueue=0",
-        "--memlock=65536",
-        "--",
-    )
+    yield from ("prlimit", f"--data={memory}", f"--nproc={PROCESSES}", f"--nofile={FILES}", "--core=0")
+    yield from (f"--cpu={CPU_SECONDS}", f"--fsize={TMP_BYTES}", "--msgqueue=0", "--memlock=65536", "--")
     yield from confined.command
 
 

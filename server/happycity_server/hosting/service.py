@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import datetime
 from typing import Any
 
 import grpc
 
-from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceServicer
 from happycity.match import one_line
 from happycity.runtime.tokens import Role
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import check_name, principal
-from happycity_server.errors import ApiError, Reason, invalid, too_many
+from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.hosting.hosting import MOST_WAITING, Hosting
 from happycity_server.hosting.submissions import Program, State, Submission, Upload
 from happycity_tournament.wire import timestamp
@@ -40,7 +40,7 @@ class HostingService(HostingServiceServicer):
         self._hosting = hosting
         self._house = house
         self._now = now
-        self._uploads = 0
+        self._uploads = asyncio.Semaphore(MOST_UPLOADS)
         self._rates = RateLimits(
             rate=PER_DAY / 86400,
             burst=PER_DAY,
@@ -53,35 +53,35 @@ class HostingService(HostingServiceServicer):
         caller = principal()
         if caller.token is None:
             raise ApiError(Reason.UNAUTHENTICATED, "the call shows no token of this server's file")
-        if self._uploads >= MOST_UPLOADS or self._hosting.is_full:
-            limit, what = (MOST_WAITING, "trials") if self._hosting.is_full else (MOST_UPLOADS, "uploads")
-            raise too_many(limit, what)
-        self._uploads += 1
-        try:
+        if self._uploads.locked():
+            raise too_many(MOST_UPLOADS, "uploads")
+        if self._hosting.is_full:
+            raise too_many(MOST_WAITING, "trials")
+        async with self._uploads:
             first = await _part(context)
             if first is None or not first.HasField("bot"):
                 raise invalid("bot: the first message of a submission says what it is")
             program = self._program(first.bot)
             self._rates.sweep()
             self._rates.take(caller.token.owner)
+            uploading = ExitStack()
             try:
-                upload = self._hosting.submissions.upload(program)
-                try:
+                with within("file"):
+                    upload = uploading.enter_context(self._hosting.submissions.upload(program))
                     await _receive(upload, context)
                     submission = await self._hosting.keep(upload, caller.token.owner, self._now())
-                finally:
-                    await asyncio.to_thread(upload.close)
-            except ConfigError as error:
-                raise invalid(f"file: {error}") from None
             except OSError as error:
                 raise ApiError(Reason.STORE_UNAVAILABLE, f"it can't be kept: {error.strerror}") from None
-        finally:
-            self._uploads -= 1
+            finally:
+                await asyncio.to_thread(uploading.close)  # which may have many files to remove
         return self._message(submission)
 
     async def GetSubmission(self, request: pb.GetSubmissionRequest, context: object) -> pb.Submission:
         """Return a submission, with the end of its log."""
-        return self._message(self._own(request.bot, request.digest), with_log=True)
+        found = self._hosting.submissions.find(request.bot, request.digest)
+        if found is None or not _is_own(found):
+            raise invalid(f"bot: you have no such submission of {request.bot[:64]!r}")
+        return self._message(found, with_log=True)
 
     async def ListSubmissions(
         self, request: pb.ListSubmissionsRequest, context: object
@@ -98,12 +98,6 @@ class HostingService(HostingServiceServicer):
         if playing is None or not _is_own(playing):
             raise invalid(f"bot: none of your bots that play here is called {request.bot[:64]!r}")
         return self._message(await self._hosting.withdraw(playing))
-
-    def _own(self, bot: str, digest: str) -> Submission:
-        found = self._hosting.submissions.find(bot, digest)
-        if found is None or not _is_own(found):
-            raise invalid(f"bot: you have no such submission of {bot[:64]!r}")
-        return found
 
     def _program(self, bot: pb.HostedBot) -> Program:
         """Read what is submitted; ApiError if the server can't run it."""

@@ -10,11 +10,15 @@ import hashlib
 import json
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
+from itertools import chain
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
+from typing import IO
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
@@ -100,83 +104,62 @@ def checked_path(text: str) -> Path:
 
 
 class Upload:
-    """A program while its files come; `close` removes what was not kept."""
+    """A program while its files come."""
 
     def __init__(self, folder: Path, program: Program) -> None:
         self.program = program
-        self.size = 0
-        self._folder = Path(mkdtemp(prefix=_INCOMING, dir=folder))
-        self._files = self._folder / "files"
-        self._files.mkdir()
-        self._digests: dict[str, str] = {}
-        """By path, with whether it may be executed."""
-        self._current = hashlib.sha256()
-        self._descriptor: int | None = None
-        self._line = ""
+        self.files = folder
+        self._count = self._size = 0
+        self._current: IO[bytes] | None = None
 
     def begin_file(self, text: str, *, executable: bool) -> None:
         """Begin a file; ConfigError if the path can't be used, or there are too many files."""
-        path = checked_path(text)
-        self._end_file()
-        if len(self._digests) >= MAX_FILES:
+        target = self.files / checked_path(text)
+        self.end_file()
+        self._count += 1
+        if self._count > MAX_FILES:
             raise ConfigError(f"there are more than {MAX_FILES} files")
-        target = self._files / path
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-            self._descriptor = os.open(target, flags, 0o755 if executable else 0o644)
+            self._current = target.open("xb")
+            target.chmod(0o755 if executable else 0o644)
         except OSError as error:  # such as two files of one path, or a file that is a folder too
             raise ConfigError(f"{text!r} can't be created: {error.strerror}") from None
-        self._line = f"{path.as_posix()}\0{'x' if executable else '-'}"
-        self._current = hashlib.sha256()
 
     def add(self, content: bytes) -> None:
         """Write the next bytes of the file that began last; ConfigError if that is too much, or none did."""
-        self.size += len(content)
-        self._current.update(content)
-        if self._descriptor is None:
+        if self._current is None:
             raise ConfigError("content comes before a file")
-        if self.size > MAX_BYTES:
+        self._size += len(content)
+        if self._size > MAX_BYTES:
             raise ConfigError(f"the files have more than {MAX_BYTES >> 20} MB")
-        while content:
-            content = content[os.write(self._descriptor, content) :]
+        self._current.write(content)
 
-    def keep(self, submissions: Submissions, owner: str, now: datetime) -> Submission:
-        """Keep the program, and return it with its digest, to be tried.
-
-        Raises:
-            ConfigError: it has no files, or too many versions of the bot are kept.
-            OSError: it can't be written.
-        """
-        self._end_file()
-        if not self._digests and not self.program.image:
+    def submission(self, owner: str, now: datetime) -> Submission:
+        """Return the whole program, with its digest, to be tried; ConfigError if it has no files."""
+        self.end_file()
+        if not self._count and not self.program.image:
             raise ConfigError("there are no files")
-        content = [self.program.model_dump_json(), *(f"{k}\0{v}" for k, v in sorted(self._digests.items()))]
-        digest = hashlib.sha256("\n".join(content).encode()).hexdigest()
-        known = submissions.find(self.program.bot, digest)
-        if known is not None and known.state in (State.PLAYING, State.TRYING):
-            return known
-        submission = Submission(
+        whole = hashlib.sha256(self.program.model_dump_json().encode())
+        for path in sorted(path for path in self.files.rglob("*") if path.is_file()):
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            right = "x" if os.access(path, os.X_OK) else "-"
+            whole.update(f"\n{path.relative_to(self.files).as_posix()}\0{right}\0{content}".encode())
+        return Submission(
             program=self.program,
             owner=owner,
-            digest=digest,
-            files=len(self._digests),
-            size=self.size,
+            digest=whole.hexdigest(),
+            files=self._count,
+            size=self._size,
             created=now,
         )
-        submissions.take(submission, self._files)
-        return submission
 
-    def close(self) -> None:
-        """Remove what is left of the upload."""
-        self._end_file()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _end_file(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._digests[self._line] = self._current.hexdigest()
-            self._descriptor = None
+    def end_file(self) -> None:
+        """Close the file that began last."""
+        if self._current is not None:
+            self._current.close()
+            self._current = None
 
 
 class Submissions:
@@ -185,55 +168,82 @@ class Submissions:
     def __init__(self, folder: Path) -> None:
         """Read the folder; ConfigError if it can't be used."""
         self.folder = folder.resolve()
-        self._known: dict[tuple[str, str], Submission] = {}
+        self._known: defaultdict[str, dict[str, Submission]] = defaultdict(dict)
+        """By bot and digest."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob(f"{_INCOMING}*"):
                 shutil.rmtree(left)
             for file in self.folder.glob("bot.*/*/submission.json"):
                 submission = Submission.model_validate_json(file.read_bytes())
-                self._known[submission.bot, submission.digest] = submission
+                self._known[submission.bot][submission.digest] = submission
         except (OSError, ValidationError) as error:
             raise ConfigError(f"--hosted: {folder} can't be used: {one_line(str(error))}") from None
 
     def __iter__(self) -> Iterator[Submission]:
         """Yield all, newest first."""
-        yield from sorted(self._known.values(), key=lambda one: one.created, reverse=True)
+        every = chain.from_iterable(map(self.of, list(self._known)))
+        yield from sorted(every, key=lambda one: one.created, reverse=True)
+
+    def of(self, bot: str) -> list[Submission]:
+        """Return the submissions of a bot; a copy, as threads keep new ones."""
+        return list(self._known.get(bot, {}).values())
 
     def find(self, bot: str, digest: str = "") -> Submission | None:
         """Return a bot's newest submission whose digest begins so."""
-        return next((one for one in self if one.bot == bot and one.digest.startswith(digest)), None)
+        found = (one for one in self.of(bot) if one.digest.startswith(digest))
+        return max(found, key=lambda one: one.created, default=None)
 
     def playing(self, bot: str) -> Submission | None:
         """Return the submission of a bot that plays."""
-        return next((one for one in self if one.bot == bot and one.state is State.PLAYING), None)
+        return next((one for one in self.of(bot) if one.state is State.PLAYING), None)
 
     def place(self, submission: Submission) -> Path:
         """Return the folder of a submission: `files`, and `run` and `trial` with what the launcher stores."""
         return self.folder / f"bot.{submission.bot}" / submission.digest
 
-    def upload(self, program: Program) -> Upload:
-        """Begin to take a program in; ConfigError if the disk or the bot has no room for it."""
+    @contextmanager
+    def upload(self, program: Program) -> Iterator[Upload]:
+        """Yield what takes a program in, and remove in the end what was not kept.
+
+        ConfigError if the disk or the bot has no room for it.
+        """
         if shutil.disk_usage(self.folder).free < FREE_BYTES + MAX_BYTES:
             raise ConfigError("the server's disk is full; tell the organiser")
-        kept = [one for one in self if one.bot == program.bot and one.state is not State.REJECTED]
-        if len(kept) >= MAX_VERSIONS:
+        if sum(one.state is not State.REJECTED for one in self.of(program.bot)) >= MAX_VERSIONS:
             raise ConfigError(f"{MAX_VERSIONS} versions of {program.bot} are kept, and no more are taken")
-        return Upload(self.folder, program)
+        with TemporaryDirectory(prefix=_INCOMING, dir=self.folder, ignore_cleanup_errors=True) as folder:
+            files = Path(folder) / "files"
+            files.mkdir()
+            upload = Upload(files, program)
+            try:
+                yield upload
+            finally:
+                upload.end_file()
 
-    def take(self, submission: Submission, files: Path) -> None:
-        """Keep a submission with its files, which are moved."""
-        place = self.place(submission)
-        shutil.rmtree(place / "files", ignore_errors=True)
-        place.mkdir(parents=True, exist_ok=True)
-        files.rename(place / "files")
+    def keep(self, upload: Upload, owner: str, now: datetime) -> Submission:
+        """Keep a whole program to be tried; return the submission of before if that plays or is being tried.
+
+        Raises:
+            ConfigError: it has no files.
+            OSError: it can't be written.
+        """
+        submission = upload.submission(owner, now)
+        known = self.find(submission.bot, submission.digest)
+        if known is not None and known.state in (State.PLAYING, State.TRYING):
+            return known
+        files = self.place(submission) / "files"
+        shutil.rmtree(files, ignore_errors=True)
+        files.parent.mkdir(parents=True, exist_ok=True)
+        upload.files.rename(files)
         self.save(submission)
+        return submission
 
     def save(self, submission: Submission) -> None:
         """Store where a submission stands; the files of a rejected one are removed."""
         with replacing(self.place(submission) / "submission.json") as partial:
             partial.write_text(submission.model_dump_json(indent=2), encoding="utf-8")
-        self._known[submission.bot, submission.digest] = submission
+        self._known[submission.bot][submission.digest] = submission
         if submission.state is State.REJECTED:
             shutil.rmtree(self.place(submission) / "files", ignore_errors=True)
 

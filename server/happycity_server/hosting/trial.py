@@ -5,30 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack, suppress
-from datetime import UTC, datetime
-from pathlib import Path
+from contextlib import suppress
+from tempfile import TemporaryFile
 
 from happycity import Config, FailurePolicy, HappyCityError, TimeControl
-from happycity.match import one_line
-from happycity.runtime.child import Child, child_environment
-from happycity.runtime.tokens import Role
-from happycity_server.access.gate import Authenticator, house_callers
-from happycity_server.access.roles import Principal
+from happycity.runtime.child import Child, child_environment, last_line
 from happycity_server.config import ServerSettings
 from happycity_server.people.practice import practice_match
-from happycity_server.play.clock import FairClock, UnixClock
-from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.process.listening import BotServer, bind
+from happycity_server.process.private_arena import private_arena
 from happycity_server.process.programs import (
     Program,
-    Programs,
     bot_programs,
-    guard,
+    guarded,
     new_secrets,
     private_address,
 )
@@ -45,8 +35,8 @@ CONNECT_SECONDS = 60.0
 LONGEST_GAME_SECONDS = 600.0
 _PLAYERS = 4
 
-Launch = Callable[[Path], Sequence[str]]
-"""Returns the command that runs the bot in its sandbox, with an arena's socket."""
+Launch = Callable[[str], Sequence[str]]
+"""Returns the command that runs the bot in its sandbox, with an arena's address, `unix:PATH`."""
 
 
 class TrialError(HappyCityError):
@@ -57,54 +47,29 @@ class TrialError(HappyCityError):
         self.lines = lines
 
 
-def open_socket(address: str) -> Path:
-    """Return the file of a socket that listens at `unix:PATH`, which any user may now connect to.
-
-    A sandbox may run its bot as another user. None but its folder's owner gets to the file otherwise.
-    """
-    path = Path(address.removeprefix("unix:"))
-    path.chmod(0o666)
-    return path
-
-
 async def check(launch: Launch) -> str:
     """Put a bot to the conformance suite; return its summary.
 
     Raises:
         TrialError: a step failed.
     """
-    with private_address() as address:
-        bot = shlex.join(launch(Path(address.removeprefix("unix:"))))
-        steps = [word for step in STEPS for word in ("--only", step)]
-        child = Child.start(
-            (sys.executable, "-m", "happycity", "check", "--json", *steps, "--listen", address, "--bot", bot),
-            environment=child_environment(PYTHONUNBUFFERED="1"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        guarding = guard(child)
+    steps = [word for step in STEPS for word in ("--only", step)]
+    with private_address() as address, TemporaryFile() as printed, TemporaryFile() as said:
+        own = ("--json", *steps, "--listen", address, "--bot", shlex.join(launch(address)))
+        command = (sys.executable, "-m", "happycity", "check", *own)
+        child = Child.start(command, environment=child_environment(), stdout=printed, stderr=said)
+        async with guarded(child):
+            if await child.wait(LONGEST_CHECK_SECONDS) is None:
+                raise TrialError(f"conformance: it took more than {LONGEST_CHECK_SECONDS:g} s")
+        printed.seek(0)
         try:
-            assert child.stdout is not None
-            assert child.stderr is not None
-            reading = (asyncio.to_thread(pipe.read) for pipe in (child.stdout, child.stderr))
-            printed, said = await asyncio.wait_for(asyncio.gather(*reading), LONGEST_CHECK_SECONDS)
-            await child.wait()
-        except TimeoutError:
-            raise TrialError(f"conformance: it took more than {LONGEST_CHECK_SECONDS:g} s") from None
-        finally:
-            await child.stop(5.0)
-            if guarding is not None and guarding.stdin is not None:
-                guarding.stdin.write(b"\n")
-                guarding.stdin.close()
-    try:
-        report = json.loads(printed)
-    except ValueError:
-        raise TrialError(f"conformance: {one_line(said.decode(errors='replace'))[-200:]}") from None
-    failed = [step for step in report["steps"] if step["status"] == "failed"]
-    if failed:
+            report = json.load(printed)["steps"]
+        except ValueError:
+            raise TrialError(f"conformance: {last_line(said)}") from None
+    if failed := [step for step in report if step["status"] == "failed"]:
         lines = (f"{step['name']}: {step['demanded']}; seen: {step['seen']}" for step in failed)
-        raise TrialError(f"conformance: {len(failed)} of {len(report['steps'])} steps failed", *lines)
-    return f"conformance: all {len(report['steps'])} steps passed"
+        raise TrialError(f"conformance: {len(failed)} of {len(report)} steps failed", *lines)
+    return f"conformance: all {len(report)} steps passed"
 
 
 async def play(settings: ServerSettings, name: str, launch: Launch) -> str:
@@ -115,40 +80,25 @@ async def play(settings: ServerSettings, name: str, launch: Launch) -> str:
     """
     opponent = "random" if name != "random" else "opponent"
     secrets = new_secrets([name, opponent])
-    callers = house_callers({opponent: secrets[opponent]})
-    callers[secrets[name]] = Principal(f"hosted {name}", frozenset({Role.BOT}), hosted_bot=name)
-    lobby = Lobby(
-        FairClock(time.monotonic, tick_seconds=SWEEP_SECONDS),
-        UnixClock(time.time, time.monotonic),
-        limits=settings.session_limits,
-    )
-    authenticator = Authenticator(None, now=lambda: datetime.now(UTC), own=callers, is_open=False)
-    server = BotServer(settings, lobby, authenticator, clock=time.monotonic)
-    programs = Programs()
-    async with AsyncExitStack() as stack:
-        address = bind(server.grpc, stack.enter_context(private_address()), None)
-        await server.start()
-        stack.push_async_callback(server.stop)
-        stack.push_async_callback(lobby.close, 0.0)
-        stack.push_async_callback(programs.stop)
-        for program in bot_programs({opponent: "random"}, Lineup(), secrets, address):
-            programs.keep(program)
-        programs.keep(bot_program(name, secrets[name], launch(open_socket(address)), restarts=0))
-        if missing := await lobby.wait_for((name, opponent), CONNECT_SECONDS):
+    async with private_arena(settings, secrets) as arena:
+        for program in bot_programs({opponent: "random"}, Lineup(), secrets, arena.address):
+            arena.programs.keep(program)
+        arena.programs.keep(bot_program(name, secrets[name], launch(arena.address), restarts=0))
+        if missing := await arena.lobby.wait_for((name, opponent), CONNECT_SECONDS):
             raise TrialError(f"practice game: {missing[0]} did not connect within {CONNECT_SECONDS:g} s")
         bots = (name, *(opponent,) * (_PLAYERS - 1))
         config, time_control = Config(players=_PLAYERS), TimeControl()
         spec = practice_match(config, bots, seed=1, time=time_control, policy=FailurePolicy())
-        match = lobby.create(spec)
+        match = arena.lobby.create(spec)
         with suppress(TimeoutError):
-            async with asyncio.timeout(LONGEST_GAME_SECONDS), lobby.played(match):
+            async with asyncio.timeout(LONGEST_GAME_SECONDS), arena.lobby.played(match):
                 pass
-        if not match.results:
-            raise TrialError(f"practice game: it was not over within {LONGEST_GAME_SECONDS:g} s")
-        own = match.results[0]
-        if own.forfeited:
-            raise TrialError(f"practice game: it forfeited: {own.reason or own.ending.value}")
-        return f"practice game: place {own.place} of {_PLAYERS} against {opponent}, {own.points} points"
+    if not match.results:
+        raise TrialError(f"practice game: it was not over within {LONGEST_GAME_SECONDS:g} s")
+    own = match.results[0]
+    if own.forfeited:
+        raise TrialError(f"practice game: it forfeited: {own.reason or own.ending.value}")
+    return f"practice game: place {own.place} of {_PLAYERS} against {opponent}, {own.points} points"
 
 
 def bot_program(name: str, secret: str, command: Sequence[str], *, restarts: int | None = None) -> Program:

@@ -7,8 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_urlsafe
@@ -196,31 +196,33 @@ class Programs:
 
 async def _watch_bot(name: str, child: Child) -> None:
     """Wait for the end of a bot's program, write what it prints to the log, and let it outlive nothing."""
-    guarding = guard(child)
     reader = threading.Thread(target=_log_output, args=(name, child.stdout), daemon=True)
     reader.start()
-    try:
+    async with guarded(child):
         await child.wait()
-    finally:
-        await child.stop(STOP_SECONDS)
-        await asyncio.to_thread(reader.join)  # its output ends with the last of its processes
-        if guarding is not None and guarding.stdin is not None:
-            guarding.stdin.write(b"\n")
-            guarding.stdin.close()
+    await asyncio.to_thread(reader.join)  # its output ends with the last of its processes
 
 
-def guard(child: Child) -> Child | None:
-    """Start what kills a program and all that it has started if this process is killed.
+@asynccontextmanager
+async def guarded(child: Child) -> AsyncIterator[None]:
+    """Stop a program and all that it has started at the end, and kill them if this process is killed.
 
     A bot doesn't read its standard input, whose end would tell it. So a shell waits for a line on its own,
     and gets none if this process is killed.
     """
-    if sys.platform == "win32":
-        return None
-    with suppress(ProcessLookupError):  # it ended at once
-        os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)  # the games come first
-    script = ("/bin/sh", "-c", 'read line || kill -KILL "-$0"', str(child.pid))
-    return Child.start(script, environment={}, stdin=subprocess.PIPE)
+    guard = None
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError):  # it ended at once
+            os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)  # the games come first
+        script = ("/bin/sh", "-c", 'read line || kill -KILL "-$0"', str(child.pid))
+        guard = Child.start(script, environment={}, stdin=subprocess.PIPE)
+    try:
+        yield
+    finally:
+        await child.stop(STOP_SECONDS)
+        if guard is not None and guard.stdin is not None:
+            guard.stdin.write(b"\n")
+            guard.stdin.close()
 
 
 async def keep_running(

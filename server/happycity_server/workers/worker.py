@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
-from contextlib import AsyncExitStack, suppress
-from datetime import UTC, datetime
+from contextlib import suppress
 
 import grpc
 import structlog
@@ -17,19 +15,11 @@ from happycity.runtime.event_loop import run_until_stopped
 from happycity.runtime.transport import Access, Target
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
-from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.config import ServerSettings
 from happycity_server.places.protocol import VERSION, ServerLink, WorkCall
-from happycity_server.play.clock import FairClock, UnixClock
-from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
-from happycity_server.process.listening import BotServer, bind, on_stdin_end, raise_file_limit
-from happycity_server.process.programs import (
-    Programs,
-    bot_programs,
-    keep_running,
-    new_secrets,
-    private_address,
-)
+from happycity_server.process.listening import on_stdin_end, raise_file_limit
+from happycity_server.process.private_arena import private_arena
+from happycity_server.process.programs import bot_programs, keep_running, new_secrets
 from happycity_tournament.lineup import Lineup
 
 _OPTIONS = (
@@ -111,23 +101,12 @@ async def _play(call: WorkCall, conditions: pb.Conditions) -> None:
     settings = ServerSettings.model_validate_json(conditions.settings)
     house, lineup = settings.house_bots, Lineup.of(conditions.lineup)
     secrets = new_secrets([*house, *lineup.started])
-    unix_clock = UnixClock(time.time, time.monotonic)
-    clock = FairClock(time.monotonic, tick_seconds=SWEEP_SECONDS)
-    lobby = Lobby(clock, unix_clock, limits=settings.session_limits)
-    authenticator = Authenticator(
-        None, now=lambda: datetime.now(UTC), own=house_callers(secrets), is_open=False
-    )
-    server = BotServer(settings, lobby, authenticator, clock=time.monotonic)
-    link = ServerLink(lobby, unix_clock, message_bytes=settings.message_bytes)
-    programs = Programs()
-    async with AsyncExitStack() as stack:
-        address = bind(server.grpc, stack.enter_context(private_address()), None)
-        await server.start()
-        stack.push_async_callback(server.stop)
-        stack.push_async_callback(lobby.close, 0.0)
-        stack.push_async_callback(programs.stop)
-        for program in bot_programs(house, lineup, secrets, address):
-            programs.keep(program)
-        stack.callback(call.cancel)  # first: a bot that says goodbye now has nothing to forfeit
-        _log.info("joined", bots=list(secrets))
-        await link.serve(call)
+    async with private_arena(settings, secrets) as arena:
+        link = ServerLink(arena.lobby, arena.clock, message_bytes=settings.message_bytes)
+        for program in bot_programs(house, lineup, secrets, arena.address):
+            arena.programs.keep(program)
+        try:
+            _log.info("joined", bots=list(secrets))
+            await link.serve(call)
+        finally:
+            call.cancel()  # first: a bot that says goodbye now has nothing to forfeit

@@ -53,7 +53,7 @@ class Cell:
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""
-        confined = Confined(command=command, files=self.files, socket=self.socket)
+        confined = Confined(command=command, files=self.files, address=f"unix:{self.socket}")
         words: Sequence[str] = self.sandbox.write_run(confined, self.folder / "run")
         if self._as_user:
             (self.folder / "run").chmod(0o777)

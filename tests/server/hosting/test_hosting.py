@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.harness import serving, settings
+from tests.server.api.ladders import ladder_server, until
+from tests.server.harness import Service, bearer, issued_token, serving, settings
 from tests.server.hosting.conftest import why_not
 from tests.server.server_process import server_process
 
 from happycity import ConfigError
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.runtime.tokens import Role, add_tokens, new_token
 from happycity_server.config import load_settings
+from happycity_server.hosting.submissions import Program, State, Submissions
 
 FIRST = Path(__file__).parents[3] / "clients/python/examples/first.py"
 BOT = 'name = "alice"\ncommand = "{command}"\nlanguage = "Python"\nfiles = ["*.py"]\n'
@@ -57,7 +60,7 @@ async def test_sandbox_that_cannot_be_used(tmp_path: Path, sandbox: str, says: s
         "tokens": tmp_path / "tokens.json",
     }
     with pytest.raises(ConfigError, match=re.escape(says)):
-        async with serving(tmp_path, sandbox=sandbox, **hosted):
+        async with serving(tmp_path, **hosted):
             pass
 
 
@@ -108,3 +111,34 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
         bots = json.loads(run("status", "--json"))
         assert submitted["digest"][:12] in json.dumps(bots)
         assert "retired" in run("submit", str(good), "--withdraw")
+
+
+@pytest.mark.thorough
+def test_suspended_bot_plays_no_rated_deal(tmp_path: Path) -> None:
+    """A hosted bot that an organiser suspends gets no more deals, nor from the next server; others do."""
+    if reason := why_not():
+        pytest.skip(reason)
+    olga = bearer(issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga"))
+    store = Submissions(tmp_path / "bots")
+    for bot in ("alice", "ben"):
+        with store.upload(Program(bot=bot, command="python bot.py", language="Python")) as upload:
+            upload.begin_file("bot.py", executable=False)
+            upload.add(FIRST.read_bytes())
+            kept = store.keep(upload, "Team 7", datetime.now(UTC))
+        store.save(kept.model_copy(update={"state": State.PLAYING}))
+    values: dict[str, Any] = {"tokens": tmp_path / "tokens.json", "open": False, "hosted": tmp_path / "bots"}
+    for is_first in (True, False):
+        with ladder_server(tmp_path, house="rock=random,stone=random", sandbox="bwrap", **values) as server:
+            bots = Service(server.channel, "happycity.v1.BotService")
+
+            def deals(bot: str) -> int:
+                return len(server.call.ListLadderDeals(bot=bot, page_size=200, metadata=olga).deals)
+
+            until(lambda: {"alice", "ben"} <= {one.name for one in bots.ListBots(metadata=olga).bots})  # noqa: B023
+            if is_first:
+                until(lambda: deals("alice"))
+                act = {"kind": ladder_pb.ACT_KIND_SUSPEND, "bot": "alice", "text": "a copy of ben"}
+                server.call.CreateAct(**act, metadata=olga)
+            before, others = deals("alice"), deals("ben")
+            until(lambda: deals("ben") > others + 2)  # noqa: B023
+            assert deals("alice") == before

@@ -18,14 +18,11 @@ PROGRAM = Program(bot="alice", command="python bot.py", language="Python")
 
 
 def submit(store: Submissions, files: Sequence[tuple[str, bytes]], program: Program = PROGRAM) -> Submission:
-    upload = store.upload(program)
-    try:
+    with store.upload(program) as upload:
         for path, content in files:
             upload.begin_file(path, executable=path.startswith("bin/"))
             upload.add(content)
-        return upload.keep(store, "Team 7", NOW)
-    finally:
-        upload.close()
+        return store.keep(upload, "Team 7", NOW)
 
 
 def everything(folder: Path) -> set[str]:
@@ -97,10 +94,8 @@ def test_files_that_are_refused(tmp_path: Path, files: list[tuple[str, bytes]]) 
 
 def test_content_before_a_file(tmp_path: Path) -> None:
     """Content that belongs to no file is refused."""
-    upload = Submissions(tmp_path).upload(PROGRAM)
-    with pytest.raises(ConfigError):
+    with Submissions(tmp_path).upload(PROGRAM) as upload, pytest.raises(ConfigError):
         upload.add(b"x")
-    upload.close()
 
 
 def test_version_is_the_digest_of_the_content(tmp_path: Path) -> None:

@@ -19,24 +19,8 @@ from happycity_terminal.ladder.content import ACTS, FLAGS, KINDS, OTHER, STATES
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
-_NUMBERS = frozenset(
-    {
-        "rank",
-        "Elo",
-        "95%",
-        "deals",
-        "games",
-        "firsts",
-        "forfeits",
-        "id",
-        "season",
-        "matches",
-        "off",
-        "p",
-        "CPU s",
-        "MB",
-    }
-)
+_COUNTS = ("deals", "games", "firsts", "forfeits", "matches", "off", "CPU s", "MB")
+_NUMBERS = frozenset({"rank", "Elo", "95%", "id", "season", "p", *_COUNTS})
 _TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what"})
 _NONE = "-"
 
