@@ -43,10 +43,13 @@ COMMANDS = "happycity.commands"
 HEADINGS = {
     **dict.fromkeys(("play", "show", "tournament"), "Play and watch"),
     **dict.fromkeys(
-        ("new-bot", "check", "analyse", "ask", "join", "practice", "bot", "bridge"), "Write a bot"
+        ("new-bot", "check", "analyse", "ask", "join", "practice", "submit", "bot", "bridge"), "Write a bot"
     ),
     **dict.fromkeys(
-        ("competition", "serve", "status", "invite", "token", "cert", "ladder", "worker", "backup"),
+        (
+            *("competition", "serve", "status", "invite", "token", "cert", "ladder", "worker", "backup"),
+            "publish-site",
+        ),
         "Run a server",
     ),
     **dict.fromkeys(("llm", "mcp", "benchmark", "dataset"), "Other AIs"),
