@@ -45,13 +45,8 @@ HEADINGS = {
     **dict.fromkeys(
         ("new-bot", "check", "analyse", "ask", "join", "practice", "submit", "bot", "bridge"), "Write a bot"
     ),
-    **dict.fromkeys(
-        (
-            *("competition", "serve", "status", "invite", "token", "cert", "ladder", "worker", "backup"),
-            "publish-site",
-        ),
-        "Run a server",
-    ),
+    **dict.fromkeys(("competition", "serve", "status", "invite", "token", "cert"), "Run a server"),
+    **dict.fromkeys(("ladder", "worker", "backup", "publish-site"), "Run a server"),
     **dict.fromkeys(("llm", "mcp", "benchmark", "dataset"), "Other AIs"),
     **dict.fromkeys(("simulate", "catalogue"), "Records and cards"),
 }
