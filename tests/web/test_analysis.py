@@ -72,7 +72,7 @@ async def test_person_tries_the_costliest_moves_again(browser: Browser, tmp_path
     ):
         page = await context.new_page()
         await sit_down(page, "me", "greedy")
-        await play_to_the_end(page, lambda choices, number: choices.nth(number).click())
+        await play_to_the_end(page, lambda button, _: button.click())
         await page.get_by_role("link", name="Your costliest moves").click()
         await expect(page.locator("#analysis .questions > li")).to_have_count(3)
         await check_layout(page)
