@@ -211,15 +211,13 @@ def results_are_published(competition: Competition) -> None:
 def organiser_suspends_a_bot(competition: Competition) -> None:
     """The bot ends what it plays, and is in no deal that begins later."""
     until(lambda: competition.deals("--bot", "bridge"))
-    competition.run("cup", "ladder", "acts", "--suspend", "bridge", "--reason", REASON)
+    competition.run("cup", "ladder", "act", "suspend", "bridge", "--reason", REASON)
     (act,) = competition.ladder("cup", "acts")
     assert (act["kind"], act["bot"], act["text"]) == ("suspend", "bridge", REASON)
     begun = competition.ladder("cup", "deals", "--limit", 0)
     until(lambda: len(competition.deals(after=begun[0]["deal"])) >= FURTHER_DEALS)
     assert not competition.deals("--bot", "bridge", after=begun[0]["deal"])
-    wait = competition.ladder("bridge", "show", "bridge")["wait"]
-    assert wait["reason"] == "suspended"
-    assert REASON in wait["text"]
+    assert REASON in competition.ladder("bridge", "show", "bridge")["wait"]
 
 
 def season_ends(competition: Competition) -> None:
@@ -244,7 +242,7 @@ def public_looks(competition: Competition) -> None:
         "/": "Ladder",
         "/acts": REASON,
         "/ladder": "planner",
-        "/ladder?season=1": "bridge",
+        "/ladder?season=1": "CPU s",
         f"/matches/{game}": f"{game}",
         "/feed.atom": "/tournaments/1",
     }
@@ -266,7 +264,7 @@ def public_looks(competition: Competition) -> None:
     (act,) = competition.ladder("cup", "acts")
     assert competition.ladder("visitor", "acts") == [{**act, "owner": None}]
     for words in (
-        ("acts", "--suspend", "go", "--reason", REASON),
+        ("act", "suspend", "go", "--reason", REASON),
         ("seasons", "--close", 2),
         ("challenge", "go", "--deals", 1),
     ):
