@@ -391,10 +391,10 @@ class TokenFile:
         own = [token for token in self._tokens.values() if (token.role, token.owner) == (Role.BOT, owner)]
         return sorted(own, key=lambda token: token.created)
 
-    def owner_of(self, bot: str) -> str:
-        """Return who owns a bot, by the newest of its tokens; the bot's own name if it has none."""
+    def owner_of(self, bot: str) -> str | None:
+        """Return who owns a bot, by the newest of its tokens; None if it has none."""
         own = [token for token in self._tokens.values() if token.role is Role.BOT and token.name == bot]
-        return max(own, key=lambda token: token.created).owner if own else bot
+        return max(own, key=lambda token: token.created).owner if own else None
 
     def bots(self, now: datetime) -> set[str]:
         """Return the names of the bots that have a valid token."""

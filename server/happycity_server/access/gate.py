@@ -65,8 +65,8 @@ class Authenticator:
         self.person_of: Callable[[str], str] = lambda secret: ""
         """Returns the person at a table whose secret this is; "" if it is nobody's."""
 
-    def owner_of(self, bot: str) -> str:
-        """Return who owns a bot: what its newest token says, else the bot's own name."""
+    def owner_of(self, bot: str) -> str | None:
+        """Return who owns a bot: on an open server itself, else whom its newest token names, if it has one."""
         return bot if self._tokens is None else self._tokens.owner_of(bot)
 
     def bots(self) -> set[str]:

@@ -52,7 +52,7 @@ class Ladder:
         store: AsyncStore,
         clock: Callable[[], float],
         *,
-        owner_of: Callable[[str], str] = lambda bot: bot,
+        owner_of: Callable[[str], str | None] = lambda bot: bot,
         rng: random.Random | None = None,
     ) -> None:
         """Keep a ladder on a server's places and store.

@@ -89,7 +89,7 @@ class Presence:
         ladder: StoredLadder,
         places: Places,
         *,
-        owner_of: Callable[[str], str],
+        owner_of: Callable[[str], str | None],
     ) -> None:
         """Watch the bots of a server; `owner_of` returns who owns a bot."""
         self._ladder = ladder
@@ -125,8 +125,10 @@ class Presence:
                 bot.version = bot.said = bot.free_since = bot.idle_since = None
                 self._drop_if_unknown(name)
         for name in names:
-            profile, owner = said = profiles[name], self._owner_of(name)
             bot = self._bots.get(name, _Bot())
+            # A bot of the house has no token, and one whose token was revoked is about to leave.
+            owner = self._owner_of(name) or (name if bot.version is None else bot.version.owner)
+            profile, _ = said = profiles[name], owner
             if bot.version is None or bot.said != said:
                 house, enter = name in self._lobby.house, self._ladder.entries.enter_version
                 version = await self._ladder.write(enter, name, profile, now, owner=owner, house=house)

@@ -149,7 +149,7 @@ def test_owner_is_kept(path: Path) -> None:
     path.write_text(json.dumps(content))
     assert [token.owner for token in tokens.read_tokens(path)] == ["one", "two", "ben"]
     file = tokens.TokenFile(path)
-    assert [file.owner_of(bot) for bot in ("one", "ben", "nobody")] == ["one", "ben", "nobody"]
+    assert [file.owner_of(bot) for bot in ("one", "ben", "nobody")] == ["one", "ben", None]
     later = NOW + timedelta(days=1)
     tokens.add_tokens(path, [tokens.new_token(tokens.Role.BOT, "one", created=later, owner="carl")[1]])
     assert file.refresh()

@@ -106,6 +106,19 @@ async def test_bot_that_was_forgotten_comes_back_while_the_store_fails(store: As
     assert {stored[version.id].bot for version in presence.versions.values()} == {"dan", "eva"}
 
 
+async def test_bot_whose_token_was_revoked_keeps_its_owner(store: AsyncStore) -> None:
+    """Until it leaves: else a deletion of the owner would not find it."""
+    there, owners = There(), {"anna": "Team 7"}
+    ladder = StoredLadder(LadderConfig(), store, lambda: there.now)
+    presence = Presence(ladder, cast("Places", there), owner_of=owners.get)
+    there.bots = {"anna"}
+    await presence.refresh()
+    owners.clear()
+    await presence.refresh()
+    stored = LadderStore(store.store).versions()
+    assert [version.owner for version in stored.values() if version.bot == "anna"] == ["Team 7"]
+
+
 async def test_bots_that_left_are_forgotten(failing: Failing) -> None:
     """But for one that has just forfeited a deal, until it finishes another one."""
     failing.bots = {"anna", "ben"}
