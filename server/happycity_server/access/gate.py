@@ -66,7 +66,7 @@ class Authenticator:
         """Returns the person at a table whose secret this is; "" if it is nobody's."""
 
     def owner_of(self, bot: str) -> str | None:
-        """Return who owns a bot: on an open server itself, else whom its newest token names, if it has one."""
+        """Return who owns a bot: itself on an open server, else whom its newest token names, if any."""
         return bot if self._tokens is None else self._tokens.owner_of(bot)
 
     def bots(self) -> set[str]:
