@@ -121,6 +121,7 @@ def test_suspended_bot_plays_no_rated_deal(tmp_path: Path) -> None:
     olga = bearer(issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga"))
     store = Submissions(tmp_path / "bots")
     for bot in ("alice", "ben"):
+        issued_token(tmp_path / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
         with store.upload(Program(bot=bot, command="python bot.py", language="Python")) as upload:
             upload.begin_file("bot.py", executable=False)
             upload.add(FIRST.read_bytes())
