@@ -16,6 +16,7 @@ from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceServic
 from happycity.match import check_bot_name
 from happycity.runtime.guests import Link
 from happycity.runtime.tokens import (
+    MAX_INVITED,
     Invitation,
     InvitationError,
     NameTakenError,
@@ -63,6 +64,8 @@ class AccessService(AccessServiceServicer):
 
     async def Join(self, request: pb.JoinRequest, context: object) -> pb.JoinResponse:
         """Exchange an invitation for a token of each bot."""
+        if len(request.bots) > MAX_INVITED:
+            raise invalid(f"bots: {len(request.bots)} are more than the {MAX_INVITED} of any invitation")
         for name in request.bots:
             try:
                 check_bot_name(name)
