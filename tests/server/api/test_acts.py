@@ -186,7 +186,7 @@ def test_quota_outlives_a_restart_and_is_explained(tmp_path: Path) -> None:
             wait = until(lambda: quota_of(server))
             assert "has begun its 6 rated games of the day" in wait.text
             assert wait.end_time.seconds % 86400 == 0
-            assert len(deals_of(server, "anna")) == 3
+            until(lambda: len(deals_of(server, "anna")) == 3)  # the last one may still be played
 
 
 def quota_of(server: LadderServer) -> pb.BotWait | None:

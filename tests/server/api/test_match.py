@@ -88,6 +88,7 @@ async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
         match = await arena.create("anna", "ghost", time_control=AT_ONCE, request_id="one")
     watching = arena.matches.WatchMatch(match_id=match.match_id)
     waiting = asyncio.ensure_future(arena.matches.WaitMatch(match_id=match.match_id))
+    await arena.match(match.match_id)  # answered after the call before it has begun to wait
     assert (await watching.read()).HasField("step")
     over = await anna.play_to_end()
     ended = (await watching.read()).end
