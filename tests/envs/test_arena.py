@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.commands.programs import tournament
+from tools import ROOT
 from tools.training.learning_curve import example
 from tools.training.matches import compare
 
@@ -226,6 +227,14 @@ def test_a_policy_that_learns_gets_better_and_plays_from_its_file() -> None:
     )
     result = compare(last, first, config, deals=30, seed=10**9)
     assert result.elo > result.error or (math.isinf(result.elo) and result.elo > 0)
+
+    # Under any name; a game of another number of seats is refused in one line.
+    program = f"{sys.executable} {ROOT / 'clients/envs/examples/ppo.py'} run/policy.npz --play"
+    played("--rounds", "2", "--bots", "random", "--bot", f"mine={program}")
+    other = Game.deal(Config(players=3), seed=1)
+    bot = bot_for(ppo.policy_of(ppo.load(Path("run/policy.npz"))), other)
+    with pytest.raises(ValueError, match="learnt from games of another number of seats"):
+        bot.choose(Decision.of(other))
 
 
 @pytest.mark.thorough

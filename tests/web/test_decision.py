@@ -5,7 +5,7 @@ from __future__ import annotations
 from happycity import Config, Game, Move, MoveKind, Phase
 from happycity.text.board import deck_prices
 from happycity.wire.messages import decision_message
-from happycity_web.seats import Choice, Question, on_table, question
+from happycity_web.choices import Choice, Question, on_table, question
 
 
 def asked(game: Game) -> Question:
@@ -52,7 +52,7 @@ def test_a_choice_tells_what_a_card_takes_away() -> None:
 
 
 def test_cards_say_why_they_cannot_be_had() -> None:
-    """What is too dear or in the city already says so; a special says which colours are missing."""
+    """A card tells that it costs too much or is owned; a special tells which colours are missing."""
     game = Game.deal(Config(players=2), seed=1)
     while game.phase is not Phase.BUY:
         game.apply(game.legal_moves[0])
@@ -63,7 +63,6 @@ def test_cards_say_why_they_cannot_be_had() -> None:
     for card in view.specials:
         remark = remarks[on_table("specials", card)]
         assert dict(remark.missing) == dict(card.condition)  # of a city with a white Happy Market
-        assert not remark.is_dimmed
     legal = {move.card for move in game.legal_moves}
     assert all(
         (f'[data-list="centre"] [data-card="{card.id}"]' in remarks) != (card in legal)

@@ -277,7 +277,10 @@ async def test_city_and_choices_are_in_sight(mode: str, page: Page) -> None:
     for number in range(12):
         if (decision := await next_decision(page, decision)) is None:
             break
-        asked.add(await page.locator("#playing").get_attribute("data-asks"))
+        asks = await page.locator("#playing").get_attribute("data-asks")
+        asked.add(asks)
+        if asks != "special":  # they say what they need, and can be read
+            await expect(page.locator('[data-list="specials"] .dimmed')).to_have_count(0)
         for width, height in ((375, 667), (820, 1180), (1440, 900), (1920, 1080)):
             await page.set_viewport_size({"width": width, "height": height})
             await page.evaluate("scrollTo(0, 0)")

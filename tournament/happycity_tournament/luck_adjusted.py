@@ -1,6 +1,6 @@
 """Games with what their seats won by chance, which is taken off wherever scores are computed.
 
-A seat's luck is that of `happycity_bots.luck`. Its mean is 0 whatever the evaluator is, so ratings and
+A seat's luck is that of `happycity_bots.luck`. Its mean is 0 with any evaluator, so ratings and
 differences without it estimate the same with smaller errors, which stay clustered by deal.
 """
 

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.websockets import WebSocket
 
-from happycity import DWELLINGS, Card, CardKind, Colour, Config, ConfigError, Mode, Move, Phase, Scoring, View
+from happycity import DWELLINGS, Config, ConfigError, Mode, Scoring
 from happycity.match import PERSON_MARK
 from happycity.records.record import Json
 from happycity.rules.cards import BUILDINGS, SPECIALS
-from happycity.rules.cities import Cities
 from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
-from happycity.rules.moves import COPY_BOX, MoveKind
-from happycity.text.board import Standing, coins_short, standing_after
 from happycity.text.words import events_in_words
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.messages import event_of, move_of, view_of
+from happycity.wire.messages import event_of
 from happycity_server.access.roles import Principal, require_token
 from happycity_server.broadcast import Broadcast, first_of
 from happycity_server.errors import ApiError, Reason, invalid
@@ -30,6 +25,7 @@ from happycity_server.people.tables import HOST, INVITED, Table, TablePlace, Tab
 from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
+from happycity_web.choices import question
 from happycity_web.guard import SEAT_COOKIE, admit, keep_secret, peer_of, read_form, shown_seat, shown_token
 from happycity_web.matches import MatchQuery, match_values
 from happycity_web.render import Reader, language_of, page_response, render
@@ -279,171 +275,13 @@ def seat_json(place: TablePlace, bots: Sequence[str], end: Json | None, reader: 
     }
 
 
-def _seated(request: Request, table_id: str, secret: str) -> Response:
-    """Let the browser keep a seat, and go to its table."""
-    response = RedirectResponse(f"/play/{table_id}", 303)
-    keep_secret(response, request, SEAT_COOKIE, secret)
-    return response
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """By how much a move changes one number of the person's city."""
-
-    name: str
-    """`income`, `inhabitants`, `hearts` or `points`."""
-    change: int
-    now: int
-    """The number that results; inhabitants and hearts below 0 count as 0 (article 4.2)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A legal move."""
-
-    position: int
-    """In the decision; the answer."""
-    number: int
-    """From 1, in the order in which the moves are shown: the key that chooses it."""
-    move: Move
-    coins: int
-    """By how much it changes the person's coins."""
-    card: Card | None
-    """What it is about: for a Sphinx's choice the special that is copied."""
-    gains: tuple[Gain, ...]
-
-    @property
-    def kind(self) -> str:
-        """What the move does, as its notation says it."""
-        return self.move.kind.name.lower()
-
-    @property
-    def on(self) -> str:
-        """The card or deck of the table that is its control, as a selector; empty without one."""
-        if self.move.kind is MoveKind.DRAW:
-            return f".d{self.move.number}"
-        zone = _ZONES.get(self.move.kind)
-        return "" if zone is None or self.card is None else on_table(zone, self.card)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
-    """What a card of the table says to a person who can't have it now."""
-
-    on: str
-    """The card, as a selector."""
-    is_owned: bool = False
-    """The city has such a card already."""
-    short: int = 0
-    """Coins that are missing."""
-    missing: tuple[tuple[Colour, int], ...] = ()
-    """Cards of colours that a special needs beside those of the city."""
-    is_dimmed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A decision that waits for a person."""
-
-    decision_id: int
-    phase: Phase
-    groups: tuple[tuple[str, tuple[Choice, ...]], ...]
-    """The moves, those of one kind together."""
-    decks: tuple[int, ...]
-    """Cards left in decks 1, 2 and 3; with 0 the discards of a deck are shuffled when it is drawn from."""
-    remarks: tuple[Remark, ...]
-    nearer: Mapping[Colour, tuple[Card, ...]]
-    """By colour the specials to which one more card of it leads."""
-
-
-_ZONES = {
-    MoveKind.BUILD: "centre",
-    MoveKind.DISCARD: "centre",
-    MoveKind.DWELL: "dwellings",
-    MoveKind.TAKE: "specials",
-}
-_LAST = (MoveKind.KEEP, MoveKind.COIN, MoveKind.DECLINE)  # rarely the best choice
-
-
-def question(decision: play.Decision) -> Question:
-    """Return a decision as it is shown."""
-    view = view_of(decision.view)
-    moves = [(move_of(message), position, message.coins) for position, message in enumerate(decision.moves)]
-    moves.sort(key=lambda entry: (entry[0].kind in _LAST, entry[0].kind))
-    before = Standing.of(Cities.of_view(view), view.seat)
-    choices = [
-        Choice(
-            position=position,
-            number=number,
-            move=move,
-            coins=coins,
-            card=_card(view, move),
-            gains=tuple(_gains(view, move, before)),
-        )
-        for number, (move, position, coins) in enumerate(moves, start=1)
-    ]
-    groups = tuple((kind, tuple(group)) for kind, group in groupby(choices, lambda choice: choice.kind))
-    nearer: dict[Colour, tuple[Card, ...]] = {}
-    for card, missing in _missing(view):
-        for colour, _ in missing:
-            nearer[colour] = (*nearer.get(colour, ()), card)
-    remarks = tuple(_remarks(view, {choice.move.card for choice in choices}))
-    return Question(decision.decision_id, view.phase, groups, view.decks, remarks, nearer)
-
-
-def on_table(zone: str, card: Card) -> str:
-    """Return the selector of a card in a zone of the table."""
-    return (
-        f'[data-stack="{card.id}"]'
-        if zone == "dwellings"
-        else f'[data-list="{zone}"] [data-card="{card.id}"]'
-    )
-
-
-def _missing(view: View) -> Iterator[tuple[Card, tuple[tuple[Colour, int], ...]]]:
-    """Yield each special of the table with the colours that the person's city lacks for it, and how many."""
-    cities = Cities.of_view(view)
-    if any(card.kind is CardKind.SPECIAL for card in view.cities[view.seat]):
-        return
-    for card in view.specials:
-        lacking = [
-            (colour, count - cities.count(view.seat, colour)) for colour, count in card.condition.items()
-        ]
-        yield card, tuple((colour, count) for colour, count in lacking if count > 0)
-
-
-def _remarks(view: View, legal: Collection[Card | None]) -> Iterator[Remark]:
-    """Yield what the cards say that no move is about, and what specials need."""
-    cities, seat = Cities.of_view(view), view.seat
-    if view.phase is Phase.BUY:
-        offers = [("centre", card) for card in view.centre] + [("dwellings", card) for card in DWELLINGS]
-        for zone, card in offers:
-            if card not in legal:
-                owned, short = card in view.cities[seat], coins_short(cities, seat, card)
-                yield Remark(on=on_table(zone, card), is_owned=owned, short=short)
-    for card, missing in _missing(view):
-        if missing:
-            chosen_now = view.phase is Phase.SPECIAL
-            yield Remark(on=on_table("specials", card), missing=missing, is_dimmed=chosen_now)
-
-
 def news(decision: play.Decision, bots: Sequence[str], language: Language) -> list[str]:
     """Return what has happened since the person's last decision, in sentences."""
     return events_in_words(map(event_of, decision.events), bots, texts=language.texts)
 
 
-def _card(view: View, move: Move) -> Card | None:
-    """Return the card that a move is about."""
-    if move.kind is not MoveKind.COPY or move is COPY_BOX:
-        return move.card
-    return next((card for card in view.cities[move.number] if card.special_set is not None), None)
-
-
-def _gains(view: View, move: Move, before: Standing) -> Iterator[Gain]:
-    after = standing_after(view, move)
-    if after is None:
-        return
-    for name in ("income", "inhabitants", "hearts", "points"):
-        now = getattr(after, name)
-        if now != getattr(before, name):
-            yield Gain(name, now - getattr(before, name), now)
+def _seated(request: Request, table_id: str, secret: str) -> Response:
+    """Let the browser keep a seat, and go to its table."""
+    response = RedirectResponse(f"/play/{table_id}", 303)
+    keep_secret(response, request, SEAT_COOKIE, secret)
+    return response

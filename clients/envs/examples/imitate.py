@@ -64,6 +64,11 @@ def train(path: str, rng: np.random.Generator) -> list[Any]:
 
 if "--play" in sys.argv:
     played = list(np.load(sys.argv[2]).values())
-    run(policy_bot(lambda observation, mask: forward(played, observation, mask)[1]))
+
+    def imitator(observation: Any, mask: Any) -> Any:
+        """Return the probability of each action."""
+        return forward(played, observation, mask)[1]
+
+    run(policy_bot(imitator))
 else:
     np.savez(sys.argv[2], *train(sys.argv[1], np.random.default_rng(0)))

@@ -193,7 +193,13 @@ def load(path: Path) -> Weights:
 
 def policy_of(weights: Weights) -> Callable[[Floats, NDArray[np.int8]], Floats]:
     """Return the policy of a network: its logits, of which the highest legal one counts."""
-    return lambda observations, masks: np.asarray(forward(weights, observations, masks)[0])
+
+    def ppo(observations: Floats, masks: NDArray[np.int8]) -> Floats:
+        if observations.shape[-1] != len(weights[0]):
+            raise ValueError("the weights were learnt from games of another number of seats")
+        return np.asarray(forward(weights, observations, masks)[0])
+
+    return ppo
 
 
 def train(folder: Path, config: Config, *, decisions: int, snapshots: int, seed: int) -> None:
@@ -230,7 +236,7 @@ def main() -> None:
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, help="family or expert")
     options = parser.parse_args()
     if options.play:
-        run(policy_bot(policy_of(load(options.path))), name="ppo")
+        run(policy_bot(policy_of(load(options.path))))
         return
     # The matrices are small: threads would cost more than they save.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")

@@ -69,7 +69,7 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             shaped: Pay the changes of the potential too; see `SelfPlay`.
 
         Raises:
-            ConfigError: there is no table, there are too few or too many opponents, or one isn't known.
+            ConfigError: `num_envs` is less than 1, there are not 1 to 4 opponents, or no bot has such a name.
         """
         players = len(opponents) + 1
         if not MIN_PLAYERS <= players <= MAX_PLAYERS:

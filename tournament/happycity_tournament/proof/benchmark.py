@@ -1,4 +1,4 @@
-"""Benchmarks: named protocols by which a bot is measured, and results that anybody can recompute."""
+"""Benchmarks: named protocols by which a bot is measured, and results that others can recompute."""
 
 from __future__ import annotations
 
