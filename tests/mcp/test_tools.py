@@ -1,7 +1,6 @@
 """The tools of the MCP server, called by a client in the same process, on a real arena."""
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -33,11 +32,19 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
 
 async def test_the_list_of_tools_is_the_golden_one() -> None:
     """Agents' programs remember names, parameters and hints, so they change on purpose only."""
-    async with Client(mcp_server(agents_of(""))) as client:
-        listed = [
-            tool.model_dump(mode="json", exclude_none=True) for tool in (await client.list_tools()).tools
-        ]
-    assert json.loads(json.dumps(listed)) == golden("tools.json")
+    assert await tools_listed(is_shared=False) == golden("tools.json")
+
+
+async def test_guests_of_an_arena_get_no_tool_that_reads_its_files() -> None:
+    assert await tools_listed(is_shared=True) == [
+        tool for tool in golden("tools.json") if tool["name"] != "analyse"
+    ]
+
+
+async def tools_listed(*, is_shared: bool) -> list[Json]:
+    async with Client(mcp_server(agents_of("", is_shared=is_shared))) as client:
+        tools = (await client.list_tools()).tools
+    return [tool.model_dump(mode="json", exclude_none=True) for tool in tools]
 
 
 def random_record(seed: int) -> Json:
