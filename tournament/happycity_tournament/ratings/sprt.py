@@ -92,7 +92,7 @@ class Sprt:
         self._scores = _Scores()
         self.verdict = Verdict.RUNNING
         """Where the test stands."""
-        self._corrected: tuple[float, float, float] | None = None
+        self._corrected: tuple[float, float | None, float | None] | None = None
         """The estimate and its interval once it has stopped."""
         self._points: list[SprtPoint] = []
         self._step = 1
@@ -161,18 +161,18 @@ class Sprt:
 
             score0, score1 = self._expected_scores()
             lower, upper = self._walds_bounds()
-            self._corrected = corrected_scores(
-                StoppedTest(
-                    blocks=scores.blocks,
-                    first_look=MIN_BLOCKS,
-                    mean=scores.mean,
-                    variance=scores.variance,
-                    score0=score0,
-                    score1=score1,
-                    lower=lower,
-                    upper=upper,
-                )
+            stopped = StoppedTest(
+                blocks=scores.blocks,
+                first_look=MIN_BLOCKS,
+                mean=scores.mean,
+                variance=scores.variance,
+                score0=score0,
+                score1=score1,
+                lower=lower,
+                upper=upper,
             )
+            fixed = scores.mean, low, high
+            self._corrected = corrected_scores(stopped) if stopped.has_normal_steps else fixed
         return self._corrected
 
     def _decide(self) -> Verdict:
