@@ -179,6 +179,8 @@ class SprtTest(_Format):
     """The probability that H0 is accepted though H1 is true."""
     max_blocks: int = 100_000
     """Maximum number of deal blocks."""
+    luck_evaluator: str = ""
+    """Digest of the evaluator by which the luck of the draws is taken off the scores; empty: it isn't."""
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no test."""
@@ -250,6 +252,11 @@ class TournamentConfig:
     def rounds(self) -> int:
         """The number of rounds; 0 in formats that don't fix it."""
         return getattr(self.format, "rounds", 0)
+
+    @property
+    def luck_evaluator(self) -> str:
+        """The digest of the evaluator by which a test takes luck off the scores; empty: it doesn't."""
+        return getattr(self.format, "luck_evaluator", "")
 
     def can_be_rated(self, disqualified: Collection[str]) -> bool:
         """Return whether a table can be filled without disqualified bots, whose games are not rated."""

@@ -23,6 +23,7 @@ from happycity_tournament.play.progress import (
     ScheduleChangedError,
     TournamentStatus,
     check_disqualification,
+    check_evaluator,
     disqualify_stored,
     load_status,
     load_unfinished,
@@ -99,7 +100,7 @@ class Tournaments:
         """
         self._check_room()  # first, as it is cheap
         # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
-        schedule = await asyncio.to_thread(schedule_of, config)
+        schedule = await asyncio.to_thread(_new_schedule, config)
         return await self._completed(self._create(config, schedule, request_key=request_key))
 
     async def _create(self, config: TournamentConfig, schedule: Schedule, *, request_key: str | None) -> int:
@@ -426,6 +427,12 @@ class Tournaments:
 
     def _lock(self, tournament_id: int) -> asyncio.Lock:
         return self._changing.setdefault(tournament_id, asyncio.Lock())
+
+
+def _new_schedule(config: TournamentConfig) -> Schedule:
+    """Return the schedule of a new tournament; a ConfigError says why it can't be played."""
+    check_evaluator(config)
+    return schedule_of(config)
 
 
 def _stored_states(state: TournamentState | None) -> frozenset[TournamentState] | None:

@@ -149,6 +149,10 @@ def test_the_maximum_of_blocks_ends_undecided() -> None:
     for score in (-0.01, 1.01, math.nan):
         with pytest.raises(ValueError, match="0 to 1"):
             new_sprt(elo1=5).add(score)
+    without_luck = new_sprt(elo1=5, luck_evaluator="abc")
+    assert without_luck.add(1.2) is Verdict.RUNNING
+    with pytest.raises(ValueError, match="not nan"):
+        without_luck.add(math.nan)
 
 
 def test_elo_and_score_are_inverse() -> None:

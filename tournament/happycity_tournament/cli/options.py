@@ -114,8 +114,3 @@ def renamed_of(texts: list[str] | None) -> dict[str, str]:
             raise ConfigError(f"--rename: {old!r} has two new names")
         renamed[old] = new
     return renamed
-
-
-def luck_notes(evaluator: str) -> list[str]:
-    """Return what to say of scores whose luck is taken off by an evaluator of this digest; "" if it isn't."""
-    return [f"the luck of the draws is taken off the scores, by evaluator {evaluator}"] if evaluator else []

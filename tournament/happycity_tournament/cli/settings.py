@@ -325,6 +325,8 @@ class SprtTestSettings(Settings):
     """Probability that H0 is accepted although H1 is true."""
     max_blocks: _Count = _SPRT.max_blocks
     """Maximum number of deal blocks."""
+    luck_adjusted: bool = False
+    """Take the luck of the draws off the scores, by champion's network: fewer blocks decide."""
 
 
 class SprtSettings(PlaySettings, SprtTestSettings):
@@ -343,7 +345,12 @@ class SprtSettings(PlaySettings, SprtTestSettings):
                 f"--base old={base.builtin or 'COMMAND'}"
             )
         numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks"})
-        test = SprtTest(candidate=candidate.name, base=base.name, **numbers)
+        evaluator = ""
+        if self.luck_adjusted:
+            from happycity_tournament.luck_adjusted import own_evaluator  # noqa: PLC0415 - it imports numpy
+
+            evaluator = own_evaluator()
+        test = SprtTest(candidate=candidate.name, base=base.name, **numbers, luck_evaluator=evaluator)
         return self._config((candidate.name, base.name), test)
 
 

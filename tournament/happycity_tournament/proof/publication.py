@@ -20,12 +20,14 @@ from happycity.runtime.files import replacing
 from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Result, place_in_words
-from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.luck_adjusted import check_luck
+from happycity_tournament.play.progress import TournamentStatus, check_evaluator
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.standings.rated_games import load_for_rating, rate_games
+from happycity_tournament.standings.counted import CountingRules, Uncounted
+from happycity_tournament.standings.rated_games import judged_games, load_for_rating, rate_games
 from happycity_tournament.storage.sources import Source
 from happycity_tournament.storage.stored import StoredTournament
 
@@ -54,7 +56,7 @@ class Published(NamedTuple):
 
 
 def publish(source: Source, commitment: Commitment, folder: Path, *, processes: int) -> Published:
-    """Write a finished tournament with its secret into a folder.
+    """Write a finished tournament with its secret into a folder; games after the end of a test are left out.
 
     Raises:
         ConfigError: it is not finished, or not the tournament of the commitment.
@@ -68,7 +70,9 @@ def publish(source: Source, commitment: Commitment, folder: Path, *, processes: 
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ConfigError(f"{folder}: it is not empty; name a new folder")
-    write_games(folder, map(game_line, source.games(with_records=True)))
+    games = judged_games(source, CountingRules([stored]), with_records=True)
+    played = ((game, record) for game, record, reason in games if reason is not Uncounted.DECIDED)
+    write_games(folder, map(game_line, played))
     content = _recompute(commitment, folder, processes=processes)
     with replacing(folder / RESULT_FILE) as path:
         path.write_bytes(canonical(content) + b"\n")
@@ -190,6 +194,10 @@ def recount(config: TournamentConfig, folder: Path, *, first: str, processes: in
     chain = _Chain(first)
     lines = chain.over(read_lines(folder / GAMES_FILE))
     status = TournamentStatus(_ID, config, schedule_of(config), 0.0)
+    try:
+        check_evaluator(config)
+    except ConfigError as error:
+        raise VerificationError(str(error)) from None
     results = _scheduled(status, in_processes(_replay_line, lines, processes=processes, chunk=_CHUNK))
     status.standings.flush()
     return Recount(status, results, chain.head)
@@ -251,6 +259,8 @@ def _replay_line(line: bytes) -> FinishedGame:
         record, seeds = content["record"], tuple(content["bot_seeds"])
         game = game_of_record(json.dumps(record), number=_ID)
         replay(record)
+        if game.recorded_luck:
+            check_luck(record)
         if deal_of(record) != Deal.shuffle(config_of(record), seed=game.deal_seed):
             raise VerificationError("the cards are not those of the deal's seed")
     except HappyCityError as error:

@@ -10,6 +10,8 @@ under each hypothesis is put in. With n blocks of mean m and variance v, the log
 that of a normal distribution of unknown variance; docs/research/measurements.md compares it with that over
 all multinomial distributions.
 
+A score without the luck of the draws may be outside of 0 to 1, with the same mean.
+
 The ratio's bounds are Wald's (1945), moved inwards by the mean of how far a ratio that moves in steps passes
 beyond them, 0.583 standard deviations of a step (Chernoff 1965; Siegmund 1985).
 """
@@ -129,9 +131,10 @@ class Sprt:
         """Count the next block, in an order that was fixed beforehand, and return where the test stands.
 
         Raises:
-            ValueError: the score is not between 0 and 1, or the test is over.
+            ValueError: the score is not a number, or not between 0 and 1 though luck is not taken off, or the
+                test is over.
         """
-        if not 0 <= block_score <= 1:
+        if not (math.isfinite(block_score) if self._test.luck_evaluator else 0 <= block_score <= 1):
             raise ValueError(f"a block's score is not {block_score}, but 0 to 1")
         if self.verdict is not Verdict.RUNNING:
             raise ValueError(f"the test is over: {self.verdict.value}")

@@ -410,6 +410,7 @@ class Sprt(_message.Message):
     ALPHA_FIELD_NUMBER: _builtins.int
     BETA_FIELD_NUMBER: _builtins.int
     MAX_BLOCKS_FIELD_NUMBER: _builtins.int
+    LUCK_EVALUATOR_FIELD_NUMBER: _builtins.int
     candidate: _builtins.str
     """The bot that is tested."""
     base: _builtins.str
@@ -424,6 +425,10 @@ class Sprt(_message.Message):
     """The probability that H0 is accepted though H1 is true, up to 0.5; default 0.05."""
     max_blocks: _builtins.int
     """Maximum number of deal blocks, 1 or more; default 100000."""
+    luck_evaluator: _builtins.str
+    """Digest of the evaluator by which the luck of the draws is taken off the scores; the server has one. Empty: it isn't
+    taken off.
+    """
     def __init__(
         self,
         *,
@@ -434,10 +439,11 @@ class Sprt(_message.Message):
         alpha: _builtins.float | None = ...,
         beta: _builtins.float | None = ...,
         max_blocks: _builtins.int | None = ...,
+        luck_evaluator: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "alpha", b"alpha", "beta", b"beta", "max_blocks", b"max_blocks"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "alpha", b"alpha", "base", b"base", "beta", b"beta", "candidate", b"candidate", "elo0", b"elo0", "elo1", b"elo1", "max_blocks", b"max_blocks"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "alpha", b"alpha", "base", b"base", "beta", b"beta", "candidate", b"candidate", "elo0", b"elo0", "elo1", b"elo1", "luck_evaluator", b"luck_evaluator", "max_blocks", b"max_blocks"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__alpha: _TypeAlias = _typing.Literal["alpha"]  # noqa: Y015
     _WhichOneofArgType__alpha: _TypeAlias = _typing.Literal["_alpha", b"_alpha"]  # noqa: Y015
