@@ -106,14 +106,15 @@ def deals(
     """
     from happycity_terminal.ladder import run
 
-    run.list_deals(
+    run.show_list(
+        "deals",
         server,
         bot=bot,
-        version=version,
+        version_id=version,
         board=board,
-        season=season,
-        kind=None if kind is None else kind.value,
-        challenge=challenge,
+        season_id=season,
+        kind=kind and f"DEAL_KIND_{kind.name}",
+        challenge_id=challenge,
         limit=limit,
         as_json=as_json,
     )
@@ -144,7 +145,7 @@ def seasons(
     if close is not None:
         run.close_season(server, close, as_json=as_json)
     else:
-        run.list_seasons(server, limit=limit, as_json=as_json)
+        run.show_list("seasons", server, limit=limit, as_json=as_json)
 
 
 @ladder.command()
@@ -198,8 +199,8 @@ def challenge(
     if listed + len(chosen) > 1:
         raise ConfigError("--list, --accept, --decline, --withdraw: give one of them")
     if listed:
-        chosen_state = None if state is None else state.value
-        run.list_challenges(server, bot=name, state=chosen_state, limit=limit, as_json=as_json)
+        in_state = state and f"CHALLENGE_STATE_{state.name}"
+        run.show_list("challenges", server, bot=name, state=in_state, limit=limit, as_json=as_json)
         return
     if not name:
         raise ConfigError("BOT: it is missing; name the bot, or list challenges by --list")
@@ -239,7 +240,7 @@ def acts(*, bot: OnlyBot = "", limit: Limit = LISTED, as_json: AsJson = False, s
     """List what organisers did to bots and participants, newest first."""
     from happycity_terminal.ladder import run
 
-    run.list_acts(server, bot=bot, limit=limit, as_json=as_json)
+    run.show_list("acts", server, bot=bot, limit=limit, as_json=as_json)
 
 
 @ladder.command()

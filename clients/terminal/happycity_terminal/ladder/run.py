@@ -3,32 +3,50 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.records.record import Json
+from happycity.wire.json import message_json
 from happycity_ladder.entries import ActKind
 from happycity_terminal.ladder import tables
 from happycity_terminal.ladder.calls import leaderboard, pages
-from happycity_terminal.ladder.content import (
-    act_json,
-    bot_json,
-    challenge_json,
-    comparison_json,
-    deal_json,
-    flag_json,
-    ladder_json,
-    line_json,
-    season_json,
-)
 from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import RemoteServer
+
+
+class _List(NamedTuple):
+    """A list of the ladder, and how it is shown."""
+
+    method: str
+    request: Callable[..., Any]
+    table: Callable[[Sequence[Any]], Table]
+    nothing: str
+
+
+_LISTS: Mapping[str, _List] = {
+    "deals": _List("ListLadderDeals", pb.ListLadderDealsRequest, tables.deals_table, "no deals"),
+    "seasons": _List("ListSeasons", pb.ListSeasonsRequest, tables.seasons_table, "no seasons"),
+    "challenges": _List("ListChallenges", pb.ListChallengesRequest, tables.challenges_table, "no challenges"),
+    "acts": _List("ListActs", pb.ListActsRequest, tables.acts_table, "no acts"),
+}
+"""By the field of the response that has the entries."""
+
+
+def show_list(field: str, server: str | None, *, limit: int, as_json: bool, **filters: object) -> None:
+    """List what passes the filters, which are fields of the request; those that are "" or None are absent."""
+    shown = _LISTS[field]
+    request = shown.request(**{name: value for name, value in filters.items() if value})
+    found = call_server(
+        RemoteServer.at(server),
+        lambda opened: pages(opened, getattr(opened.ladder, shown.method), request, field, limit),
+    )
+    _print_list(found, shown.table, as_json=as_json, nothing=shown.nothing)
 
 
 def show(
@@ -42,8 +60,7 @@ def show(
         ),
     )
     if as_json:
-        board_json = {"board": lines.board, "of_season": season_json(lines.season)}
-        write_json({**ladder_json(ladder), **board_json, "lines": list(map(line_json, lines.lines))})
+        write_json({"ladder": message_json(ladder), "leaderboard": message_json(lines)})
         return
     console = Console()
     board_line = f"{lines.board}, {tables.season_line(lines.season)}; ranked by the lower end of the interval"
@@ -56,66 +73,19 @@ def show(
 
 def show_bot(server: str | None, name: str, *, board: str, as_json: bool) -> None:
     """Show a bot."""
-    request = pb.GetLadderBotRequest(bot=name, board=board or None)
-    bot = call_server(
-        RemoteServer.at(server), lambda connection: connection.call(connection.ladder.GetLadderBot, request)
-    )
+    bot = _call(server, "GetLadderBot", pb.GetLadderBotRequest(bot=name, board=board or None))
     if as_json:
-        write_json(bot_json(bot))
+        write_json(message_json(bot))
         return
     console = Console()
     show_lines(console, *tables.bot_lines(bot))
     console.print(tables.versions_table(bot))
 
 
-def list_deals(
-    server: str | None,
-    *,
-    bot: str,
-    version: int | None,
-    board: str,
-    season: int | None,
-    kind: str | None,
-    challenge: int | None,
-    limit: int,
-    as_json: bool,
-) -> None:
-    """List deals."""
-    request = pb.ListLadderDealsRequest(
-        bot=bot or None,
-        version_id=version,
-        board=board or None,
-        season_id=season,
-        kind=None if kind is None else pb.DealKind.Value(f"DEAL_KIND_{kind.upper()}"),
-        challenge_id=challenge,
-    )
-    found = call_server(
-        RemoteServer.at(server),
-        lambda connection: pages(connection, connection.ladder.ListLadderDeals, request, "deals", limit),
-    )
-    _print_list(found, deal_json, tables.deals_table, as_json=as_json, nothing="no deals")
-
-
-def list_seasons(server: str | None, *, limit: int, as_json: bool) -> None:
-    """List seasons."""
-    request = pb.ListSeasonsRequest()
-    found = call_server(
-        RemoteServer.at(server),
-        lambda connection: pages(connection, connection.ladder.ListSeasons, request, "seasons", limit),
-    )
-    _print_list(found, season_json, tables.seasons_table, as_json=as_json, nothing="no seasons")
-
-
 def close_season(server: str | None, season: int, *, as_json: bool) -> None:
     """End a season."""
-    request = pb.CloseSeasonRequest(season_id=season)
-    response = call_server(
-        RemoteServer.at(server), lambda connection: connection.call(connection.ladder.CloseSeason, request)
-    )
-    if as_json:
-        write_json(season_json(response))
-    else:
-        show_lines(Console(), tables.season_line(response))
+    begun = _call(server, "CloseSeason", pb.CloseSeasonRequest(season_id=season))
+    _print(begun, [tables.season_line(begun)], as_json=as_json)
 
 
 def create_challenge(
@@ -141,69 +111,27 @@ def create_challenge(
         old_version_id=old_version,
         request_id=secrets.token_urlsafe(16),
     )
-    _print_challenge(_called(server, "CreateChallenge", request), server, as_json=as_json)
-
-
-def list_challenges(server: str | None, *, bot: str, state: str | None, limit: int, as_json: bool) -> None:
-    """List challenges."""
-    request = pb.ListChallengesRequest(
-        bot=bot or None,
-        state=None if state is None else pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.upper()}"),
-    )
-    found = call_server(
-        RemoteServer.at(server),
-        lambda connection: pages(connection, connection.ladder.ListChallenges, request, "challenges", limit),
-    )
-    _print_list(found, challenge_json, tables.challenges_table, as_json=as_json, nothing="no challenges")
+    _change_challenge(server, "CreateChallenge", request, as_json=as_json)
 
 
 def answer_challenge(server: str | None, answer: str, number: int, name: str, *, as_json: bool) -> None:
     """Accept, decline or withdraw a challenge for a bot."""
-    requests = {
-        "accept": pb.AcceptChallengeRequest,
-        "decline": pb.DeclineChallengeRequest,
-        "withdraw": pb.WithdrawChallengeRequest,
-    }
-    request = requests[answer](challenge_id=number, bot=name)
-    _print_challenge(_called(server, f"{answer.capitalize()}Challenge", request), server, as_json=as_json)
-
-
-def _called(server: str | None, method: str, request: object) -> Any:
-    return call_server(
-        RemoteServer.at(server), lambda opened: opened.call(getattr(opened.ladder, method), request)
-    )
+    method = f"{answer.capitalize()}Challenge"
+    request = getattr(pb, f"{method}Request")(challenge_id=number, bot=name)
+    _change_challenge(server, method, request, as_json=as_json)
 
 
 def compare(server: str | None, old: int, new: int, *, as_json: bool) -> None:
     """Compare two versions of a bot."""
     request = pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
-    response = call_server(
-        RemoteServer.at(server),
-        lambda connection: connection.call(connection.ladder.CompareVersions, request),
-    )
-    if as_json:
-        write_json(comparison_json(response))
-    else:
-        show_lines(Console(), *tables.comparison_lines(response, old, new))
+    compared = _call(server, "CompareVersions", request)
+    _print(compared, tables.comparison_lines(compared, old, new), as_json=as_json)
 
 
 def list_flags(server: str | None, *, season: int | None, as_json: bool) -> None:
     """List odd results."""
-    request = pb.ListFlagsRequest(season_id=season)
-    response = call_server(
-        RemoteServer.at(server), lambda connection: connection.call(connection.ladder.ListFlags, request)
-    )
-    _print_list(response.flags, flag_json, tables.flags_table, as_json=as_json, nothing="nothing is odd")
-
-
-def list_acts(server: str | None, *, bot: str, limit: int, as_json: bool) -> None:
-    """List what organisers did."""
-    request = pb.ListActsRequest(bot=bot or None)
-    found = call_server(
-        RemoteServer.at(server),
-        lambda connection: pages(connection, connection.ladder.ListActs, request, "acts", limit),
-    )
-    _print_list(found, act_json, tables.acts_table, as_json=as_json, nothing="no acts")
+    flags = _call(server, "ListFlags", pb.ListFlagsRequest(season_id=season)).flags
+    _print_list(flags, tables.flags_table, as_json=as_json, nothing="nothing is odd")
 
 
 def act(
@@ -218,28 +146,33 @@ def act(
         request.deal_ids.extend(int(number) for number in subject.split(",") if number)
     else:
         request.bot = subject
-    done = _called(server, "CreateAct", request)
-    _print_list([done], act_json, tables.acts_table, as_json=as_json, nothing="")
+    _print_list([_call(server, "CreateAct", request)], tables.acts_table, as_json=as_json, nothing="")
 
 
-def _print_challenge(challenge: pb.Challenge, server: str | None, *, as_json: bool) -> None:
+def _call(server: str | None, method: str, request: object) -> Any:
+    return call_server(
+        RemoteServer.at(server), lambda opened: opened.call(getattr(opened.ladder, method), request)
+    )
+
+
+def _change_challenge(server: str | None, method: str, request: object, *, as_json: bool) -> None:
+    challenge, address = _call(server, method, request), RemoteServer.at(server).address
+    _print(challenge, tables.challenge_lines(challenge, address), as_json=as_json)
+
+
+def _print(message: Any, lines: Iterable[str], *, as_json: bool) -> None:
     if as_json:
-        write_json(challenge_json(challenge))
+        write_json(message_json(message))
     else:
-        show_lines(Console(), *tables.challenge_lines(challenge, RemoteServer.at(server).address))
+        show_lines(Console(), *lines)
 
 
 def _print_list(
-    entries: Sequence[Any],
-    entry_json: Callable[[Any], Json],
-    table: Callable[[Sequence[Any]], Table],
-    *,
-    as_json: bool,
-    nothing: str,
+    entries: Sequence[Any], table: Callable[[Sequence[Any]], Table], *, as_json: bool, nothing: str
 ) -> None:
     """Print a list as JSON or as a table."""
     if as_json:
-        write_json(list(map(entry_json, entries)))
+        write_json(list(map(message_json, entries)))
     elif entries:
         Console().print(table(entries))
     else:

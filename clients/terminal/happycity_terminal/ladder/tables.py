@@ -14,8 +14,8 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import one_line
 from happycity.text.words import plural
 from happycity.tournament.v1beta1 import rating_pb2
+from happycity.wire.json import enum_word
 from happycity.wire.match import bot_info_of, seconds_of
-from happycity_terminal.ladder.content import ACTS, FLAGS, KINDS, OTHER, STATES
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
@@ -108,7 +108,7 @@ def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
         table.add_row(
             str(deal.deal_id),
             deal.board,
-            KINDS.get(deal.kind, OTHER),
+            enum_word(pb.DealKind, deal.kind),
             _short_time(deal.start_time),
             Text(_placed(deal)),
             _state(deal),
@@ -144,18 +144,18 @@ def challenges_table(challenges: Iterable[pb.Challenge]) -> Table:
         table.add_row(
             str(challenge.challenge_id),
             Text(challenge.bot),
-            KINDS.get(challenge.kind, OTHER),
+            enum_word(pb.DealKind, challenge.kind),
             challenge.board,
             Text(opponents or _NONE),
             f"{challenge.deals_finished} of {challenge.deals}",
-            STATES.get(challenge.state, OTHER),
+            enum_word(pb.ChallengeState, challenge.state),
         )
     return table
 
 
 def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
     """Yield where a challenge stands, and what comes next."""
-    number, state = challenge.challenge_id, STATES.get(challenge.state, OTHER)
+    number, state = challenge.challenge_id, enum_word(pb.ChallengeState, challenge.state)
     what = f"{plural(challenge.deals, 'deal')} on {challenge.board}"
     yield f"challenge {number} of {challenge.bot}: {what}, {state}"
     if challenge.state == pb.CHALLENGE_STATE_OPEN:
@@ -190,7 +190,7 @@ def flags_table(flags: Iterable[pb.Flag]) -> Table:
     table = _table("kind", "bot", "board", "deals", "off", "p", "what")
     for flag in flags:
         table.add_row(
-            FLAGS.get(flag.kind, OTHER),
+            enum_word(pb.FlagKind, flag.kind),
             Text(flag.bot),
             flag.board,
             f"{flag.deals:,}",
@@ -209,7 +209,7 @@ def acts_table(acts: Iterable[pb.Act]) -> Table:
             str(act.act_id),
             _time(act.time),
             Text(act.organiser or _NONE),
-            ACTS.get(act.kind, OTHER),
+            enum_word(pb.ActKind, act.kind),
             Text(act.bot or act.owner or "deals"),
             f"{act.deals:,}",
             Text(one_line(act.text)),
