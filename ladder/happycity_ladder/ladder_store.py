@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -103,7 +104,9 @@ class LadderStore:
             )
             closed = own.values(
                 ended_at=at,
-                leaderboards=LEADERBOARDS.dump_json(dict(leaderboards)).decode(),
+                leaderboards=json.dumps(
+                    {board: list(map(_line_row, of)) for board, of in leaderboards.items()}
+                ),
                 closed_after=last_finished(connection)[0],
             )
             if connection.execute(closed).rowcount:
@@ -115,8 +118,13 @@ class LadderStore:
     def leaderboards(self, season_id: int) -> dict[str, Sequence[Line]]:
         """Return the leaderboards of a season that has ended, by board; none of any other."""
         query = select(ladder_seasons.c.leaderboards).where(ladder_seasons.c.id == season_id)
-        found = self._all(query, lambda row: LEADERBOARDS.validate_json(row.leaderboards or "{}"))
-        return found[0] if found else {}
+        stored = self._all(query, lambda row: json.loads(row.leaderboards or "{}"))
+        boards: dict[str, list[Any]] = stored[0] if stored else {}
+        versions = self.versions({line["version"] for lines in boards.values() for line in lines})
+        return {
+            board: [_LINE.validate_python(line | {"version": versions[line["version"]]}) for line in lines]
+            for board, lines in boards.items()
+        }
 
     def scores(self, season_id: int, board: str) -> dict[int, Score]:
         """Return the rated games of finished deals on a board in a season, by version."""
@@ -297,10 +305,14 @@ class LadderStore:
         return list(read_entries(self.store, query, read))
 
 
-LEADERBOARDS = TypeAdapter(dict[str, Sequence[Line]])
-"""Of a season that has ended, by board."""
+_LINE = TypeAdapter(Line)
 _season_of = partial(entry_of, Season)
 _deal_of = partial(entry_of, Deal)
+
+
+def _line_row(line: Line) -> dict[str, Any]:
+    """Return a line as a season keeps it, with its version by the id: its bot may be renamed."""
+    return row_of(line, "version") | {"version": line.version.id}
 
 
 def _present_season(connection: Connection) -> Row[Any] | None:
