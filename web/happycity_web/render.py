@@ -79,9 +79,9 @@ def origin_of(connection: HTTPConnection) -> str:
 def language_of(connection: HTTPConnection) -> Language:
     """Return the language of an answer: that of `?lang=`, of the cookie, or of what the browser prefers.
 
-    JSON is for programs, and always English.
+    JSON and the feed are for programs, and always English.
     """
-    if connection.url.path.endswith(".json"):
+    if connection.url.path.endswith((".json", ".atom")):
         return language("en")
     for code in (connection.query_params.get("lang"), connection.cookies.get(LANGUAGE_COOKIE)):
         if code in LANGUAGES:
@@ -225,11 +225,6 @@ def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Par
             "part": mark,
         }
     )
-
-
-def render_feed(results: Sequence[tuple[datetime, Message]], origin: str) -> str:
-    """Return the feed with some results of a server, each with its end, in English."""
-    return _environment(language("en")).get_template("feed.atom").render(results=results, origin=origin)
 
 
 def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:

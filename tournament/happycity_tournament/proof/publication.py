@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
@@ -21,13 +21,11 @@ from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Result, place_in_words
 from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
-from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.standings.rated_games import load_for_rating, rate_games
 from happycity_tournament.storage.sources import Source
-from happycity_tournament.storage.stored import StoredTournament
 
 RESULT_FILE = "tournament.json"
 GAMES_FILE = "games.jsonl.gz"
@@ -200,13 +198,14 @@ def _recompute(commitment: Commitment, folder: Path, *, processes: int) -> dict[
     status, results, chain = recount(commitment.deals, folder, first=commitment.hash, processes=processes)
     with (folder / GAMES_FILE).open("rb") as file:
         packed = hashlib.file_digest(file, "sha256").hexdigest()
+    ratings = final_ratings(status)
     return {
         **commitment.json(),
         "format": "happycity-publication/1",
         "games": len(results),
         "games_sha256": packed,
         "chain": chain,
-        "ratings": _ratings(status, results),
+        "ratings": [] if ratings is None else [plain(asdict(line)) for line in ratings.lines],
         "table": [plain(asdict(line)) for line in status.standings.lines()],
     }
 
@@ -290,56 +289,6 @@ def _scheduled(status: TournamentStatus, games: Iterator[FinishedGame]) -> list[
 def _misplaced(fixture: Fixture, game: FinishedGame | None) -> str:
     instead = "" if game is None else f"; {place_in_words(game.position or (0, 0, 0))} is in its place"
     return f"{GAMES_FILE}: {fixture.place} is missing{instead}"
-
-
-class _Counted(Source):
-    """The results of one tournament, as the functions of ratings take them."""
-
-    def __init__(self, config: TournamentConfig, results: Sequence[Result]) -> None:
-        self.name = GAMES_FILE
-        self._config, self._results = config, results
-
-    def tournaments(self) -> list[StoredTournament]:
-        """Return the tournament."""
-        state = TournamentState.FINISHED
-        total = len(self._results)
-        return [
-            StoredTournament(
-                id=_ID, config=self._config.json(), games_total=total, state=state, created_at=0.0
-            )
-        ]
-
-    def results(self) -> Iterator[list[Result]]:
-        """Yield all results at once."""
-        yield list(self._results)
-
-    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
-        """Refuse: ratings read results only."""
-        raise self.no_game(0)
-
-    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
-        """Refuse: ratings read results only."""
-        raise self.no_game(0)
-
-    def game(self, match_id: int | None = None) -> RecordedGame:
-        """Refuse: ratings read results only."""
-        raise self.no_game(match_id or 0)
-
-
-def _ratings(status: TournamentStatus, results: Sequence[Result]) -> list[Any]:
-    """Return the final ratings as the tournament itself computes them."""
-    config = status.config
-    loaded = load_for_rating([_Counted(config, results)])
-    if not loaded.count:
-        return []
-    ratings = rate_games(
-        estimate_of(loaded.games),
-        loaded.tournaments,
-        anchor=config.anchor,
-        anchor_elo=config.anchor_elo,
-        test=status.test,
-    )
-    return [plain(asdict(line)) for line in ratings.lines]
 
 
 def plain(value: Any) -> Any:
