@@ -83,14 +83,12 @@ class ActStore:
         Then their names have the numbers of the act, and of the bots' first versions. Tournaments stay.
 
         Raises:
-            ConfigError: no bot of the ladder, and no token, is of this owner, or the new one has bots.
+            ConfigError: no bot of the ladder, and no token, is of this owner.
         """
         versions = ladder_versions.c
         own = versions.owner == act.owner, versions.house == 0
         ids = func.min(versions.id), func.max(versions.id)
         with self.store.writing() as connection:
-            if new_owner and connection.scalar(select(ids[0]).where(versions.owner == new_owner)):
-                raise ConfigError(f"new_owner: {new_owner!r} is another participant; choose another name")
             bots = connection.execute(select(versions.bot, *ids).where(*own).group_by(versions.bot)).all()
             if not bots and not has_tokens:
                 raise ConfigError(f"owner: {act.owner!r} has neither bots in this ladder nor tokens")
