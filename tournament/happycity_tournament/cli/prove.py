@@ -17,6 +17,12 @@ from happycity_tournament.proof.publication import Published
 from happycity_tournament.proof.publication import publish as publish_games
 from happycity_tournament.proof.publication import verify as verify_games
 
+PROCESSES = min(4, os.cpu_count() or 1)
+"""How many replay games."""
+Noted = Annotated[
+    str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
+]
+
 
 def commit(
     file: Annotated[Path, typer.Option("--config", metavar="FILE", help="TOML file of the tournament.")],
@@ -28,7 +34,7 @@ def commit(
     settings = load(RunSettings, {}, file=file)
     if settings.seed is None or settings.salt is None:
         raise ConfigError(f"{file}: it needs both seed and salt to commit to")
-    typer.echo(Commitment(seed=settings.seed, salt=settings.salt, config=settings.config()).seed_hash)
+    typer.echo(Commitment.to(settings.config(), salt=settings.salt).seed_hash)
 
 
 def publish(
@@ -37,37 +43,38 @@ def publish(
 ) -> None:
     """Write a finished tournament so that anybody can recompute it.
 
-    The folder has all games, the commitment, its seed and salt, the ratings and the table.
+    The folder has all games, the commitment, its seed and salt, the ratings and the table, and what
+    organisers of a ladder on the same server did to its bots.
     """
     run = find_run(address)
     if run is None:
         raise ConfigError(f"RUN: {address} is not the folder of a run, which has the commitment")
     commitment = Commitment.load(run.folder)
     with open_sources([with_tournament(address)]) as (source,), reading_games():
-        _print(publish_games(source, commitment, folder, processes=_processes()))
+        acts = [act for act in source.acts() if act["bot"] in commitment.deals.bots]
+        print_published(publish_games(source, commitment, folder, processes=PROCESSES, acts=acts))
 
 
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a published tournament.")],
     *,
-    noted: Annotated[
-        str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
-    ] = None,
+    noted: Noted = None,
+    sample: Annotated[
+        int,
+        typer.Option("--sample", min=0, metavar="N", help="Games in which built-in bots are asked again."),
+    ] = 0,
 ) -> None:
     """Recompute a published tournament, and say what in it is not true.
 
-    The exit status is 1 if something was changed.
+    The exit status is 1 if something was changed. With --sample, the bots of the project that the run started
+    choose their moves again in N games drawn by chance.
     """
     with reading_games():
-        verified = verify_games(folder, processes=_processes(), noted=noted)
-    _print(verified)
+        print_published(verify_games(folder, processes=PROCESSES, noted=noted, sample=sample))
 
 
-def _processes() -> int:
-    return min(4, os.cpu_count() or 1)
-
-
-def _print(published: Published) -> None:
+def print_published(published: Published) -> None:
+    """Print what was published or verified."""
     typer.echo(f"{published.games} games")
     typer.echo(f"commitment {published.commitment}")
     typer.echo(f"seed and salt {published.seed_hash}")

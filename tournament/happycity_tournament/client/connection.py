@@ -103,7 +103,7 @@ class Connection:
 
     async def tournaments(self) -> list[Snapshot]:
         """Return all tournaments without their standings, newest first."""
-        pages = self._pages(self._stub.ListTournaments, pb.ListTournamentsRequest(page_size=PAGE_SIZE))
+        pages = self.pages(self._stub.ListTournaments, pb.ListTournamentsRequest(page_size=PAGE_SIZE))
         return [_snapshot(tournament) async for page in pages for tournament in page.tournaments]
 
     async def standings(self, tournament_id: int) -> Snapshot:
@@ -149,7 +149,7 @@ class Connection:
 
     async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
         """Return the connected bots by name; only those of the house, or only the others, if that is said."""
-        pages = self._pages(self._bots.ListBots, bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house))
+        pages = self.pages(self._bots.ListBots, bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house))
         return [bot async for page in pages for bot in page.bots]
 
     async def still_connected(self, bots: Sequence[str]) -> list[str]:
@@ -254,7 +254,7 @@ class Connection:
             finally:
                 call.cancel()
 
-    async def _pages(self, method: Callable[..., Awaitable[Any]], request: Any) -> AsyncIterator[Any]:
+    async def pages(self, method: Callable[..., Awaitable[Any]], request: Any) -> AsyncIterator[Any]:
         """Yield the pages of a list, of which the request is for the first one."""
         while True:
             page = await self.call(method, request)
