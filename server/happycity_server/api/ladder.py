@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -217,7 +218,7 @@ class LadderService(LadderServiceServicer):
         """End a season; the next one begins."""
         reader = self._ladder()
         season = await reader.season(request.season_id)
-        await reader.ladder.seasons.close(season.id)
+        await reader.ladder.close_season(season.id)
         return _season(await reader.season(), reader.ladder.config)
 
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: object) -> pb.Challenge:
@@ -423,6 +424,7 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
         planned_end_time=timestamp_or_none(planned_end),
         deals=season.deals,
         games=season.games,
+        commitment=hashlib.sha256(season.commitment.encode()).hexdigest(),
     )
 
 

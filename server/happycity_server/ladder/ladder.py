@@ -104,6 +104,11 @@ class Ladder:
         self._start(self._play())
         self._start(self._rate())
 
+    async def close_season(self, season_id: int) -> None:
+        """End a season between two turns, unless it has ended already."""
+        async with self._turn:
+            await self.seasons.close(season_id)
+
     async def perform(
         self,
         act: Act,
@@ -219,14 +224,14 @@ class Ladder:
         if self._challenges_changed or (queue.next_expiry or now) < now:
             self._challenges_changed = False
             await queue.read_challenges()
-        season = await self.seasons.turn()
+        await self.seasons.turn()
         for deal, bots, played in await queue.resume(presence.versions, self.deals):
             self._begin(deal, bots, played=played)
         limit = self.config.deals_at_once - len(self.deals)
         rooms = presence.rooms(limit=limit)
         new = await queue.new_deals(presence, rooms, limit=limit)
         if new and not self._closing.is_set():
-            begun = await self.stored.write(self.stored.entries.begin_deals, season.id, new, now)
+            begun = await self.stored.write(self.stored.entries.begin_deals, new, now)
             for deal, planned in zip(begun, new, strict=True):
                 self._begin(deal, planned.bots)
 

@@ -59,9 +59,9 @@ def published(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Forger:
     """Changes a copy of a published tournament, and makes all hashes again that need no replay."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.result: dict[str, Any] = json.loads((folder / RESULT_FILE).read_bytes())
+    def __init__(self, folder: Path, file: str = RESULT_FILE) -> None:
+        self.folder, self.file = folder, folder / file
+        self.result: dict[str, Any] = json.loads(self.file.read_bytes())
         self.games: list[Any] = list(
             map(json.loads, gzip.decompress((folder / GAMES_FILE).read_bytes()).splitlines())
         )
@@ -76,17 +76,19 @@ class Forger:
         packed = gzip.compress(b"".join(lines), mtime=0)
         (self.folder / GAMES_FILE).write_bytes(packed)
         chain = self.result["hash"]
-        for line in (*lines, canonical(self.result["acts"])):
+        acts = self.result["acts"]
+        others = {name: self.result[name] for name in ("seasons", "versions", "acts") if name in self.result}
+        for line in (*lines, canonical(others if "seasons" in others else acts)):
             chain = hashlib.sha256(str(chain).encode() + line).hexdigest()
         self.result |= {
             "chain": chain,
-            "games": len(lines),
+            "games": sum(len(game.get("records", "1")) for game in self.games),
             "games_sha256": hashlib.sha256(packed).hexdigest(),
         }
         self.save_result()
 
     def save_result(self) -> None:
-        (self.folder / RESULT_FILE).write_bytes(canonical(self.result) + b"\n")
+        self.file.write_bytes(canonical(self.result) + b"\n")
 
 
 def test_what_is_published_is_verified_by_several_processes(published: Path) -> None:

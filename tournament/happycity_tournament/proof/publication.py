@@ -104,6 +104,7 @@ def publish_folder(
         raise ConfigError(f"{folder}: it is not empty; name a new folder")
     write_games(folder, lines)
     content = recompute(known)
+    check_same(file, known, {key: content[key] for key in known})
     with replacing(folder / file) as path:
         path.write_bytes(canonical(content) + b"\n")
     return Published.of(content)

@@ -149,6 +149,46 @@ def seasons(
 
 
 @ladder.command()
+def publish(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="The server's store: a file or a URL.")],
+    season: Annotated[int, typer.Argument(min=1, max=MAX_ID, metavar="SEASON", help="One that has ended.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The new folder to write.")],
+) -> None:
+    """Write a season that has ended so that anybody can recompute it.
+
+    As ratings go on from season to season, the folder has the deals of all seasons up to this one, with their
+    seeds and salts, the acts of organisers, and the leaderboards. The server may run.
+    """
+    from happycity_ladder.season_proof import publish_season
+    from happycity_tournament.cli.places import reading_games, url_of
+    from happycity_tournament.cli.prove import PROCESSES, print_published
+    from happycity_tournament.storage.store import Store
+
+    with Store.existing(url_of(store)) as opened, reading_games():
+        print_published(publish_season(opened, season, folder, processes=PROCESSES))
+
+
+@ladder.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a published season.")],
+    *,
+    noted: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
+    ] = None,
+) -> None:
+    """Recompute a published season, and say what in it is not true.
+
+    The exit status is 1 if something was changed.
+    """
+    from happycity_ladder.season_proof import verify_season
+    from happycity_tournament.cli.places import reading_games
+    from happycity_tournament.cli.prove import PROCESSES, print_published
+
+    with reading_games():
+        print_published(verify_season(folder, processes=PROCESSES, noted=noted))
+
+
+@ladder.command()
 def challenge(
     name: SomeBot = "",
     *,

@@ -21,7 +21,7 @@ from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
 _COUNTS = ("deals", "games", "firsts", "forfeits", "matches", "off", "CPU s", "MB")
 _NUMBERS = frozenset({"rank", "Elo", "95%", "id", "season", "p", *_COUNTS})
-_TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what"})
+_TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what", "commitment"})
 _NONE = "-"
 
 
@@ -119,7 +119,7 @@ def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
 
 def seasons_table(seasons: Iterable[pb.Season]) -> Table:
     """Return seasons."""
-    table = _table("season", "since (UTC)", "until (UTC)", "deals", "games")
+    table = _table("season", "since (UTC)", "until (UTC)", "deals", "games", "commitment")
     for season in seasons:
         until = _time(season.end_time) if season.HasField("end_time") else "now"
         table.add_row(
@@ -128,6 +128,7 @@ def seasons_table(seasons: Iterable[pb.Season]) -> Table:
             until,
             f"{season.deals:,}",
             f"{season.games:,}",
+            season.commitment,
         )
     return table
 
