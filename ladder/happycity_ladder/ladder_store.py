@@ -74,7 +74,7 @@ class LadderStore:
             seasons = self._all(query, _season_of)
         return seasons[0] if seasons else None
 
-    def seasons(self, limit: int, before_id: int | None = None) -> list[Season]:
+    def seasons(self, limit: int | None, before_id: int | None = None) -> list[Season]:
         """Return up to `limit` seasons with ids below `before_id`, newest first."""
         query = select(ladder_seasons).order_by(ladder_seasons.c.id.desc()).limit(limit)
         if before_id is not None:
@@ -83,8 +83,7 @@ class LadderStore:
 
     def closed_seasons(self) -> list[Season]:
         """Return all seasons that have ended, oldest first."""
-        query = select(ladder_seasons).where(ladder_seasons.c.ended_at.is_not(None))
-        return self._all(query.order_by(ladder_seasons.c.id), _season_of)
+        return [season for season in self.seasons(None)[::-1] if season.ended_at is not None]
 
     def open_season(self, at: float, config: Mapping[str, Any] = _NOTHING) -> Season:
         """Return the present season; begin the first one if there is none, and commit to `config` for it."""

@@ -9,16 +9,17 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
 
 from pydantic import ValidationError
 
 from happycity import BotInfo, ConfigError
-from happycity.records.record import Json, loads
+from happycity.records.record import Json
 from happycity.runtime.parallel import in_processes
+from happycity_ladder.act_store import ActStore
 from happycity_ladder.entries import Deal, DealKind, Season, Version
 from happycity_ladder.ladder_config import LadderConfig, deal_seed, season_secret
-from happycity_ladder.ladder_rows import add_scores, rated_deal_of
+from happycity_ladder.ladder_rows import add_scores, rated_deal_of, row_of
 from happycity_ladder.ladder_store import LadderStore, line_row
 from happycity_ladder.leaderboard import Score, leaderboard
 from happycity_ladder.rater import Rater
@@ -33,50 +34,18 @@ from happycity_tournament.proof.publication import (
     games_and_chain,
     plain,
     publish_folder,
+    published_record,
     read_lines,
-    read_result,
     reading_line,
     replayed,
     verify_folder,
 )
-from happycity_tournament.recorded_games import named_record
 from happycity_tournament.storage.store import Store
 
 SEASON_FILE = "season.json"
-_DEALS_AT_ONCE = 50
 _DEAL = ("id", "board", "kind", "versions", "finished", "finished_at", "act_id")
 _SEASON = ("id", "started_at", "ended_at", "closed_after", "first_deal")
 _VERSION = ("id", "bot", "house", "first_at")
-
-
-class _Row(NamedTuple):
-    """A game with its deal, as the store has it."""
-
-    id: int
-    board: str
-    versions: tuple[int, ...]
-    finished: int
-    finished_at: float
-    rotation: int
-    places: tuple[int, ...]
-    endings: tuple[str, ...]
-
-
-class _Deal(NamedTuple):
-    """A deal of a file of games, whose games were replayed."""
-
-    of: Json
-    games: tuple[FinishedGame, ...]
-
-    @property
-    def rows(self) -> list[_Row]:
-        """Its games as the store has them."""
-        deal = self.of
-        own = deal["id"], deal["board"], tuple(deal["versions"]), deal["finished"], deal["finished_at"]
-        return [
-            _Row(*own, rotation, game.places, tuple(seat.ending.value for seat in game.seats))
-            for rotation, game in enumerate(self.games)
-        ]
 
 
 def publish_season(store: Store, season_id: int, folder: Path, *, processes: int) -> Published:
@@ -97,16 +66,13 @@ def publish_season(store: Store, season_id: int, folder: Path, *, processes: int
             f"SEASON: deal {late[0]} of it is still played, and its cards are secret; try later"
         )
     ended_at, last = seasons[-1].ended_at or 0.0, seasons[-1].closed_after or 0
-    acts = [act for act in store.acts() if act["at"] <= ended_at]
+    acts = [row_of(act, "owner") for act in ActStore(store).newest(None)[::-1] if act.at <= ended_at]
     deals = ladder.finished_deals(last)
     versions = ladder.versions({version for deal in deals for version in deal.versions})
     known = {
         **_commitment(ladder, seasons[-1]).json(),
-        "seasons": [
-            {name: getattr(season, name) for name in _SEASON} | _commitment(ladder, season).json()
-            for season in seasons
-        ],
-        "versions": [{name: getattr(one, name) for name in _VERSION} for one in versions.values()],
+        "seasons": [_fields(one, _SEASON) | _commitment(ladder, one).json() for one in seasons],
+        "versions": [_fields(one, _VERSION) for one in versions.values()],
         "acts": acts,
         "leaderboards": {
             board: [plain(line_row(line)) for line in lines]
@@ -114,20 +80,17 @@ def publish_season(store: Store, season_id: int, folder: Path, *, processes: int
         },
     }
     lines = _lines(ladder, deals, {act["id"] for act in acts})
-    return publish_folder(
-        folder, SEASON_FILE, lines, known, lambda content: _recompute(content, folder, processes=processes)
-    )
+    return publish_folder(folder, SEASON_FILE, lines, known, _recompute, processes=processes)
 
 
 def verify_season(folder: Path, *, processes: int, noted: str | None = None) -> Published:
     """Recompute a published season; arguments and errors are those of a tournament's `verify`."""
-    return verify_folder(
-        folder,
-        SEASON_FILE,
-        read_result(folder / SEASON_FILE),
-        lambda content: _recompute(content, folder, processes=processes),
-        noted=noted,
-    )
+    return verify_folder(folder, SEASON_FILE, _recompute, processes=processes, noted=noted)[0]
+
+
+def _fields(entry: object, names: Collection[str]) -> Json:
+    """Return some fields of an entry as JSON."""
+    return {name: value for name, value in row_of(entry).items() if name in names}
 
 
 def _commitment(ladder: LadderStore, season: Season) -> Commitment:
@@ -139,31 +102,21 @@ def _commitment(ladder: LadderStore, season: Season) -> Commitment:
 
 def _lines(ladder: LadderStore, deals: Sequence[Deal], acts: Collection[int]) -> Iterator[bytes]:
     """Yield a line for each deal; those voided by other acts than these are not voided yet."""
-    for first in range(0, len(deals), _DEALS_AT_ONCE):
-        some = deals[first : first + _DEALS_AT_ONCE]
-        games = ladder.games_of([deal.id for deal in some])
-        for deal in some:
-            records = []
-            for game in games[deal.id]:
-                record = ladder.store.record(game.match_id)
-                if record is None:
-                    raise ConfigError(
-                        f"game {game.match_id}: its record was not kept, so it can't be published"
-                    )
-                records.append(loads(named_record(game.bots, record)))
-            content = {name: getattr(deal, name) for name in _DEAL} | {"kind": deal.kind.value}
-            content["act_id"] = deal.act_id if deal.act_id in acts else None
-            yield canonical({"deal": content, "records": records}) + b"\n"
+    for deal in deals:
+        games = ladder.games_of([deal.id])[deal.id]
+        records = [published_record(game, ladder.store.record(game.match_id)) for game in games]
+        content = _fields(deal, _DEAL) | {"act_id": deal.act_id if deal.act_id in acts else None}
+        yield canonical({"deal": content, "records": records}) + b"\n"
 
 
-def _recompute(known: Json, folder: Path, *, processes: int) -> Json:
+def _recompute(known: Json, folder: Path, processes: int) -> Json:
     """Return what has to be in the file of results of a season."""
     count = _Count(known)
     chain = Chain(count.secrets[-1].hash)
     lines = chain.over(read_lines(folder / GAMES_FILE))
     for deal in in_processes(_replay_deal, lines, processes=processes, chunk=10):
-        if problem := count.add(deal):
-            raise VerificationError(f"{GAMES_FILE}: deal {deal.of['id']}: {problem}")
+        if problem := count.add(*deal):
+            raise VerificationError(f"{GAMES_FILE}: deal {deal[0]['id']}: {problem}")
     if count.deals != count.seasons[-1].closed_after:
         raise VerificationError(f"{GAMES_FILE}: deal number {count.deals + 1} is missing, or one was added")
     noted = Counter({act["id"]: act["deals"] for act in known["acts"]})
@@ -206,10 +159,9 @@ class _Count:
         self._scores: defaultdict[tuple[int, str, int], Score] = defaultdict(Score)
         self._seeds = set[int]()
 
-    def add(self, deal: _Deal) -> str:
+    def add(self, of: Json, games: Sequence[FinishedGame]) -> str:
         """Count the next deal; return what is wrong with it, "" if nothing is."""
         self.deals += 1
-        of, games = deal.of, deal.games
         if of["finished"] != self.deals:
             return f"deal number {self.deals} is missing, or this one is not in its place"
         # The season in which it began; those that play older cards again have the seed of an older deal.
@@ -230,9 +182,14 @@ class _Count:
         if of["act_id"] is not None:
             self.voided[of["act_id"]] += 1
         elif of["kind"] == DealKind.RATED.value:
-            self._rater.add([(of["board"], rated_deal_of(deal.rows))], self.versions, self.seasons[:-1])
+            endings = [[seat.ending.value for seat in one.seats] for one in games]
+            rows = [
+                SimpleNamespace(**of, rotation=rotation, places=one.places, endings=endings[rotation])
+                for rotation, one in enumerate(games)
+            ]
+            self._rater.add([(of["board"], rated_deal_of(rows))], self.versions, self.seasons[:-1])
             if all(self.deals > (season.closed_after or 0) for season in self.seasons[:-1]):
-                add_scores(self._scores, self.seasons[-1].id, deal.rows)
+                add_scores(self._scores, self.seasons[-1].id, rows)
         return ""
 
     def leaderboard(self, board: str) -> list[Json]:
@@ -249,10 +206,10 @@ def _version(content: Json) -> Version:
     return Version(**own, profile=BotProfile(BotInfo()), owner="", last_at=float("-inf"))
 
 
-def _replay_deal(line: bytes) -> _Deal:
+def _replay_deal(line: bytes) -> tuple[Json, list[FinishedGame]]:
     with reading_line(line, {"deal", "records"}, "a deal") as read:
         deal = read.content["deal"]
         if deal.keys() != set(_DEAL) or [type(deal[name]) for name in ("id", "finished")] != [int, int]:
             raise ValueError("not a deal")
         read.where = f"deal {deal['id']}"
-        return _Deal(deal, tuple(map(replayed, read.content["records"])))
+        return deal, list(map(replayed, read.content["records"]))

@@ -86,7 +86,7 @@ class Competition:
     def connected(self) -> set[str]:
         """Return the names of the bots that are connected."""
         listed = json.loads(self.run("cup", "status", "--json"))["bots"]
-        return {bot["bot"] for bot in listed if bot["connected"]}
+        return {bot["name"] for bot in listed if bot["connected"]}
 
     def guest_starts(self, name: str, program: Sequence[str]) -> None:
         self.start(name, name, program, "connected to localhost")

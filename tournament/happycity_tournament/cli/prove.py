@@ -9,9 +9,13 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
+from happycity.records.record import Json
 from happycity.runtime.settings import load
+from happycity.wire.json import message_json
 from happycity_tournament.cli.places import find_run, open_sources, reading_games, with_tournament
 from happycity_tournament.cli.settings import RunSettings
+from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.run_folder import RemoteServer, Run
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.proof.publication import Published
 from happycity_tournament.proof.publication import publish as publish_games
@@ -51,8 +55,19 @@ def publish(
         raise ConfigError(f"RUN: {address} is not the folder of a run, which has the commitment")
     commitment = Commitment.load(run.folder)
     with open_sources([with_tournament(address)]) as (source,), reading_games():
-        acts = [act for act in source.acts() if act["bot"] in commitment.deals.bots]
-        print_published(publish_games(source, commitment, folder, processes=PROCESSES, acts=acts))
+        print_published(
+            publish_games(source, commitment, folder, processes=PROCESSES, acts=_acts(run, commitment))
+        )
+
+
+def _acts(run: Run, commitment: Commitment) -> list[Json]:
+    """Return what organisers of the server did to the bots of a run; its own server keeps no ladder."""
+    if not isinstance(run.venue, RemoteServer):
+        return []
+    acts = call_server(run.venue, lambda connection: connection.acts())
+    return [
+        {**message_json(act), "id": act.act_id} for act in reversed(acts) if act.bot in commitment.deals.bots
+    ]
 
 
 def verify(

@@ -13,6 +13,7 @@ import grpc
 from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStub
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
@@ -146,6 +147,16 @@ class Connection:
         """Take a bot out of a tournament: its games that are not finished are forfeited."""
         request = pb.DisqualifyBotRequest(tournament_id=tournament_id, bot=bot)
         return await self._tournament(self._stub.DisqualifyBot, request)
+
+    async def acts(self) -> list[ladder_pb.Act]:
+        """Return what organisers did to bots of the server's ladder, newest first; nothing without one."""
+        try:
+            pages = self.pages(self.ladder.ListActs, ladder_pb.ListActsRequest(page_size=PAGE_SIZE))
+            return [act async for page in pages for act in page.acts]
+        except ServerError as error:
+            if error.details.reason != "NO_LADDER":
+                raise
+            return []
 
     async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
         """Return the connected bots by name; only those of the house, or only the others, if that is said."""

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator, Sequence
 
-from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.records.record import Json
 from happycity.v1.match_service_pb2 import Match
-from happycity.wire.json import enum_word
-from happycity_tournament.client.connection import (
-    PAGE_SIZE,
-    Connection,
-    ServerError,
-    call_server,
-    finished_game,
-    listed_game,
-)
+from happycity_tournament.client.connection import Connection, call_server, finished_game, listed_game
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import FinishedGame, Position
 from happycity_tournament.recorded_games import RecordedGame
@@ -81,20 +71,6 @@ class ServerSource(Source):
 
         return call_server(self._server, download)
 
-    def acts(self) -> list[Json]:
-        """Return what organisers did to bots of the server's ladder, if it keeps one."""
-
-        async def listed(connection: Connection) -> list[Json]:
-            pages = connection.pages(connection.ladder.ListActs, pb.ListActsRequest(page_size=PAGE_SIZE))
-            return [_act_json(act) async for page in pages for act in page.acts]
-
-        try:
-            return call_server(self._server, listed)[::-1]
-        except ServerError as error:
-            if error.details.reason != "NO_LADDER":
-                raise
-            return []
-
     def _pages(self, bot: str = "") -> Iterator[list[Match]]:
         token = ""
         while True:
@@ -117,16 +93,3 @@ class ServerSource(Source):
 def _position(match: Match) -> Position:
     deal = match.deal
     return deal.round, deal.table, deal.rotation
-
-
-def _act_json(act: pb.Act) -> Json:
-    """Return an act as `Store.acts` does."""
-    return {
-        "id": act.act_id,
-        "at": act.time.ToNanoseconds() / 1e9,
-        "organiser": act.organiser,
-        "kind": enum_word(pb.ActKind, act.kind),
-        "bot": act.bot or None,
-        "text": act.text,
-        "deals": act.deals,
-    }

@@ -60,10 +60,11 @@ class Published(NamedTuple):
         return cls(content["games"], content["hash"], content["commitment"]["seed_hash"], content["chain"])
 
 
-Recompute = Callable[[Json], Json]
-"""Returns what has to be in a file of results, by the games beside it and what can't be computed.
+Recompute = Callable[[Json, Path, int], Json]
+"""Returns what has to be in a file of results, by what can't be computed and the games in the same folder.
 
-That is the commitment with its secret, and the audit log. A VerificationError says what is wrong.
+The former is the commitment with its secret, and the audit log. The number is that of processes which replay
+games. A VerificationError says what is wrong.
 """
 
 
@@ -90,20 +91,18 @@ def publish(
         raise ConfigError(f"{source.name}: its configuration is not the one that was committed to")
     lines = map(game_line, source.games(with_records=True))
     known = {**commitment.json(), "acts": list(acts)}
-    return publish_folder(
-        folder, RESULT_FILE, lines, known, lambda content: _recompute(content, folder, processes=processes)
-    )
+    return publish_folder(folder, RESULT_FILE, lines, known, _recompute, processes=processes)
 
 
 def publish_folder(
-    folder: Path, file: str, lines: Iterable[bytes], known: Json, recompute: Recompute
+    folder: Path, file: str, lines: Iterable[bytes], known: Json, recompute: Recompute, *, processes: int
 ) -> Published:
     """Write games and the file of results that follows from them, and from what is known besides."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ConfigError(f"{folder}: it is not empty; name a new folder")
     write_games(folder, lines)
-    content = recompute(known)
+    content = recompute(known, folder, processes)
     check_same(file, known, {key: content[key] for key in known})
     with replacing(folder / file) as path:
         path.write_bytes(canonical(content) + b"\n")
@@ -131,14 +130,7 @@ def verify(
         ConfigError: it is not the folder of a published tournament, or has no bots for a sample.
         VerificationError: something in it is not what it has to be.
     """
-    content = read_result(folder / RESULT_FILE)
-    verified = verify_folder(
-        folder,
-        RESULT_FILE,
-        content,
-        lambda content: _recompute(content, folder, processes=processes),
-        noted=noted,
-    )
+    verified, content = verify_folder(folder, RESULT_FILE, _recompute, processes=processes, noted=noted)
     if sample:
         commitment = Commitment.of(content)
         chosen = (rng or random.SystemRandom()).sample(range(verified.games), min(sample, verified.games))
@@ -149,9 +141,10 @@ def verify(
 
 
 def verify_folder(
-    folder: Path, file: str, content: Json, recompute: Recompute, *, noted: str | None
-) -> Published:
-    """Check that a folder's file of results, which has some content, is what is recomputed."""
+    folder: Path, file: str, recompute: Recompute, *, processes: int, noted: str | None
+) -> tuple[Published, Json]:
+    """Check that a folder's file of results is what is recomputed; return it as it is, too."""
+    content = read_result(folder / file)
     try:
         commitment = Commitment.of(content)
     except ConfigError as error:
@@ -165,8 +158,8 @@ def verify_folder(
         raise VerificationError(f"{min(strangers)!a}: this file doesn't belong to what is published")
     if noted is not None and noted not in (commitment.hash, commitment.seed_hash, content.get("chain")):
         raise VerificationError(f"--noted: {noted[:80]!a} is none of its hashes")
-    check_same(file, content, recompute(content))
-    return Published.of(content)
+    check_same(file, content, recompute(content, folder, processes))
+    return Published.of(content), content
 
 
 def check_same(file: str, content: Json, recomputed: Json) -> None:
@@ -212,14 +205,16 @@ def read_result(path: Path) -> Json:
 def game_line(recorded: RecordedGame) -> bytes:
     """Return a stored game as a line; ConfigError if its record wasn't kept."""
     game, record = recorded
-    if record is None or game.position is None:
+    seeds, published = game.bot_seeds, published_record(game, record)
+    return canonical({"position": game.position, "bot_seeds": seeds, "record": published}) + b"\n"
+
+
+def published_record(game: FinishedGame, record: str | None) -> Json:
+    """Return the record of a game with its bots; ConfigError if it wasn't kept."""
+    if record is None:
         raise ConfigError(f"game {game.match_id}: its record was not kept, so it can't be published")
-    content = {
-        "position": game.position,
-        "bot_seeds": game.bot_seeds,
-        "record": loads(named_record(game.bots, record)),
-    }
-    return canonical(content) + b"\n"
+    content: Json = loads(named_record(game.bots, record))
+    return content
 
 
 def write_games(folder: Path, lines: Iterable[bytes]) -> None:
@@ -254,7 +249,7 @@ def recount(config: TournamentConfig, folder: Path, *, first: str, processes: in
     return Recount(status, results, chain.head)
 
 
-def _recompute(known: Json, folder: Path, *, processes: int) -> Json:
+def _recompute(known: Json, folder: Path, processes: int) -> Json:
     """Return what has to be in the file of results of a tournament."""
     commitment = Commitment.of(known)
     config, acts = commitment.deals, known.get("acts")

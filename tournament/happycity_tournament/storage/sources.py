@@ -15,7 +15,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from happycity import HappyCityError, RecordError
-from happycity.records.record import Json, loads
+from happycity.records.record import loads
 from happycity.records.replay import config_of
 from happycity_tournament.games import FinishedGame, Result
 from happycity_tournament.recorded_games import RecordedGame, check_printable, game_of_record, named_record
@@ -77,10 +77,6 @@ class Source(ABC):
         Raises:
             SourceError: there is no game with this id, or no default.
         """
-
-    def acts(self) -> list[Json]:
-        """Return what organisers of a ladder beside the games did to bots, oldest first; see `Store.acts`."""
-        return []
 
     def only_id(self, ids: Sequence[int]) -> int:
         """Return the only one of the ids of games, of which two are enough.
@@ -170,10 +166,6 @@ class StoreSource(Source):
             raise self.no_game(match_id)
         self._check(game.bots)
         return game, self._store.record(match_id)
-
-    def acts(self) -> list[Json]:
-        """Return what organisers did to bots of the store's ladder."""
-        return self._store.acts()
 
     def close(self) -> None:
         """Close the store; readings that have not ended end."""

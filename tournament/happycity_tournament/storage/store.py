@@ -43,9 +43,7 @@ from happycity_tournament.storage.rows import (
 )
 from happycity_tournament.storage.schema import (
     NEXT_MATCH_KEY,
-    acts,
     games,
-    ladder_versions,
     meta,
     profiles,
     records,
@@ -329,17 +327,6 @@ class Store(Database):
             for some in rows.partitions():
                 for _, of_one in groupby(some, key=itemgetter(1)):
                     yield self._read(list(of_one), results_of)
-
-    def acts(self) -> list[dict[str, Any]]:
-        """Return what organisers did to bots of the ladder, oldest first, by the names of the columns.
-
-        `bot` is the name that the bot has now; None for acts to deals by their numbers.
-        """
-        columns = (column for column in acts.c if column.name != "version_id")
-        query = (
-            select(*columns, ladder_versions.c.bot).join(ladder_versions, isouter=True).order_by(acts.c.id)
-        )
-        return list(self._stream(query, lambda row: dict(row._mapping)))
 
     def record(self, match_id: int) -> str | None:
         """Return a game's record, None if there is no such game or it was stored without one."""

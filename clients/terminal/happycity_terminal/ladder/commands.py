@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +27,11 @@ ladder = Commands(
 )
 
 
+def _id(text: str, metavar: str = "ID") -> Any:
+    """Return an option that takes an id."""
+    return typer.Option(min=1, max=MAX_ID, metavar=metavar, help=text)
+
+
 OnBoard = Annotated[
     str, typer.Option(metavar="BOARD", help="The board, such as 4-family.  [default: the first one]")
 ]
@@ -33,7 +39,7 @@ OnlyBoard = Annotated[str, typer.Option("--board", metavar="BOARD", help="Only t
 OnlyBot = Annotated[str, typer.Option("--bot", metavar="NAME", help="Only those of this bot.")]
 InSeason = Annotated[
     int | None,
-    typer.Option(min=1, max=MAX_ID, metavar="ID", help="The season.  [default: the present one]"),
+    _id("The season.  [default: the present one]"),
 ]
 Limit = Annotated[int, typer.Option(min=0, metavar="N", help="The most entries; 0: all.")]
 SomeBot = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.", show_default=False)]
@@ -76,26 +82,20 @@ def show(
     if name:
         if season is not None or ranked:
             raise ConfigError("--season, --ranked: these are for leaderboards; leave out BOT, or them")
-        run.show_bot(server, name, board=board, as_json=as_json)
+        run.show("GetLadderBot", server, bot=name, board=board, as_json=as_json)
         return
-    run.show(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
+    run.show_leaderboard(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
 
 
 @ladder.command()
 def deals(
     *,
     bot: OnlyBot = "",
-    version: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this version.")
-    ] = None,
+    version: Annotated[int | None, _id("Only those of this version.")] = None,
     board: OnlyBoard = "",
-    season: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this season.")
-    ] = None,
+    season: Annotated[int | None, _id("Only those of this season.")] = None,
     kind: Annotated[DealKind | None, typer.Option(help="Only those that are played for this.")] = None,
-    challenge: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this challenge.")
-    ] = None,
+    challenge: Annotated[int | None, _id("Only those of this challenge.")] = None,
     limit: Limit = LISTED,
     as_json: AsJson = False,
     server: Server = None,
@@ -107,7 +107,7 @@ def deals(
     from happycity_terminal.ladder import run
 
     run.show_list(
-        "deals",
+        "ListLadderDeals",
         server,
         bot=bot,
         version_id=version,
@@ -125,12 +125,7 @@ def seasons(
     *,
     close: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_ID,
-            metavar="SEASON",
-            help="End this season, if it has not ended, and begin the next one; ratings go on.",
-        ),
+        _id("End this season, if it has not ended, and begin the next one; ratings go on.", "SEASON"),
     ] = None,
     limit: Limit = LISTED,
     as_json: AsJson = False,
@@ -143,9 +138,9 @@ def seasons(
     from happycity_terminal.ladder import run
 
     if close is not None:
-        run.close_season(server, close, as_json=as_json)
+        run.show("CloseSeason", server, season_id=close, as_json=as_json)
     else:
-        run.show_list("seasons", server, limit=limit, as_json=as_json)
+        run.show_list("ListSeasons", server, limit=limit, as_json=as_json)
 
 
 @ladder.command()
@@ -202,23 +197,12 @@ def challenge(
     ] = "",
     replay: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_ID,
-            metavar="ID",
-            help="Play once more what this older version of the bot played against the house, unrated.",
-        ),
+        _id("Play once more what this older version of the bot played against the house, unrated."),
     ] = None,
     deals: Annotated[int, typer.Option(min=1, metavar="N", help="How many deals.")] = 10,
-    accept: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Accept this challenge to the bot.")
-    ] = None,
-    decline: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Decline this challenge to the bot.")
-    ] = None,
-    withdraw: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Take back this challenge of the bot.")
-    ] = None,
+    accept: Annotated[int | None, _id("Accept this challenge to the bot.")] = None,
+    decline: Annotated[int | None, _id("Decline this challenge to the bot.")] = None,
+    withdraw: Annotated[int | None, _id("Take back this challenge of the bot.")] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="List challenges, those of the bot or to it if it is named.")
     ] = False,
@@ -240,19 +224,30 @@ def challenge(
         raise ConfigError("--list, --accept, --decline, --withdraw: give one of them")
     if listed:
         in_state = state and f"CHALLENGE_STATE_{state.name}"
-        run.show_list("challenges", server, bot=name, state=in_state, limit=limit, as_json=as_json)
+        run.show_list("ListChallenges", server, bot=name, state=in_state, limit=limit, as_json=as_json)
         return
     if not name:
         raise ConfigError("BOT: it is missing; name the bot, or list challenges by --list")
     if chosen:
         ((answer, number),) = chosen.items()
-        run.answer_challenge(server, answer, number, name, as_json=as_json)
+        method = f"{answer.capitalize()}Challenge"
+        run.show(method, server, challenge_id=number, bot=name, as_json=as_json)
         return
     opponents = tuple(filter(None, map(str.strip, against.split(","))))
     if opponents and replay is not None:
         raise ConfigError("--against, --replay: the house plays in a replay; give one of them")
-    run.create_challenge(
-        server, name, board=board, opponents=opponents, old_version=replay, deals=deals, as_json=as_json
+    kind = DealKind.CHALLENGE if opponents else DealKind.RATED if replay is None else DealKind.COMPARISON
+    run.show(
+        "CreateChallenge",
+        server,
+        bot=name,
+        board=board,
+        kind=f"DEAL_KIND_{kind.name}",
+        opponents=opponents,
+        deals=min(deals, 2**32 - 1),
+        old_version_id=replay,
+        request_id=secrets.token_urlsafe(16),
+        as_json=as_json,
     )
 
 
@@ -272,7 +267,7 @@ def compare(
     """
     from happycity_terminal.ladder import run
 
-    run.compare(server, old, new, as_json=as_json)
+    run.show("CompareVersions", server, old_version_id=old, new_version_id=new, as_json=as_json)
 
 
 @ladder.command()
@@ -280,7 +275,7 @@ def acts(*, bot: OnlyBot = "", limit: Limit = LISTED, as_json: AsJson = False, s
     """List what organisers did to bots and participants, newest first."""
     from happycity_terminal.ladder import run
 
-    run.show_list("acts", server, bot=bot, limit=limit, as_json=as_json)
+    run.show_list("ListActs", server, bot=bot, limit=limit, as_json=as_json)
 
 
 @ladder.command()
@@ -302,7 +297,13 @@ def act(
     """
     from happycity_terminal.ladder import run
 
-    run.act(server, kind, subject, new_owner=to, reason=reason, as_json=as_json)
+    fields: dict[str, Any] = {"bot": subject}
+    if kind in (ActKind.RENAME, ActKind.DELETE):
+        fields = {"owner": subject, "new_owner": to}
+    elif subject.replace(",", "").isdecimal():
+        fields = {"deal_ids": [int(number) for number in subject.split(",") if number]}
+    kind_name = f"ACT_KIND_{kind.name}"
+    run.show("CreateAct", server, kind=kind_name, text=reason, **fields, as_json=as_json)
 
 
 @ladder.command()
@@ -313,4 +314,4 @@ def flags(*, season: InSeason = None, as_json: AsJson = False, server: Server = 
     """
     from happycity_terminal.ladder import run
 
-    run.list_flags(server, season=season, as_json=as_json)
+    run.show_list("ListFlags", server, season_id=season, as_json=as_json)
