@@ -260,7 +260,7 @@ class _Components:
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
         self.hosting = _hosting(settings, self.server, frozenset(self.secrets))
-        ladder = LadderService(reader, tokens, cost_of=self.hosting.cost if self.hosting else lambda *_: None)
+        ladder = LadderService(reader, tokens, self.hosting)
         access = AccessService(
             tokens,
             house=self.secrets,

@@ -136,7 +136,7 @@ async def test_links_show_title_result_and_picture(public: PublicSite) -> None:
 
 
 async def test_picture_is_drawn_once_and_kept(public: PublicSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any number of requests draw it once; browsers and proxies keep it, and ask by its tag."""
+    """Any number of requests draw it once; browsers and proxies keep it."""
     drawn: list[Any] = []
 
     def draw(game: Any) -> bytes:
@@ -150,8 +150,6 @@ async def test_picture_is_drawn_once_and_kept(public: PublicSite, monkeypatch: p
     assert {other.content for other in others} == {first.content}
     assert len(drawn) == 1
     assert first.headers["cache-control"] == "public, max-age=31536000, immutable"
-    kept = await public.client.get(path, headers={"if-none-match": first.headers["etag"]})
-    assert (kept.status_code, kept.content) == (304, b"")
     by_bot = await public.client.get(path, headers={"authorization": f"Bearer {public.bot}"})
     assert by_bot.headers["cache-control"].startswith("private, ")
     image = Image.open(BytesIO(first.content))
@@ -191,8 +189,8 @@ async def test_only_the_view_of_a_game_may_be_framed(public: PublicSite) -> None
 
 
 async def test_feed_has_the_newest_results(public: PublicSite) -> None:
-    """It is an Atom feed, newest first, of what is over; a reader that has it gets nothing."""
-    answer = await public.client.get("/feed.atom")
+    """It is an Atom feed, newest first, of what is over, in English."""
+    answer = await public.client.get("/feed.atom", headers={"accept-language": "pl"})
     assert answer.headers["content-type"].startswith("application/atom+xml")
     feed = ElementTree.fromstring(answer.content)
     entries = feed.findall("entry", ATOM)
@@ -201,8 +199,8 @@ async def test_feed_has_the_newest_results(public: PublicSite) -> None:
     assert feed.findtext("updated", "", ATOM) == entries[0].findtext("updated", "", ATOM) > "2026"
     for element in (feed, *entries):
         assert {"id", "title", "updated", "link"} <= {child.tag.partition("}")[2] for child in element}
-    again = await public.client.get("/feed.atom", headers={"if-none-match": answer.headers["etag"]})
-    assert again.status_code == 304
+    assert feed.attrib["{http://www.w3.org/XML/1998/namespace}lang"] == "en"
+    assert entries[0].findtext("summary", "", ATOM) == "2 games"
 
 
 async def test_feed_has_deals_of_the_ladder(ladder: LadderSite) -> None:
@@ -279,6 +277,7 @@ async def test_snapshot_replaces_only_a_snapshot(public: PublicSite, site: Site,
     own.mkdir()
     assert await published(own, public.url, "--games", 0) == (0, f"{own}: 4 pages, 0 replays\n")
     before = sorted(own.rglob("*"))
+    own.rename(own.with_name(".own.old"))  # as a kill between the two renames leaves it
     for url, said in {
         site.url: f"error: --web: {site.url} is not a server that is run with --public\n",
         "http://127.0.0.1:9": "error: --web: http://127.0.0.1:9 can't be read",

@@ -121,7 +121,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         Route("/matches/{match_id:id}/analysis.json", handlers.page(MatchQuery, analysis_page, as_json=True)),
         Route("/matches/{match_id:id}/analysis", handlers.page(MatchQuery, analysis_page)),
         Route("/matches/{match_id:id}.json", handlers.download(match_json)),
-        Route("/feed.atom", handlers.download(results_feed)),
+        Route("/feed.atom", handlers.page(Query, results_feed, media_type="application/atom+xml")),
         Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),
         WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),
         Route("/how-to-play", handlers.shown(seats.how_to_play)),
@@ -159,7 +159,9 @@ class _Handlers:
         self._most_viewers = most_viewers
         self._gate = feeds.arena.gate
 
-    def page(self, query: type[Query], make: _MakePage, *, as_json: bool = False) -> _Answer:
+    def page(
+        self, query: type[Query], make: _MakePage, *, as_json: bool = False, media_type: str = "text/html"
+    ) -> _Answer:
         """Return the handler that answers with a page, or with the same as JSON."""
 
         async def answer(request: Request) -> Response:
@@ -173,9 +175,9 @@ class _Handlers:
                 return await feeds.in_thread(pack, lambda: page.html(reader))
 
             if page.key is None:
-                return packed_response(request, await html(), "text/html")
+                return packed_response(request, await html(), media_type)
             key = page.key, reader.language.code, reader.origin, reader.path
-            return packed_response(request, await feeds.html.get(key, html), "text/html")
+            return packed_response(request, await feeds.html.get(key, html), media_type)
 
         return self.shown(answer)
 

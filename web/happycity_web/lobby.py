@@ -15,12 +15,13 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
+from happycity.wire.json import enum_word
 from happycity.wire.match import ending_number
 from happycity_server.access.roles import is_public
 from happycity_server.errors import invalid
 from happycity_tournament.wire import state_of
 from happycity_web.query import ListQuery, Query, bot_name, words
-from happycity_web.render import Page, enum_word
+from happycity_web.render import Page
 from happycity_web.watch import Feeds
 
 TOURNAMENTS_SHOWN = 20

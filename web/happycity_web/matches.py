@@ -14,6 +14,7 @@ from happycity.records.record import Json
 from happycity.text.words import move_in_words
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
+from happycity_server.access.roles import is_public
 from happycity_server.errors import ApiError, Reason
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.recorded_games import named_record
@@ -23,13 +24,14 @@ from happycity_viewer.templates import game_values
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
-from happycity_web.watch import Feeds, Ply, cached_response, end_of, pack, packed_response, plies_in, plies_of
+from happycity_web.watch import Feeds, Ply, end_of, pack, packed_response, plies_in, plies_of
 
 PAGE_CALLS = 4
 """What rendering the page of a game costs besides the request, in calls."""
 PICTURE_CALLS = 20
 """What drawing the picture of a game costs besides, in calls."""
 
+_TO_OTHER_SITES = {"cross-origin-resource-policy": "cross-origin"}
 ANALYSIS_CALLS = 20
 """What an analysis costs that is not kept from the last time, in calls."""
 
@@ -138,7 +140,8 @@ async def match_picture(feeds: Feeds, request: Request) -> Response:
         return await feeds.in_thread(_drawn, match)
 
     content = await feeds.pictures.get(match_id, draw)
-    return cached_response(request, content, "image/png", cache="max-age=31536000, immutable")
+    headers = {"cache-control": f"{'public' if is_public() else 'private'}, max-age=31536000, immutable"}
+    return Response(content, media_type="image/png", headers=headers | _TO_OTHER_SITES)
 
 
 def _drawn(match: WatchedMatch) -> bytes:

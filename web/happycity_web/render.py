@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, Response
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
+from happycity.wire.json import enum_word
 from happycity_server.errors import invalid
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
@@ -78,9 +79,9 @@ def origin_of(connection: HTTPConnection) -> str:
 def language_of(connection: HTTPConnection) -> Language:
     """Return the language of an answer: that of `?lang=`, of the cookie, or of what the browser prefers.
 
-    JSON is for programs, and always English.
+    JSON and the feed are for programs, and always English.
     """
-    if connection.url.path.endswith(".json"):
+    if connection.url.path.endswith((".json", ".atom")):
         return language("en")
     for code in (connection.query_params.get("lang"), connection.cookies.get(LANGUAGE_COOKIE)):
         if code in LANGUAGES:
@@ -99,13 +100,6 @@ def check_language(connection: HTTPConnection) -> str | None:
 def keep_language(response: Response, code: str) -> None:
     """Let a browser keep a language."""
     response.set_cookie(LANGUAGE_COOKIE, code, max_age=365 * 24 * 3600, httponly=True, samesite="lax")
-
-
-def enum_word(enum: Any, number: int) -> str:
-    """Return a value of the contract's enums as a word, its name in lower case; ValueError if it has none."""
-    prefix: str = enum.Name(0).removesuffix("UNSPECIFIED")
-    name: str = enum.Name(number)
-    return name.removeprefix(prefix).lower()
 
 
 def words_of_enum(enum: Any) -> dict[str, Any]:
@@ -231,11 +225,6 @@ def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Par
             "part": mark,
         }
     )
-
-
-def render_feed(results: Sequence[tuple[datetime, Message]], origin: str) -> str:
-    """Return the feed with some results of a server, each with its end, in English."""
-    return _environment(language("en")).get_template("feed.atom").render(results=results, origin=origin)
 
 
 def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:

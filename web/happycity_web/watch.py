@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hasha
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
-from hashlib import sha256
 from time import monotonic, thread_time
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -18,7 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity import Incident
 from happycity.records.record import Json
-from happycity_server.access.roles import is_public, principal
+from happycity_server.access.roles import principal
 from happycity_server.broadcast import Broadcast, SharedValues, first_of
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
@@ -221,17 +220,6 @@ def packed_response(request: Request, content: bytes, media_type: str) -> Respon
     if "gzip" not in request.headers.get("accept-encoding", ""):
         return Response(gzip.decompress(content), media_type=media_type)
     headers = {"content-encoding": "gzip", "vary": "Accept-Encoding"}
-    return Response(content, media_type=media_type, headers=headers)
-
-
-def cached_response(request: Request, content: bytes, media_type: str, *, cache: str) -> Response:
-    """Return the response with content that may be kept as `cache` says; by all, if the public may see it."""
-    tag = f'W/"{sha256(content).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": f"{'public' if is_public() else 'private'}, {cache}"}
-    if is_public():
-        headers["cross-origin-resource-policy"] = "cross-origin"
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
     return Response(content, media_type=media_type, headers=headers)
 
 

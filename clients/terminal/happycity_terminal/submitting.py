@@ -13,16 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import typer
-from google.protobuf.json_format import MessageToDict
 
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
-from happycity.records.record import Json
 from happycity.runtime.commands import remark
 from happycity.runtime.settings import Settings, load
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, parse_tokens
 from happycity.text.words import plural
+from happycity.wire.json import message_json
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
@@ -132,7 +131,7 @@ def list_submissions(server: RemoteServer, *, as_json: bool) -> None:
         _as_owner(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
     )
     if as_json:
-        write_json(list(map(_content, found.submissions)))
+        write_json(list(map(message_json, found.submissions)))
         return
     for one in found.submissions:
         typer.echo(f"{one.create_time.ToDatetime():%Y-%m-%d %H:%M} UTC  {one.owner}: {_line(one)}")
@@ -153,19 +152,9 @@ def _line(submission: pb.Submission) -> str:
     return f"{line}; {submission.cpu_seconds:,.1f} CPU seconds, {memory}"
 
 
-def _content(submission: pb.Submission) -> Json:
-    """Return a submission as JSON."""
-    content: Json = MessageToDict(
-        submission, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
-    state = pb.SubmissionState.Name(submission.state).removeprefix("SUBMISSION_STATE_").lower()
-    numbers = {name: getattr(submission, name) for name in ("bytes", "peak_memory_bytes")}
-    return {**content, "state": state, **numbers}
-
-
 def _print(submission: pb.Submission, *, as_json: bool, with_log: bool) -> None:
     if as_json:
-        write_json(_content(submission))
+        write_json(message_json(submission))
         return
     typer.echo("\n  ".join([_line(submission), *submission.result]))
     if with_log and submission.log_end:

@@ -92,6 +92,10 @@ class Hosting:
         submission = self.submissions.find(bot, version) if version else None
         return None if submission is None else self.submissions.usage(submission)
 
+    def rename_owner(self, owner: str, new_owner: str | None) -> None:
+        """Give an owner's submissions to another name; without one, remove those that don't play."""
+        self.submissions.rename_owner(owner, new_owner)
+
     async def _try_all(self) -> None:
         """Try what waits, one after the other, so that each has the machine's attention."""
         while True:

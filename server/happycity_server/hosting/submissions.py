@@ -247,6 +247,15 @@ class Submissions:
         if submission.state is State.REJECTED:
             shutil.rmtree(self.place(submission) / "files", ignore_errors=True)
 
+    def rename_owner(self, owner: str, new_owner: str | None) -> None:
+        """Give an owner's submissions to another name; without one, remove those that don't play."""
+        for one in [one for one in self if one.owner == owner]:
+            if new_owner is not None:
+                self.save(one.model_copy(update={"owner": new_owner}))
+            elif one.state in (State.REJECTED, State.RETIRED):
+                shutil.rmtree(self.place(one))
+                del self._known[one.bot][one.digest]
+
     def usage(self, submission: Submission) -> tuple[float, int]:
         """Return a submission's CPU seconds since it first played, and the most bytes it used at once."""
         try:

@@ -135,3 +135,23 @@ def test_names_are_no_paths(tmp_path: Path, bot: str) -> None:
     store = Submissions(tmp_path / "hosted")
     kept = submit(store, [("a", b"1")], PROGRAM.model_copy(update={"bot": bot}))
     assert store.place(kept).resolve().parent.parent == (tmp_path / "hosted").resolve()
+
+
+def test_submissions_get_a_new_owner_or_go(tmp_path: Path) -> None:
+    """Those of others stay, and what plays goes when it has ended."""
+    store = Submissions(tmp_path)
+    mine, other = (submit(store, [("bot.py", text)]) for text in (b"1", b"2"))
+    store.save(mine.model_copy(update={"state": State.PLAYING}))
+    store.save(other.model_copy(update={"owner": "Team 8"}))
+    store.rename_owner("Team 7", "Team 9")
+    assert {one.digest: one.owner for one in Submissions(tmp_path)} == {
+        mine.digest: "Team 9",
+        other.digest: "Team 8",
+    }
+    store.rename_owner("Team 9", None)
+    playing = store.playing("alice")
+    assert playing is not None
+    store.save(playing.model_copy(update={"state": State.RETIRED}))
+    store.rename_owner("Team 9", None)
+    assert [one.owner for one in Submissions(tmp_path)] == ["Team 8"]
+    assert not store.place(mine).exists()

@@ -354,7 +354,7 @@ def test_another_schema_is_refused(url: str) -> None:
     with Store.create(url) as store:
         change(store, "UPDATE meta SET value = '9'")
     for method in (Store.create, Store.existing):
-        with pytest.raises(StoreError, match="has schema version 9, this program knows version 2"):
+        with pytest.raises(StoreError, match="has schema version 9, this program knows version 3"):
             method(url)
 
 

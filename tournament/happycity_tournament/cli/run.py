@@ -27,6 +27,7 @@ from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.schedule import schedule_of
 
@@ -107,7 +108,7 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
     """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
     salt = secrets.token_hex(32) if settings.salt is None else settings.salt
-    commitment = Commitment(seed=config.seed, salt=salt, config=config, beacon=settings.beacon)
+    commitment = Commitment.to(config, salt=salt, beacon=settings.beacon, programs=programs_of(lineup))
     config = commitment.deals
     schedule = schedule_of(config)
     folder = new_folder()
