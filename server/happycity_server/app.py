@@ -339,13 +339,13 @@ class _Components:
 
 def _hosting(settings: ServerSettings, server: BotServer, house: frozenset[str]) -> Hosting | None:
     """Return what hosts submitted bots, and serve it; None if the server hosts none."""
-    if settings.hosted is None or settings.sandbox is None:
+    if settings.hosted is None:
         return None
     from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
     authenticator = server.gate.authenticator
-    hosting = Hosting(settings, settings.hosted, settings.sandbox, authenticator)
+    hosting = Hosting(settings, settings.hosted, authenticator)
     service = HostingService(hosting, house=house, now=authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
     return hosting

@@ -64,6 +64,11 @@ class BotFile(Settings):
             raise ConfigError(f"{file}: name either command and files, or image")
         return own
 
+    @property
+    def message(self) -> pb.HostedBot:
+        """What is submitted, without its files."""
+        return pb.HostedBot(**self.model_dump(exclude={"files"}))
+
     def paths(self, folder: Path) -> list[Path]:
         """Return the files that are submitted, each once; ConfigError if one is not a plain file inside."""
         found: dict[Path, None] = {}
@@ -83,8 +88,7 @@ class BotFile(Settings):
 
 async def _parts(bot: BotFile, folder: Path, paths: Sequence[Path]) -> AsyncIterator[pb.SubmitRequest]:
     """Yield a submission, part by part."""
-    head = pb.HostedBot(name=bot.name, command=bot.command, language=bot.language, image=bot.image)
-    yield pb.SubmitRequest(bot=head)
+    yield pb.SubmitRequest(bot=bot.message)
     for path in paths:
         name, executable = path.relative_to(folder).as_posix(), os.access(path, os.X_OK)
         yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=executable))
@@ -101,8 +105,8 @@ def submit_bot(server: RemoteServer, folder: Path, *, wait: bool, as_json: bool)
     async def submit(at: Connection) -> pb.Submission:
         submission: pb.Submission = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
         sent = f"{plural(submission.files, 'file')}, {submission.bytes:,} bytes"
-        remark(f"{submission.bot} {submission.digest[:12]}: submitted {sent}")
-        request = pb.GetSubmissionRequest(bot=submission.bot, digest=submission.digest)
+        remark(f"{submission.bot.name} {submission.digest[:12]}: submitted {sent}")
+        request = pb.GetSubmissionRequest(bot=submission.bot.name, digest=submission.digest)
         while wait and submission.state == pb.SUBMISSION_STATE_TRYING:
             await asyncio.sleep(POLL_SECONDS)
             submission = await at.call(at.hosting.GetSubmission, request)
@@ -146,7 +150,7 @@ def _as_owner(server: RemoteServer, name: str = "") -> RemoteServer:
 
 def _line(submission: pb.Submission) -> str:
     """Return where a submission stands, and what it has cost."""
-    line = f"{submission.bot} {submission.digest[:12]} {_WORDS[submission.state]}"
+    line = f"{submission.bot.name} {submission.digest[:12]} {_WORDS[submission.state]}"
     if not submission.peak_memory_bytes:
         return line
     memory = f"{submission.peak_memory_bytes / 1e6:,.0f} MB"

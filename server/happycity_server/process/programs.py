@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
@@ -63,15 +63,16 @@ def bot_programs(
         if share := lineup.reference_bots[number :: lineup.processes]:
             yield _reference_bots(share, secrets, address, restarts=lineup.restarts)
     for name, command in lineup.commands:
-        own = {"HAPPYCITY_NAME": name, "HAPPYCITY_TOKEN": secrets[name], "HAPPYCITY_SERVER": address}
-        yield Program(
-            kind="bot",
-            name=name,
-            command=words_of(command),
-            environment=own,
-            directory=lineup.directory,
-            restarts=lineup.restarts,
-        )
+        program = bot_program(name, words_of(command), secrets[name], address, restarts=lineup.restarts)
+        yield replace(program, directory=lineup.directory)
+
+
+def bot_program(
+    name: str, command: Sequence[str], secret: str, address: str, *, restarts: int | None = None
+) -> Program:
+    """Return the program of a bot that a command runs."""
+    own = {"HAPPYCITY_NAME": name, "HAPPYCITY_TOKEN": secret, "HAPPYCITY_SERVER": address}
+    return Program(kind="bot", name=name, command=command, environment=own, restarts=restarts)
 
 
 def _reference_bots(
