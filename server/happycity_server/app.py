@@ -76,7 +76,7 @@ from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.store import Store
 
 if TYPE_CHECKING:
-    from happycity_server.hosting.hosting import Hosting
+    from happycity_server.hosting.service import HostingService
 
 _log = structlog.get_logger()
 
@@ -149,7 +149,7 @@ async def run_server(
                 metrics = None
                 if settings.metrics is not None:
                     metrics = stack.enter_context(_metrics(settings, tokens, components))
-                hosting = components.hosting
+                hosting = None if components.hosting is None else components.hosting.hosting
                 if settings.house_bots or hosting or (settings.workers and settings.ray is None):
                     private = stack.enter_context(private_address())
                     own = bind(components.server.grpc, private, None)
@@ -259,8 +259,10 @@ class _Components:
             owner_of = gate.authenticator.owner_of
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
-        self.hosting = _hosting(settings, self.server, frozenset(self.secrets))
-        ladder = LadderService(reader, tokens, cost_of=self.hosting.cost if self.hosting else lambda *_: None)
+        self.hosting = _hosting(settings, self.server, frozenset(self.secrets), lobby, self.tournaments)
+        ladder = LadderService(
+            reader, tokens, cost_of=self.hosting.hosting.cost if self.hosting else lambda *_: None
+        )
         access = AccessService(
             tokens,
             house=self.secrets,
@@ -284,6 +286,7 @@ class _Components:
             tournaments=tournaments,
             ladder=ladder,
             tables=tables,
+            hosting=self.hosting,
         )
         absent = {"ModelService": not settings.simulation_workers, "HostingService": self.hosting is None}
         self.services = tuple(name for name in CONTRACT if not absent.get(name.rpartition(".")[2]))
@@ -337,18 +340,21 @@ class _Components:
         self.places.void_all()
 
 
-def _hosting(settings: ServerSettings, server: BotServer, house: frozenset[str]) -> Hosting | None:
-    """Return what hosts submitted bots, and serve it; None if the server hosts none."""
+def _hosting(
+    settings: ServerSettings, server: BotServer, house: frozenset[str], lobby: Lobby, tournaments: Tournaments
+) -> HostingService | None:
+    """Serve authors of submitted bots, and return the service; None if the server hosts none."""
     if settings.hosted is None:
         return None
     from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
     authenticator = server.gate.authenticator
-    hosting = Hosting(settings, settings.hosted, authenticator)
+    hosting = Hosting(settings, settings.hosted, authenticator, is_fixed=tournaments.fixes)
+    tournaments.digest_of, lobby.is_hosted = hosting.digest_of, hosting.is_hosted
     service = HostingService(hosting, house=house, now=authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
-    return hosting
+    return service
 
 
 def _metrics(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import count
@@ -33,13 +33,24 @@ _log = structlog.get_logger()
 class Hosting:
     """Tries submitted bots, and keeps the newest one of each name running that passed."""
 
-    def __init__(self, settings: ServerSettings, folder: Path, authenticator: Authenticator) -> None:
-        """Host the bots of a folder; ConfigError if the folder or the sandbox can't be used here."""
+    def __init__(
+        self,
+        settings: ServerSettings,
+        folder: Path,
+        authenticator: Authenticator,
+        *,
+        is_fixed: Callable[[str], bool],
+    ) -> None:
+        """Host the bots of a folder; ConfigError if the folder or the sandbox can't be used here.
+
+        `is_fixed` returns whether a tournament that is played has named the submission that plays as a bot.
+        """
         if authenticator.is_open:
             text = "it needs tokens, which say whose each bot is; create one with: happycity token create"
             raise ConfigError(f"--hosted: {text}")
         self.submissions = Submissions(folder)
         self.sandbox = Sandbox(settings.sandbox, self.submissions.folder, memory=settings.hosted_memory)
+        self._is_fixed = is_fixed
         self._settings = settings
         self._authenticator = authenticator
         self._programs = Programs()
@@ -82,6 +93,7 @@ class Hosting:
 
     async def withdraw(self, submission: pb.Submission) -> None:
         """End a bot that plays; OSError if that can't be stored."""
+        submission.state = pb.SUBMISSION_STATE_RETIRED  # first: no tournament begins with it from now on
         await self._end(submission.bot.name)
         await self._note(submission, pb.SUBMISSION_STATE_RETIRED)
 
@@ -89,6 +101,22 @@ class Hosting:
         """Return CPU seconds and peak memory, in bytes, of a version of a bot; None if it isn't hosted."""
         submission = self.submissions.find(bot, version) if version else None
         return None if submission is None else self.submissions.usage(submission)
+
+    def digest_of(self, bot: str) -> str:
+        """Return the digest of the submission that plays as a bot; "" without one."""
+        playing = self.submissions.playing(bot)
+        return "" if playing is None else playing.digest
+
+    def is_hosted(self, bot: str) -> bool:
+        """Return whether no program but a submitted one may connect as a bot."""
+        return bot in self._running or self._is_fixed(bot)
+
+    def check_replaceable(self, bot: str) -> None:
+        """Refuse a new submission of a bot while a tournament needs the one that plays, by a TrialError."""
+        if self._is_fixed(bot):
+            raise TrialError(
+                f"a tournament plays the submission of {bot} before; submit it when that is over"
+            )
 
     async def _try_all(self) -> None:
         """Try what waits, one after the other, so that each has the machine's attention."""
@@ -107,6 +135,7 @@ class Hosting:
         command, bot = self._command(submission, "trial", _TRIAL_SLOT), submission.bot.name
         try:
             result = await check(command), await play(self._settings, bot, command)
+            self.check_replaceable(bot)
         except TrialError as error:
             await self._note(submission, pb.SUBMISSION_STATE_REJECTED, error.lines)
             return

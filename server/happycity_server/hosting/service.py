@@ -15,6 +15,7 @@ from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import check_name, principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.hosting.hosting import MOST_WAITING, Hosting
+from happycity_server.hosting.trial import TrialError
 
 PART_SECONDS = 10.0
 """How long the next part of a submission may take to come."""
@@ -31,7 +32,7 @@ class HostingService(HostingServiceServicer):
 
     def __init__(self, hosting: Hosting, *, house: frozenset[str], now: Callable[[], datetime]) -> None:
         """Serve authors, whose bots get no name of the house."""
-        self._hosting = hosting
+        self.hosting = hosting
         self._house = house
         self._now = now
         self._uploads = asyncio.Semaphore(MOST_UPLOADS)
@@ -49,13 +50,17 @@ class HostingService(HostingServiceServicer):
             raise ApiError(Reason.UNAUTHENTICATED, "the call shows no token of this server's file")
         if self._uploads.locked():
             raise too_many(MOST_UPLOADS, "uploads")
-        if self._hosting.is_full:
+        if self.hosting.is_full:
             raise too_many(MOST_WAITING, "trials")
         async with self._uploads:
             first = await _next(requests)
             if first is None or not first.HasField("bot"):
                 raise invalid("bot: the first message of a submission says what it is")
             self._check(first.bot)
+            try:
+                self.hosting.check_replaceable(first.bot.name)
+            except TrialError as error:
+                raise ApiError(Reason.TOURNAMENT_RUNNING, str(error)) from None
             self._rates.sweep()
             self._rates.take(caller.token.owner)
             try:
@@ -66,7 +71,7 @@ class HostingService(HostingServiceServicer):
 
     async def GetSubmission(self, request: pb.GetSubmissionRequest, context: object) -> pb.Submission:
         """Return a submission, with the end of its log."""
-        found = self._hosting.submissions.find(request.bot, request.digest)
+        found = self.hosting.submissions.find(request.bot, request.digest)
         if found is None or not _is_own(found):
             raise invalid(f"bot: you have no such submission of {request.bot[:64]!r}")
         return await self._shown(found, with_log=True)
@@ -75,7 +80,7 @@ class HostingService(HostingServiceServicer):
         self, request: pb.ListSubmissionsRequest, context: object
     ) -> pb.ListSubmissionsResponse:
         """List the submissions that the caller may see."""
-        submissions = self._hosting.submissions
+        submissions = self.hosting.submissions
         own = map(submissions.shown, filter(_is_own, submissions))
         return pb.ListSubmissionsResponse(submissions=await asyncio.to_thread(list, own))
 
@@ -83,11 +88,11 @@ class HostingService(HostingServiceServicer):
         self, request: pb.WithdrawSubmissionRequest, context: object
     ) -> pb.Submission:
         """End a bot that plays."""
-        playing = self._hosting.submissions.playing(request.bot)
+        playing = self.hosting.submissions.playing(request.bot)
         if playing is None or not _is_own(playing):
             raise invalid(f"bot: none of your bots that play here is called {request.bot[:64]!r}")
         try:
-            await self._hosting.withdraw(playing)
+            await self.hosting.withdraw(playing)
         except OSError as error:
             raise _not_stored(error) from None
         return await self._shown(playing)
@@ -95,11 +100,11 @@ class HostingService(HostingServiceServicer):
     async def _receive(self, bot: pb.HostedBot, requests: _Parts, owner: str) -> pb.Submission:
         """Take the files of a bot, and keep it."""
         with within("file"):
-            upload = self._hosting.submissions.upload(bot)
+            upload = self.hosting.submissions.upload(bot)
             try:
                 while (part := await _next(requests)) is not None:
                     await asyncio.to_thread(upload.take, part)
-                return await self._hosting.keep(upload, owner, self._now())
+                return await self.hosting.keep(upload, owner, self._now())
             finally:
                 await asyncio.to_thread(upload.close)
 
@@ -109,8 +114,8 @@ class HostingService(HostingServiceServicer):
         for field in ("command", "language", "image"):
             if len(getattr(bot, field)) > MAX_COMMAND:
                 raise invalid(f"bot.{field}: it has more than {MAX_COMMAND} characters")
-        if bool(bot.image) != self._hosting.sandbox.takes_images:
-            wanted = "an image" if self._hosting.sandbox.takes_images else "files, not an image"
+        if bool(bot.image) != self.hosting.sandbox.takes_images:
+            wanted = "an image" if self.hosting.sandbox.takes_images else "files, not an image"
             raise invalid(f"bot.image: this server runs {wanted}")
         if bot.image.startswith("-"):
             raise invalid(f"bot.image: {bot.image[:80]!r} is not the name of an image")
@@ -122,7 +127,7 @@ class HostingService(HostingServiceServicer):
         bot.language, bot.image = one_line(bot.language), one_line(bot.image)
 
     async def _shown(self, submission: pb.Submission, *, with_log: bool = False) -> pb.Submission:
-        return await asyncio.to_thread(self._hosting.submissions.shown, submission, with_log=with_log)
+        return await asyncio.to_thread(self.hosting.submissions.shown, submission, with_log=with_log)
 
 
 def _is_own(submission: pb.Submission) -> bool:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from tests.server.api.ladders import ladder_server, until
 from tests.server.harness import Service, bearer, issued_token, serving, settings
@@ -79,15 +80,18 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
         str(tmp_path / "bots"),
         "--sandbox",
         "bwrap",
+        "--house",
+        "rock=random",
     )
+    olga = issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga")
     with server_process(tmp_path, *flags) as server:
-        environment = {**os.environ, "HAPPYCITY_SERVER": server.address, "HAPPYCITY_TOKEN": clear}
 
-        def run(*words: str, status: int = 0) -> str:
+        def run(*words: str, status: int = 0, token: str = clear) -> str:
+            own = {**os.environ, "HAPPYCITY_SERVER": server.address, "HAPPYCITY_TOKEN": token}
             command = (sys.executable, "-m", "happycity", *words)
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, env=own, cwd=tmp_path, capture_output=True, text=True, check=False)
             assert done.returncode == status, done.stderr
-            return done.stdout
+            return done.stdout if status in (0, 1) and done.stdout else done.stderr
 
         submitted = json.loads(run("submit", str(good), "--json"))
         assert submitted["state"] == "playing"
@@ -98,6 +102,25 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
         assert states[submitted["digest"]] == "playing"
         bots = json.loads(run("status", "--json"))
         assert submitted["digest"][:12] in json.dumps(bots)
+        bots = ("--bots", "hosted:alice", "--join", "rock", "--rounds", "1")
+        tournament = json.loads(run("tournament", "run", *bots, "--json", token=olga))
+        assert tournament["config"]["hosted_bots"] == {"alice": submitted["digest"]}
+        assert tournament["games"] == 2
+        assert "no submitted bot" in run("tournament", "run", "--bots", "hosted:rock", token=olga, status=2)
+        with grpc.insecure_channel(server.address) as channel:
+            tournaments = Service(channel, "happycity.tournament.v1beta1.TournamentService")
+            config: dict[str, Any] = {
+                "bots": ["alice", "ghost"],
+                "game": {"players": 2, "mode": "MODE_FAMILY", "scoring": "SCORING_PRODUCT"},
+            }
+            config |= {"round_robin": {}, "hosted_bots": {"alice": "0" * 64}}
+            with pytest.raises(grpc.RpcError, match="not as 000000000000"):
+                tournaments.CreateTournament(config=config, metadata=bearer(olga))
+            config["hosted_bots"]["alice"] = submitted["digest"]  # which plays until the tournament is over
+            waiting = tournaments.CreateTournament(config=config, metadata=bearer(olga))
+            assert "submit it when that is over" in run("submit", str(bad), status=2)
+            assert "the server plays it" in run("bot", "alice=random", status=2)
+            tournaments.StopTournament(tournament_id=waiting.tournament_id, metadata=bearer(olga))
         assert "retired" in run("submit", str(good), "--withdraw")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -59,8 +58,6 @@ class Commitment:
     """The tournament; its own seed is not committed to, as it follows from the others."""
     beacon: str | None = None
     """Public randomness that was drawn after the hash of seed and salt was published."""
-    hosted_bots: Mapping[str, str] = field(default_factory=dict)
-    """By bot the digest of its files, of bots that the organiser hosts."""
     engine: str = field(default_factory=engine_digest)
     """The digest of engine and rules."""
 
@@ -95,7 +92,6 @@ class Commitment:
             "format": "happycity-commitment/1",
             "seed_hash": self.seed_hash,
             "config": config,
-            "hosted_bots": dict(self.hosted_bots),
             "engine": self.engine,
             "beacon": self.beacon,
         }
@@ -122,7 +118,6 @@ class Commitment:
                 salt=salt,
                 config=TournamentConfig.of({**content["config"], "seed": seed}),
                 beacon=content["beacon"],
-                hosted_bots=content["hosted_bots"],
                 engine=content["engine"],
             )
             if content["seed_hash"] != made.seed_hash:
