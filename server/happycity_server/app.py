@@ -118,11 +118,11 @@ async def run_server(
     clocks: Clocks | None = None,
     force: asyncio.Event | None = None,
     lineup: Lineup | None = None,
-    remark: Callable[[str], None] = lambda text: None,
+    remark: Callable[..., None] = lambda text, **details: None,
 ) -> AsyncIterator[RunningServer]:
     """Serve while the context lasts; at its end matches have their grace time, unless `force` is set.
 
-    Workers start the bots of `lineup`, that of a run. `remark` gets lines for people about workers.
+    Workers start the bots of `lineup`, that of a run. `remark` is that of `WorkerService`.
 
     Raises:
         ConfigError: a certificate or key can't be used, or the pages are not installed.
@@ -143,7 +143,8 @@ async def run_server(
             )
             components.workers.remark = remark
             address = bind(components.server.grpc, settings.listen, certificate)
-            own, programs = "", Programs(components.note_end)
+            restarts = components.places.lobby.counters.restarts
+            own, programs = "", Programs(components.note_end, restarts=restarts)
             components.workers.on_silent = programs.kill
             async with AsyncExitStack() as stack:
                 metrics = None
@@ -431,9 +432,9 @@ def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = Non
         def on_signal() -> None:
             (force if stop.is_set() else stop).set()
 
-        def remark(text: str) -> None:
+        def remark(text: str, **details: object) -> None:
             if lineup is not None and not stop.is_set():
-                say({"remark": text})
+                say({"remark": text, **details})
 
         if settings.stop_with_stdin:
             loop = asyncio.get_running_loop()

@@ -10,9 +10,10 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -259,11 +260,16 @@ class ServerProcess(Process):
             await self.stop()
             raise
 
+    restarts: Counter[str] = field(default_factory=Counter)
+    """How often each program of bots beside its workers was started again."""
+
     async def remarks(self) -> AsyncIterator[str]:
         """Yield the lines that the server has for people about its workers, until it ends."""
         assert self.child.stdout is not None
         while line := await asyncio.to_thread(self.child.stdout.readline):
-            yield str(json.loads(line)["remark"])
+            said = json.loads(line)
+            self.restarts.update(said.get("restarted", {}))
+            yield str(said["remark"])
 
     async def _next_line(self) -> str:
         assert self.child.stdout is not None
