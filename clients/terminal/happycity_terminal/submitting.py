@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
+from enum import Enum, auto
 from pathlib import Path
 
 import typer
@@ -30,12 +31,14 @@ from happycity_tournament.client.run_folder import RemoteServer
 BOT_FILE = "bot.toml"
 CHUNK_BYTES = 256 * 1024
 POLL_SECONDS = 1.0
-_WORDS = {
-    pb.SUBMISSION_STATE_TRYING: "is being tried",
-    pb.SUBMISSION_STATE_REJECTED: "is rejected",
-    pb.SUBMISSION_STATE_PLAYING: "plays",
-    pb.SUBMISSION_STATE_RETIRED: "is retired",
-}
+
+
+class Act(Enum):
+    """What is done with the bot of a folder."""
+
+    SUBMIT = auto()
+    SHOW = auto()
+    WITHDRAW = auto()
 
 
 class BotFile(Settings):
@@ -97,37 +100,41 @@ async def _parts(bot: BotFile, folder: Path, paths: Sequence[Path]) -> AsyncIter
             yield pb.SubmitRequest(content=content[start : start + CHUNK_BYTES])
 
 
-def submit_bot(server: RemoteServer, folder: Path, *, wait: bool, as_json: bool) -> None:
-    """Submit the bot of a folder; print the result of its trial, unless that is not waited for."""
+def submit_bot(server: RemoteServer, folder: Path, act: Act, *, wait: bool, as_json: bool) -> None:
+    """Submit the bot of a folder, show the newest submission, or withdraw it; print where it stands.
+
+    The result of its trial is waited for if `wait`.
+    """
     bot = BotFile.read(folder)
-    paths = bot.paths(folder)
+    paths = bot.paths(folder) if act is Act.SUBMIT else []
 
-    async def submit(at: Connection) -> pb.Submission:
-        submission: pb.Submission = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
-        sent = f"{plural(submission.files, 'file')}, {submission.bytes:,} bytes"
-        remark(f"{submission.bot.name} {submission.digest[:12]}: submitted {sent}")
-        request = pb.GetSubmissionRequest(bot=submission.bot.name, digest=submission.digest)
-        while wait and submission.state == pb.SUBMISSION_STATE_TRYING:
+    async def call(at: Connection) -> pb.Submission:
+        named = pb.GetSubmissionRequest(bot=bot.name)
+        if act is Act.WITHDRAW:
+            return await at.call(at.hosting.WithdrawSubmission, pb.WithdrawSubmissionRequest(bot=bot.name))
+        if act is Act.SUBMIT:
+            sent = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
+            size = f"{plural(sent.files, 'file')}, {sent.bytes:,} bytes"
+            remark(f"{bot.name} {sent.digest[:12]}: submitted {size}")
+            named.digest = sent.digest
+        while True:
+            submission: pb.Submission = await at.call(at.hosting.GetSubmission, named)
+            if act is Act.SHOW or not wait or submission.state != pb.SUBMISSION_STATE_TRYING:
+                return submission
             await asyncio.sleep(POLL_SECONDS)
-            submission = await at.call(at.hosting.GetSubmission, request)
-        return submission
 
-    submission = call_server(_as_owner(server, bot.name), submit)
-    is_rejected = submission.state == pb.SUBMISSION_STATE_REJECTED
-    _print(submission, as_json=as_json, with_log=is_rejected)
+    submission = call_server(_as_owner(server, bot.name), call)
+    is_rejected = act is Act.SUBMIT and submission.state == pb.SUBMISSION_STATE_REJECTED
+    if as_json:
+        write_json(_content(submission))
+    else:
+        typer.echo("\n  ".join([_line(submission), *submission.result]))
+        if submission.log_end and (is_rejected or act is Act.SHOW):
+            typer.echo("the end of its output:")
+            for line in submission.log_end.splitlines()[-30:]:
+                # What a program prints must not move the cursor of whose terminal shows it.
+                typer.echo("  | " + "".join(c if c.isprintable() else " " for c in line))
     raise typer.Exit(int(is_rejected))
-
-
-def show_submission(server: RemoteServer, folder: Path, *, withdraw: bool, as_json: bool) -> None:
-    """Print what became of the newest submission of a folder's bot, or let the server play it no longer."""
-    name = BotFile.read(folder).name
-
-    async def ask(at: Connection) -> pb.Submission:
-        if withdraw:
-            return await at.call(at.hosting.WithdrawSubmission, pb.WithdrawSubmissionRequest(bot=name))
-        return await at.call(at.hosting.GetSubmission, pb.GetSubmissionRequest(bot=name))
-
-    _print(call_server(_as_owner(server, name), ask), as_json=as_json, with_log=not withdraw)
 
 
 def list_submissions(server: RemoteServer, *, as_json: bool) -> None:
@@ -150,11 +157,15 @@ def _as_owner(server: RemoteServer, name: str = "") -> RemoteServer:
 
 def _line(submission: pb.Submission) -> str:
     """Return where a submission stands, and what it has cost."""
-    line = f"{submission.bot.name} {submission.digest[:12]} {_WORDS[submission.state]}"
+    line = f"{submission.bot.name} {submission.digest[:12]}: {_state(submission)}"
     if not submission.peak_memory_bytes:
         return line
     memory = f"{submission.peak_memory_bytes / 1e6:,.0f} MB"
     return f"{line}; {submission.cpu_seconds:,.1f} CPU seconds, {memory}"
+
+
+def _state(submission: pb.Submission) -> str:
+    return pb.SubmissionState.Name(submission.state).removeprefix("SUBMISSION_STATE_").lower()
 
 
 def _content(submission: pb.Submission) -> Json:
@@ -162,18 +173,5 @@ def _content(submission: pb.Submission) -> Json:
     content: Json = MessageToDict(
         submission, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
-    state = pb.SubmissionState.Name(submission.state).removeprefix("SUBMISSION_STATE_").lower()
     numbers = {name: getattr(submission, name) for name in ("bytes", "peak_memory_bytes")}
-    return {**content, "state": state, **numbers}
-
-
-def _print(submission: pb.Submission, *, as_json: bool, with_log: bool) -> None:
-    if as_json:
-        write_json(_content(submission))
-        return
-    typer.echo("\n  ".join([_line(submission), *submission.result]))
-    if with_log and submission.log_end:
-        typer.echo("the end of its output:")
-        for line in submission.log_end.splitlines()[-30:]:
-            # What a program prints must not move the cursor of whose terminal shows it.
-            typer.echo("  | " + "".join(c if c.isprintable() else " " for c in line))
+    return {**content, "state": _state(submission), **numbers}

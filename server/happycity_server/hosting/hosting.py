@@ -25,6 +25,7 @@ from happycity_server.process.programs import Programs, bot_program, new_secrets
 
 MOST_WAITING = 64
 """Submissions that may wait for their trial."""
+FIXED = "a tournament plays the submission of before; submit the new one when that is over"
 _TRIAL_SLOT = 0
 
 _log = structlog.get_logger()
@@ -50,7 +51,7 @@ class Hosting:
             raise ConfigError(f"--hosted: {text}")
         self.submissions = Submissions(folder)
         self.sandbox = Sandbox(settings.sandbox, self.submissions.folder, memory=settings.hosted_memory)
-        self._is_fixed = is_fixed
+        self.is_fixed = is_fixed
         self._settings = settings
         self._authenticator = authenticator
         self._programs = Programs()
@@ -109,14 +110,7 @@ class Hosting:
 
     def is_hosted(self, bot: str) -> bool:
         """Return whether no program but a submitted one may connect as a bot."""
-        return bot in self._running or self._is_fixed(bot)
-
-    def check_replaceable(self, bot: str) -> None:
-        """Refuse a new submission of a bot while a tournament needs the one that plays, by a TrialError."""
-        if self._is_fixed(bot):
-            raise TrialError(
-                f"a tournament plays the submission of {bot} before; submit it when that is over"
-            )
+        return bot in self._running or self.is_fixed(bot)
 
     async def _try_all(self) -> None:
         """Try what waits, one after the other, so that each has the machine's attention."""
@@ -135,7 +129,8 @@ class Hosting:
         command, bot = self._command(submission, "trial", _TRIAL_SLOT), submission.bot.name
         try:
             result = await check(command), await play(self._settings, bot, command)
-            self.check_replaceable(bot)
+            if self.is_fixed(bot):
+                raise TrialError(FIXED)
         except TrialError as error:
             await self._note(submission, pb.SUBMISSION_STATE_REJECTED, error.lines)
             return
@@ -148,12 +143,12 @@ class Hosting:
         """Withdraw bots that have no valid token any more, as bots that others run leave then."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            for bot in self._running.keys() - self._authenticator.bots():
-                submission = self.submissions.playing(bot)
+            without = self._running.keys() - self._authenticator.bots()
+            for submission in filter(None, map(self.submissions.playing, without)):
                 try:
-                    await (self._end(bot) if submission is None else self.withdraw(submission))
+                    await self.withdraw(submission)
                 except OSError:  # the bot has ended, also if that can't be stored now
-                    _log.exception("hosted_bot_not_stored", bot=bot)
+                    _log.exception("hosted_bot_not_stored", bot=submission.bot.name)
 
     async def _note(
         self, submission: pb.Submission, state: pb.SubmissionState.ValueType, result: Sequence[str] = ()

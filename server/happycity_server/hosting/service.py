@@ -14,8 +14,7 @@ from happycity.runtime.tokens import Role
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import check_name, principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
-from happycity_server.hosting.hosting import MOST_WAITING, Hosting
-from happycity_server.hosting.trial import TrialError
+from happycity_server.hosting.hosting import FIXED, MOST_WAITING, Hosting
 
 PART_SECONDS = 10.0
 """How long the next part of a submission may take to come."""
@@ -57,10 +56,8 @@ class HostingService(HostingServiceServicer):
             if first is None or not first.HasField("bot"):
                 raise invalid("bot: the first message of a submission says what it is")
             self._check(first.bot)
-            try:
-                self.hosting.check_replaceable(first.bot.name)
-            except TrialError as error:
-                raise ApiError(Reason.TOURNAMENT_RUNNING, str(error)) from None
+            if self.hosting.is_fixed(first.bot.name):
+                raise ApiError(Reason.TOURNAMENT_RUNNING, FIXED)
             self._rates.sweep()
             self._rates.take(caller.token.owner)
             try:

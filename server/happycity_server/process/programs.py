@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_urlsafe
@@ -29,7 +28,6 @@ LONGEST_PAUSE_SECONDS = 30.0
 """What ran for longer than this starts again after the first pause; else each pause doubles."""
 STOP_SECONDS = 10.0
 """How long a program may take to end that was asked to."""
-BOT_NICENESS = 5
 _LINE_BYTES = 2000
 
 _log = structlog.get_logger()
@@ -224,8 +222,7 @@ async def guarded(child: Child) -> AsyncIterator[None]:
     """
     guard = None
     if sys.platform != "win32":
-        with suppress(ProcessLookupError):  # it ended at once
-            os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)  # the games come first
+        child.yield_to_games()
         script = ("/bin/sh", "-c", 'read line || kill -KILL "-$0"', str(child.pid))
         guard = Child.start(script, environment={}, stdin=subprocess.PIPE)
     try:

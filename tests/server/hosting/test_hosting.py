@@ -118,7 +118,7 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
                 tournaments.CreateTournament(config=config, metadata=bearer(olga))
             config["hosted_bots"]["alice"] = submitted["digest"]  # which plays until the tournament is over
             waiting = tournaments.CreateTournament(config=config, metadata=bearer(olga))
-            assert "submit it when that is over" in run("submit", str(bad), status=2)
+            assert "submit the new one when that is over" in run("submit", str(bad), status=2)
             assert "the server plays it" in run("bot", "alice=random", status=2)
             tournaments.StopTournament(tournament_id=waiting.tournament_id, metadata=bearer(olga))
         assert "retired" in run("submit", str(good), "--withdraw")

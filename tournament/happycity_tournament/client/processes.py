@@ -24,7 +24,6 @@ from happycity_tournament.client.run_folder import USAGE_FILE, OwnServer
 from happycity_tournament.lineup import LOCAL_RAY, Lineup
 
 STOP_SECONDS = 10.0
-BOT_NICENESS = 5
 SHOWN_NAMES = 4
 """Reference bots of a process that are named in a line about it."""
 START_SECONDS = 30.0
@@ -122,10 +121,7 @@ class BotProcess(Process):
                     )
                 except HappyCityError as error:
                     raise ProcessError(f"{name}: {error}") from None
-            if sys.platform != "win32":
-                # The server's clock runs for bots: where cores are short, the server comes first.
-                with suppress(ProcessLookupError):  # it ended at once
-                    os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)
+            child.yield_to_games()
             return child
 
         log_start = log.stat().st_size if log.exists() else 0
