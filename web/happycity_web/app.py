@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import structlog
@@ -35,6 +36,7 @@ from happycity_web.guard import (
     read_form,
     shown_token,
 )
+from happycity_web.hosting import hosted_page, submit
 from happycity_web.ladder import (
     BotQuery,
     DealQuery,
@@ -74,6 +76,7 @@ _PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
     ("/tournaments/{tournament_id:id}", GameQuery, tournament_page),
     ("/tournaments/{tournament_id:id}/bots/{bot}", GameQuery, bot_page),
     ("/access", Query, access_page),
+    ("/hosted", Query, hosted_page),
     ("/ladder", LeaderboardQuery, leaderboard_page),
     ("/ladder/bots/{bot}", BotQuery, ladder_bot_page),
     ("/ladder/bots/{bot}/comparison", BotQuery, comparison_page),
@@ -131,6 +134,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
         Route("/join", handlers.shown(access.join), methods=["GET", "POST"]),
         Route("/access", handlers.answered(access.act), methods=["POST"]),
+        Route("/hosted.json", handlers.answered(partial(submit, feeds)), methods=["POST"]),
         Route("/ladder/challenges", handlers.answered(challenges.create), methods=["POST"]),
         Route("/ladder/challenges/{challenge_id:id}", handlers.answered(challenges.answer), methods=["POST"]),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),

@@ -107,7 +107,7 @@ def test_every_problem_of_a_file_has_its_line(file: Path) -> None:
     )
     assert [problem.removeprefix(f"{file}: ") for problem in problems(RunSettings, {}, file)] == [
         "bank_seconds: -1 must be greater than or equal to 0",
-        "bots[1]: give exactly one of builtin, command and join = true",
+        "bots[1]: give exactly one of builtin, command, join = true and hosted = true",
         "bots[2].buildin: there is no such key; did you mean builtin?",
         "mode: there is no 'hard'; there are: family, expert",
         "no_clock: 1 must be a valid boolean",

@@ -82,7 +82,10 @@ GamesLimit = Annotated[
         help=f"The most games, without --worst the newest; 0: all.  [default: {GAMES_LISTED}]",
     ),
 ]
-BOTS_HELP = "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name."
+BOTS_HELP = (
+    "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name, hosted:NAME is a "
+    "bot that was submitted to the server."
+)
 BotCommands = Annotated[
     list[str] | None,
     typer.Option(

@@ -367,7 +367,7 @@ def example() -> str:
     blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
     blocks.append(
         "# The bots, each a table with a name and one of: builtin (a reference bot), command (a program to\n"
-        "# start), join = true (a bot that connects by itself).\n"
+        "# start), join = true (a bot that connects by itself), hosted = true (one that the server hosts).\n"
     )
     blocks += [f'[[bots]]\nname = "{name}"\nbuiltin = "{name}"\n' for name in DEFAULT_LINEUP]
     blocks.append('# [[bots]]\n# name = "mine"\n# command = "python mybot.py"\n')

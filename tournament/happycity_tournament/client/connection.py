@@ -12,6 +12,7 @@ import grpc
 
 from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
+from happycity.hosting.v1beta1 import hosting_service_pb2 as hosting_pb
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStub
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
@@ -162,6 +163,18 @@ class Connection:
         """Return the connected bots by name; only those of the house, or only the others, if that is said."""
         pages = self.pages(self._bots.ListBots, bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house))
         return [bot async for page in pages for bot in page.bots]
+
+    async def hosted_digests(self, bots: Sequence[str]) -> dict[str, str]:
+        """Return the digests of the submissions that the server plays as `bots`; ConfigError without one."""
+        listed = await self.call(self.hosting.ListSubmissions, hosting_pb.ListSubmissionsRequest())
+        playing = {
+            one.bot.name: one.digest
+            for one in listed.submissions
+            if one.state == hosting_pb.SUBMISSION_STATE_PLAYING
+        }
+        if missing := [bot for bot in bots if bot not in playing]:
+            raise ConfigError(f"hosted:{missing[0]}: no submitted bot of that name plays on {self.address}")
+        return {bot: playing[bot] for bot in bots}
 
     async def still_connected(self, bots: Sequence[str]) -> list[str]:
         """Return those of `bots` that are connected, after a time in which one that has ended is noticed."""
