@@ -19,7 +19,7 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Goes up with every change of a table; stores of other versions are refused."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
@@ -106,6 +106,15 @@ records = Table(
     metadata,
     Column("game_id", _Id, ForeignKey("games.id"), primary_key=True, autoincrement=False),
     Column("record", LargeBinary, nullable=False),
+)
+
+# Tables of people whose game is not over, so that it continues after a restart.
+tables = Table(
+    "tables",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("match_id", _Id),  # null until the game begins
+    Column("state", LargeBinary, nullable=False),  # JSON, compressed
 )
 
 # Those of the ladder. Its games belong to no tournament.
