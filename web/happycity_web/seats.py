@@ -42,6 +42,8 @@ from happycity_web.watch import (
 CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
 """The limits of a decision that a table may have, in seconds, by their names in the form."""
 DEFAULT_CLOCK = "300"
+NEWS = 20
+"""Sentences about what has happened; after a restart, a decision has all events of its game."""
 _SEATS = 4  # of a table that the form proposes
 
 
@@ -300,4 +302,4 @@ def seat_json(place: TablePlace, bots: Sequence[str], end: Json | None, reader: 
 
 def news(decision: play.Decision, bots: Sequence[str], language: Language) -> list[str]:
     """Return what has happened since the person's last decision, in sentences."""
-    return events_in_words(map(event_of, decision.events), bots, texts=language.texts)
+    return events_in_words(map(event_of, decision.events), bots, texts=language.texts)[-NEWS:]

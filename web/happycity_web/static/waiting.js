@@ -16,7 +16,7 @@ function receive(text) {
   if (message.over) hideLink();
 }
 
-const socket = follow(() => location.pathname, receive);
+const socket = follow(() => location.pathname, receive, () => location.reload());
 
 room.addEventListener("click", (event) => {
   const button = event.target.closest("button");
