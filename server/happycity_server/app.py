@@ -275,7 +275,7 @@ class _Components:
         add_TournamentServiceServicer_to_server(tournaments, server)
         add_LadderServiceServicer_to_server(ladder, server)
         add_WorkerServiceServicer_to_server(self.workers, server)
-        tables = Tables(lobby, self.places.begin, practice)
+        tables = Tables(lobby, self.places.begin, practice, store, unix_clock)
         gate.authenticator.person_of = tables.person_of
         self.arena = Arena(
             gate=gate,
@@ -304,6 +304,7 @@ class _Components:
     async def start(self, *, resume: bool) -> None:
         if resume:
             await self.tournaments.resume_all()  # first, so that bots that come back find them running
+        await self.arena.tables.restore()
         if self.ladder is not None:
             await self.ladder.start()
         await self.server.start()
@@ -325,6 +326,7 @@ class _Components:
         self.tournaments.interrupt_all()
         if self.ladder is not None:
             self.ladder.interrupt()
+        await self.arena.tables.close()
         voiding = asyncio.create_task(self._void_when_forced(force))
         await self.places.close(grace)
         voiding.cancel()

@@ -224,9 +224,9 @@ class GameLimits(Settings):
     open_matches: PositiveInt = 1000
     """Single matches that may wait or run at once, practice not counted."""
     practice_matches: PositiveInt = 4
-    """Practice matches of a bot that may wait or run at once."""
+    """Practice matches of a bot, and tables of a visitor, that may wait or run at once."""
     practice_matches_per_hour: PositiveInt = 600
-    """Practice matches of a bot in an hour."""
+    """Practice matches of a bot, and tables of a visitor, in an hour."""
     open_tournaments: PositiveInt = 16
     """Tournaments that may wait or run at once."""
     simulation_workers: NonNegativeInt = 1

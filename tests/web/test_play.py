@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -13,14 +14,19 @@ import httpx
 import pytest
 import pytest_asyncio
 import websockets
-from playwright.async_api import Browser, BrowserContext, Page, expect
-from tests.server.harness import issued_token, met, pages, serving
+from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
+from tests.server.harness import issued_token, matches_at, met, pages, serving
+from tests.server.server_process import ended_server
 from tests.web.sockets import close_code, socket_of
 from tests.web.table import check_layout, choice, next_decision, play_to_the_end, sit_down
 
 from happycity import CARDS
+from happycity.records.replay import replay
 from happycity.runtime.tokens import Role
+from happycity.v1 import match_pb2
 from happycity_server.people import tables
+from happycity_tournament.storage.packing import unpack
+from happycity_tournament.storage.store import Store
 from happycity_web import seats
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -50,6 +56,17 @@ async def guest(browser: Browser, arena: str) -> AsyncIterator[Page]:
         yield await fresh.new_page()
 
 
+async def link_on(page: Page) -> str:
+    """Return the link that a page shows since a button was pressed."""
+    await expect(page.locator("#own-link-address")).to_have_value(re.compile("^http"))
+    return await page.locator("#own-link-address").input_value()
+
+
+async def press(button: Locator, _: int) -> None:
+    """Choose a move by a click."""
+    await button.click()
+
+
 async def results(page: Page) -> list[dict[str, object]]:
     """Return the results of the game that a page shows, as the server has stored them."""
     link = await page.get_by_role("link", name="Look at the game again").get_attribute("href") or ""
@@ -72,7 +89,7 @@ async def results(page: Page) -> list[dict[str, object]]:
 async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) -> None:
     """A game is played from the first choice to its result, which is the one that the server stores."""
     await sit_down(page, "me", *others, mode=mode)
-    await play_to_the_end(page, lambda button, _: button.click())
+    await play_to_the_end(page, press)
     own = (await results(page))[0]
     assert own["ending"] == "finished"
     await expect(page.locator("#panel .marked")).to_contain_text(f"{own['points']} point")
@@ -327,21 +344,82 @@ async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+async def test_game_continues_after_a_restart(by: signal.Signals, folder: Path, browser: Browser) -> None:
+    """Two people and two bots play on where the server was ended, without a reload; nothing is revealed.
+
+    One of them comes back with another browser, by the link to the own seat.
+    """
+    flags = ("--listen", "127.0.0.1:0", "--house", HOUSE)
+    people = [await browser.new_context(reduced_motion="reduce") for _ in range(3)]
+    host, guest, other = [await context.new_page() for context in people]
+    async with ended_server(folder, "--web", "127.0.0.1:0", *flags, by=by) as addresses:
+        web = addresses["web"]
+        await sit_down(host, "me", "invite", "greedy", "dummy", at=web)
+        await host.get_by_role("button", name="Invite").click()
+        await guest.goto(await link_on(host))
+        await guest.get_by_label("Your name").fill("Bob")
+        await guest.get_by_role("button", name="Take the seat").click()
+        playing = asyncio.create_task(play_to_the_end(host, press))
+        await play_to_the_end(guest, press, most=3)  # then the guest has to choose again
+        playing.cancel()
+        await guest.get_by_role("button", name="Continue on another device").click()
+        own_link = await link_on(guest)
+        shown = await host.locator("#board").get_attribute("data-ply")
+    with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
+        (table,) = (json.loads(unpack(packed)) for packed in store.tables().values())
+    before, match = table["record"], f"{web}/matches/{table['match_id']}"
+    assert "outcome" not in before
+    assert len(before["moves"]) >= int(shown or 0) >= 5
+    await expect(host.get_by_text("Connection lost")).to_be_visible()
+    await guest.close()
+    async with ended_server(folder, "--web", web.removeprefix("http://"), *flags):
+        await expect(host.get_by_role("heading", name="The game continues when")).to_be_visible()
+        await other.goto(own_link)
+        await other.get_by_role("button", name="Go on with your game").click()
+        await next_decision(other, None)
+        running = await host.request.get(f"{match}.json")
+        assert len((await running.json())["plies"]) > len(before["moves"])
+        assert "deal" not in await running.text()
+        assert (await host.request.get(f"{match}/record.json")).status == 403
+        await asyncio.gather(*(play_to_the_end(page, press) for page in (host, other)))
+        record = await (await host.request.get(f"{match}/record.json")).json()
+    replay(record)
+    assert record["moves"][: len(before["moves"])] == before["moves"]
+    assert {**record["deal"], "reshuffles": []} == {**before["deal"], "reshuffles": []}
+    assert record["endings"] == ["finished"] * 4
+    with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
+        assert not store.tables()
+
+
+@pytest.mark.thorough
+async def test_seat_is_given_up_after_a_restart(
+    folder: Path, guest: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A game whose person does not come back within the grace time goes on without the person, and ends."""
+    async with serving(folder, web="127.0.0.1:0", house="greedy") as (server, channel):
+        await met(channel, "greedy")
+        await sit_down(guest, "me", "greedy", at=server.web or "")
+        await next_decision(guest, None)
+    await guest.goto("about:blank")
+    monkeypatch.setattr(tables, "GRACE_SECONDS", 0.2)
+    async with serving(folder, house="greedy") as (_, channel):
+        (match, _) = (await matches_at(channel).ListMatches()).matches
+        over = await matches_at(channel).WaitMatch(match_id=match.match_id)
+    assert over.result.seats[0].ending == match_pb2.ENDING_ABSENT
+
+
+@pytest.mark.thorough
 async def test_table_that_is_gone_says_so(folder: Path, browser: Browser) -> None:
-    """After a restart of the server there is nothing to choose; the page offers a new game."""
+    """Where a server has another store there is nothing to choose; the page offers a new game."""
     async with await browser.new_context(reduced_motion="reduce") as context:
         page = await context.new_page()
         async with serving(folder, web="127.0.0.1:0", house="greedy") as (server, channel):
             await met(channel, "greedy")
             address = server.web or ""
-            await page.goto(f"{address}/play")
-            await page.get_by_label("Your name").fill("Anna")
-            await page.locator('[name="seat2"]').select_option("greedy")
-            for number in (3, 4, 5):
-                await page.locator(f'[name="seat{number}"]').select_option("")
-            await page.get_by_role("button", name="Start").click()
+            await sit_down(page, "me", "greedy", at=address)
             await next_decision(page, None)
-        async with serving(folder, web=address.removeprefix("http://"), house="greedy"):
+        async with serving(folder / "other", web=address.removeprefix("http://"), house="greedy"):
             await expect(page.get_by_text("This table is no longer there")).to_be_visible()
             await expect(page.locator("[data-move]")).to_have_count(0)
             await expect(page.locator("#clock")).to_be_hidden()
@@ -400,8 +478,15 @@ async def test_table_is_shown_to_its_people_only(arena: str) -> None:
         seated = await client.post("/play", data={"name": "Ida", "seat1": "me", "seat2": "invite"})
         table = seated.headers["location"]
         assert (await client.get(table)).status_code == 200
+        (seat,) = client.cookies.values()
         client.cookies.clear()
         assert (await client.get(table)).status_code == 404
+        own_link = f"/seats/{seat}"
+        assert "set-cookie" not in (await client.get(own_link)).headers  # it asks first
+        assert (await client.post(own_link)).headers["location"] == table
+        assert (await client.get(table)).status_code == 200
+        assert (await client.get(own_link[:-1])).status_code == 403
+        client.cookies.clear()
         await client.post("/play", data={"name": "Eve", "seat1": "me", "seat2": "invite"})
         assert (await client.get(table)).status_code == 404
 

@@ -131,6 +131,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
         Route("/play/{table_id}", handlers.shown(seats.table)),
         WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, seats.admit)),
+        Route("/seats/{secret}", handlers.shown(seats.own_seat), methods=["GET", "POST"]),
         Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
         Route("/join", handlers.shown(access.join), methods=["GET", "POST"]),
         Route("/access", handlers.answered(access.act), methods=["POST"]),

@@ -42,6 +42,8 @@ from happycity_web.watch import (
 CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
 """The limits of a decision that a table may have, in seconds, by their names in the form."""
 DEFAULT_CLOCK = "300"
+NEWS = 20
+"""Sentences about what has happened; after a restart, a decision has all events of its game."""
 _SEATS = 4  # of a table that the form proposes
 
 
@@ -64,12 +66,13 @@ class Seats:
         if occupied is not None:
             return self._form(request, fields, occupied, problem="You sit at a table already.")
         try:
-            table, secret = self._tables.create(plan_of(fields), fields.get("name", ""))
+            own = shown_seat(request)
+            table, secret = self._tables.create(plan_of(fields), fields.get("name", ""), earlier=own)
         except (ConfigError, ApiError) as error:
             if isinstance(error, ApiError) and error.reason in (Reason.WRONG_ROLE, Reason.RATE_LIMITED):
                 raise
             return self._form(request, fields, None, problem=str(error))
-        return _seated(request, table.table_id, secret)
+        return await self._seated(request, table, secret)
 
     async def how_to_play(self, request: Request) -> Response:
         """Show the rules in six steps, and all cards."""
@@ -90,6 +93,7 @@ class Seats:
             return page_response(request, "waiting.html", values)
         query, own = MatchQuery.of(request.query_params), language_of(request)
         values |= await match_values(self._feeds, table.match_id, query, own, seat=place.seat + 1)
+        await self._tables.saved(table)
         return await self._feeds.in_thread(page_response, request, "play.html", values)
 
     async def invitation(self, request: Request) -> Response:
@@ -110,7 +114,18 @@ class Seats:
                 raise
             values |= {"name": name, "problem": str(error)}
             return page_response(request, "invitation.html", values, 400)
-        return _seated(request, table.table_id, secret)
+        return await self._seated(request, table, secret)
+
+    async def own_seat(self, request: Request) -> Response:
+        """Ask whether this browser is to have the seat of a personal link, or let it have the seat."""
+        self._feeds.arena.gate.admit_anybody(peer_of(request))
+        secret = request.path_params["secret"]
+        place = self._tables.place_of(secret)
+        if place is None:
+            raise ApiError(Reason.REVOKED, "this link to a seat is unknown, or its table is over")
+        if request.method != "POST":  # only a person presses the button
+            return page_response(request, "own_seat.html", {"place": place})
+        return await self._seated(request, place.table, secret)
 
     def admit(self, socket: WebSocket) -> Principal:
         """Admit a person to the socket of their table."""
@@ -128,6 +143,13 @@ class Seats:
                 take=lambda text: self._act(socket, place, text),
             )
 
+    async def _seated(self, request: Request, table: Table, secret: str) -> Response:
+        """Let the browser keep a seat, once it is stored, and go to its table."""
+        await self._tables.saved(table)
+        response = RedirectResponse(f"/play/{table.table_id}", 303)
+        keep_secret(response, request, SEAT_COOKIE, secret)
+        return response
+
     def _place(self, connection: Request | WebSocket) -> tuple[TablePlace, Principal]:
         """Admit a person to their table; return the place there, and the caller."""
         arena, secret = self._feeds.arena, shown_seat(connection)
@@ -136,8 +158,8 @@ class Seats:
             arena.gate.admit_anybody(peer_of(connection))
             raise ApiError(
                 Reason.UNKNOWN_MATCH,
-                "you have no seat at this table: it ended long ago, the server was restarted, "
-                "or the seat was taken with another browser",
+                "you have no seat at this table: it is over, or the seat was taken with another "
+                "browser, which shows the link to it",
             )
         return place, admit(arena, connection, secret)
 
@@ -190,11 +212,12 @@ class Seats:
         while True:
             versions, is_over = (watched.version, changes.version), watched.is_over
             plies = await plies_of(self._feeds, watched.value, reader.language)
+            end = end_of(watched.value)
+            panel = seat_json(place, watched.value.playback.bots, end, reader)
+            await self._tables.saved(place.table)  # a kill takes back nothing that is shown
             if position < len(plies):
                 await send(socket, plies_message(plies, position))
                 position = len(plies)
-            end = end_of(watched.value)
-            panel = seat_json(place, watched.value.playback.bots, end, reader)
             if panel != shown:
                 shown = panel
                 await self._say(socket, {**panel, "left": place.person.seconds_left})
@@ -215,6 +238,8 @@ class Seats:
                 case {"invite": int(seat)}:
                     link = f"/invitations/{self._tables.invite(place, seat)}"
                     await self._say(socket, {"link": link, "seat": seat})
+                case {"seat": True}:
+                    await self._say(socket, {"link": f"/seats/{shown_seat(socket)}"})
                 case _:
                     raise ValueError
         except (ValueError, RecursionError):
@@ -277,11 +302,4 @@ def seat_json(place: TablePlace, bots: Sequence[str], end: Json | None, reader: 
 
 def news(decision: play.Decision, bots: Sequence[str], language: Language) -> list[str]:
     """Return what has happened since the person's last decision, in sentences."""
-    return events_in_words(map(event_of, decision.events), bots, texts=language.texts)
-
-
-def _seated(request: Request, table_id: str, secret: str) -> Response:
-    """Let the browser keep a seat, and go to its table."""
-    response = RedirectResponse(f"/play/{table_id}", 303)
-    keep_secret(response, request, SEAT_COOKIE, secret)
-    return response
+    return events_in_words(map(event_of, decision.events), bots, texts=language.texts)[-NEWS:]

@@ -224,20 +224,23 @@ class Places:
 
     # Matches
 
-    def begin(self, spec: MatchSpec) -> Match:
+    def begin(self, spec: MatchSpec, match_id: int | None = None) -> Match:
         """Set up a single match, have it played here once its bots are connected, and stored at its end.
+
+        It gets the next id, unless it has one from before a restart.
 
         Raises:
             ApiError: the server is shutting down.
         """
-        match = self.lobby.create(spec)
+        match = self.lobby.create(spec, match_id)
         task = asyncio.create_task(self._play_single(match))
         self._playing.add(task)
         task.add_done_callback(self._playing.discard)
         return match
 
     async def _play_single(self, match: Match) -> None:
-        await self.lobby.wait_for(match.bots, match.spec.time.connect_seconds)
+        awaited = [bot for seat, bot in enumerate(match.bots) if not match.is_forfeited(seat)]
+        await self.lobby.wait_for(awaited, match.spec.time.connect_seconds)
         try:
             await self._play(self.lobby, match)
         except StoreError:  # nobody awaits this task, so its failure ends here

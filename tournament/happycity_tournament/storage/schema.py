@@ -108,6 +108,15 @@ records = Table(
     Column("record", LargeBinary, nullable=False),
 )
 
+# Tables of people whose game is not over, so that it continues after a restart.
+tables = Table(
+    "tables",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("match_id", _Id),  # null until the game begins
+    Column("state", LargeBinary, nullable=False),  # JSON, compressed
+)
+
 # Those of the ladder. Its games belong to no tournament.
 
 ladder_seasons = Table(

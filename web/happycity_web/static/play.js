@@ -2,6 +2,7 @@
 // server says which moves are legal and what they bring; the table itself is the viewer's. A move that is about
 // a card or a deck of the table is chosen there.
 
+import { showLink } from "./link.js";
 import { isCalm } from "./motion.js";
 import { follow } from "./socket.js";
 import { extend, goTo, known, shown } from "./viewer.js";
@@ -115,15 +116,21 @@ function receive(text) {
     if (withFilm && film === null) showFilm();
   }
   if (received.panel !== undefined) receivePanel(received);
+  if (received.link) showLink(received.link);
 }
 
-// Shows that there is nothing to play any more, as after a restart of the server.
+// Shows that there is nothing to play any more.
 function showGone() {
   endFilm();
   receivePanel({ panel: document.getElementById("gone").innerHTML, decision: null, news: [], plays: false, left: null });
 }
 
-const socket = follow(() => `${location.pathname}?from=${known()}`, receive, showGone);
+function path() {
+  chosen = null; // over an old connection, it may have been lost
+  return `${location.pathname}?from=${known()}`;
+}
+
+const socket = follow(path, receive, showGone);
 setInterval(showClock, 500);
 viewer.addEventListener("shown", () => film === null && showPanel());
 viewer.addEventListener("click", endFilm, { capture: true });
@@ -185,6 +192,7 @@ board.addEventListener("click", (event) => {
   event.target.closest(".seat:not(:first-child)")?.classList.toggle("open");
 });
 
+document.getElementById("own-seat").addEventListener("click", () => socket.send(JSON.stringify({ seat: true })));
 resign.addEventListener("click", () => resigning.showModal());
 resigning.addEventListener("close", () => {
   if (resigning.returnValue === "yes") socket.send(JSON.stringify({ leave: true }));
