@@ -13,7 +13,7 @@ import httpx
 import pytest
 import pytest_asyncio
 import websockets
-from playwright.async_api import Browser, BrowserContext, Page, expect
+from playwright.async_api import Browser, BrowserContext, Page, ViewportSize, expect
 from tests.server.harness import issued_token, met, pages, serving
 from tests.web.sockets import close_code, socket_of
 from tests.web.table import check_layout, choice, next_decision, play_to_the_end, sit_down
@@ -110,14 +110,96 @@ async def test_whole_game_by_keys(page: Page) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize(("width", "height"), [(375, 667), (1440, 900)])
+async def test_first_game_by_the_guide_alone(width: int, height: int, browser: Browser, arena: str) -> None:
+    """Who does what the guide says, and nothing else, ends a game; on a phone a second tap chooses."""
+    is_phone = width < 400
+    viewport: ViewportSize = {"width": width, "height": height}
+    async with await browser.new_context(
+        base_url=arena, viewport=viewport, has_touch=is_phone, is_mobile=is_phone, reduced_motion="reduce"
+    ) as context:
+        page = await context.new_page()
+        problems: list[str] = []
+        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        await page.goto("/how-to-play")
+        await page.get_by_role("link", name="First game?").click()
+        await page.get_by_label("Your name").fill(f"New {width}")
+        await page.get_by_role("button", name="Start").click()
+        decision, asked = await next_decision(page, None), set()
+        while decision is not None:
+            asked.add(await page.locator("#playing").get_attribute("data-asks"))
+            await expect(page.locator(".guide")).to_be_visible()
+            assert await page.evaluate(IN_SIGHT) == []
+            said = page.get_by_text(await page.locator(".guide b").inner_text(), exact=True)
+            button = page.locator("[data-move]").filter(has=page.locator(".choice-name").and_(said))
+            if is_phone:
+                await button.tap()
+                await expect(page.locator("#sheet")).to_contain_text(
+                    await button.locator("b, .choice-name").inner_text()
+                )
+                await button.tap()
+            else:
+                await button.click()
+            decision = await next_decision(page, decision)
+        assert asked >= {"draw", "buy"}
+        assert (await results(page))[0]["ending"] == "finished"
+        assert not problems
+
+
+@pytest.mark.thorough
+async def test_guide_can_be_closed(page: Page) -> None:
+    """The guide is at the table of a guided game until it is closed, and can be opened again."""
+    await page.goto("/play?guide=1")
+    await page.get_by_label("Your name").fill("New")
+    await page.get_by_role("button", name="Start").click()
+    await next_decision(page, None)
+    await page.get_by_role("button", name="Close the guide").click()
+    await page.reload()
+    await next_decision(page, None)
+    await expect(page.locator(".guide")).to_be_hidden()
+    await page.get_by_text("Settings").click()
+    await page.get_by_label("Guide for a first game").check()
+    await expect(page.locator(".guide")).to_be_visible()
+    await page.get_by_role("button", name="Give up").click()
+    await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await sit_down(page, "me", "dummy", mode="expert")
+    await next_decision(page, None)
+    await expect(page.locator(".guide")).to_have_count(0)
+
+
+@pytest.mark.thorough
+async def test_same_deal_is_played_in_another_seat(page: Page, context: BrowserContext) -> None:
+    """After a game a person plays the same cards one seat further; a link to the game can be shared."""
+    await context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await sit_down(page, "me", "greedy", "dummy")
+    await next_decision(page, None)
+    await page.get_by_role("button", name="Give up").click()
+    await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await page.get_by_role("button", name="Share a link").click()
+    await expect(page.locator("#shared")).to_have_text("Copied")
+    first = await (
+        await page.request.get(await page.evaluate("navigator.clipboard.readText()") + ".json")
+    ).json()
+    await page.get_by_role("button", name="The same deal in another seat").click()
+    await next_decision(page, None)
+    await expect(page.locator(".seat").first).to_have_attribute("data-seat", "1")
+    cards = await page.locator('[data-list="specials"] [data-card]').evaluate_all(
+        "all => all.map(one => one.dataset.card)"
+    )
+    assert cards == first["plies"][0]["specials"]
+
+
+@pytest.mark.thorough
 async def test_number_keys_can_be_switched_off(page: Page) -> None:
     """Without the keys, digits do nothing, and the browser remembers that."""
     await sit_down(page, "me", "dummy")
     decision = await next_decision(page, None)
+    await page.get_by_text("Settings").click()
     await page.locator("#number-keys").uncheck()
     await page.keyboard.press("1")
     await page.reload()
     assert await next_decision(page, None) == decision
+    await page.get_by_text("Settings").click()
     await expect(page.locator("#number-keys")).not_to_be_checked()
     await page.locator("#number-keys").check()
     await page.keyboard.press("1")

@@ -56,6 +56,8 @@ class TablePlan:
     """By seat: `HOST` once, `INVITED`, or the name of a bot of the house."""
     decision_seconds: float | None
     """The limit of each decision; None: no clock."""
+    seed: int
+    """Of the deal, 0 to 2^53 - 1."""
 
 
 @dataclass(slots=True, eq=False)
@@ -266,7 +268,7 @@ class Tables:
             practice_match(
                 table.plan.config,
                 names,
-                seed=secrets.randbits(53),
+                seed=table.plan.seed,
                 time=TimeControl(
                     connect_seconds=CONNECT_SECONDS,
                     decision_seconds=UNLIMITED_SECONDS if limit is None else limit,

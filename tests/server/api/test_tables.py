@@ -46,7 +46,7 @@ class Arena:
 
     def host(self, *seats: str, name: str = "Anna") -> TablePlace:
         """Set a table up; return the host's place."""
-        plan = TablePlan(Config(players=len(seats)), seats, decision_seconds=60.0)
+        plan = TablePlan(Config(players=len(seats)), seats, decision_seconds=60.0, seed=1)
         _, secret = self.tables.create(plan, name)
         return self.place(secret)
 
@@ -168,7 +168,7 @@ async def test_tables_of_a_caller_are_few(arena: Arena) -> None:
 
 async def test_tables_are_forgotten(arena: Arena, clock: Clock) -> None:
     """One that waits for too long is given up with its invitations; its secret holds until it is removed."""
-    plan = TablePlan(Config(players=2), (HOST, INVITED), decision_seconds=None)
+    plan = TablePlan(Config(players=2), (HOST, INVITED), decision_seconds=None, seed=1)
     table, secret = arena.tables.create(plan, "Anna")
     token = arena.tables.invite(arena.place(secret), 1)
     clock.now += WAITING_SECONDS + 1
