@@ -363,8 +363,11 @@ async def test_city_and_choices_are_in_sight(mode: str, page: Page) -> None:
         asked.add(asks)
         if asks != "special":  # they say what they need, and can be read
             await expect(page.locator('[data-list="specials"] .dimmed')).to_have_count(0)
+        await page.emulate_media(color_scheme="dark" if number % 2 else "light", reduced_motion="reduce")
         for width, height in ((375, 667), (820, 1180), (1440, 900), (1920, 1080)):
             await page.set_viewport_size({"width": width, "height": height})
+            if number < 2:
+                await check_layout(page)
             await page.evaluate("scrollTo(0, 0)")
             assert await page.evaluate(IN_SIGHT) == [], (asked, width)
         card = page.locator(".market .can .card")
@@ -406,6 +409,12 @@ async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str
         seen = await page.evaluate("window.seen")
         assert seen == sorted(seen)
         assert set(seen) == set(range(seen[0], seen[-1] + 1))
+        await page.get_by_text("Settings").click()
+        await page.get_by_label("Moves of others").select_option("at once")
+        await page.reload()
+        await expect(page.get_by_label("Moves of others")).to_have_value("0")
+        await play_to_the_end(page, lambda button, _: button.click())
+        await expect(page.locator("#news")).to_contain_text("greedy")  # whose turn was the last
 
 
 @pytest.mark.thorough

@@ -40,7 +40,7 @@ let due = null; // when the time is up, on the page's own clock
 let warned = null;
 let touched = null; // the choice whose text is shown
 let announced = null; // the decision that was heard
-let usesKeys = !coarse.matches; // else a ring would mark the first move as if it was touched
+let usesKeys = !coarse.matches; // else a ring would mark the first move as if it was chosen
 let isAtMoves = true; // whether the focus is, or was before the table was drawn again
 
 // What the server shows -----------------------------------------------------------------------------------
@@ -194,6 +194,9 @@ document.addEventListener("focusin", (event) => {
 });
 for (const name of ["focusin", "pointerover"]) playing.addEventListener(name, markNearer);
 
+document.addEventListener("pointerdown", () => {
+  usesKeys = false;
+});
 document.addEventListener("keydown", (event) => {
   usesKeys = true;
   skip();
