@@ -409,6 +409,18 @@ async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str
         seen = await page.evaluate("window.seen")
         assert seen == sorted(seen)
         assert set(seen) == set(range(seen[0], seen[-1] + 1))
+        await page.evaluate("""() => {
+            new MutationObserver((_, observer) => {
+                if (!news.querySelector(".seat-no:not(.s0)")) return;
+                observer.disconnect();
+                document.querySelector(".market .card").click();
+                window.skipped = document.querySelector(".chosen") ? "chose" : "waited";
+            }).observe(news, { childList: true });
+        }""")
+        while not await page.evaluate("window.skipped"):
+            await choice(page).click()
+            decision = await next_decision(page, decision)
+        assert await page.evaluate("window.skipped") == "waited"
         await page.get_by_text("Settings").click()
         await page.get_by_label("Moves of others").select_option("at once")
         await page.reload()

@@ -16,7 +16,7 @@ const viewer = document.getElementById("viewer");
 const board = document.getElementById("board");
 const speed = setting("film-speed"); // 0: at once
 let timer = null; // until the next move
-let showing = 0; // how long a move is shown
+let until = 0; // when the film ends at the latest
 let shownAt = 0;
 let isTaking = false;
 
@@ -29,8 +29,14 @@ export function showMoves(received) {
   extend(received, { follow: !isWanted });
   isTaking = false;
   if (!isWanted || timer !== null || shown() === known() - 1) return;
-  showing = Math.min(MOVE_MILLISECONDS, LONGEST_FILM / (known() - shown())) / Number(speed.value);
-  timer = setTimeout(next, Math.max(0, shownAt + showing - performance.now()));
+  until = performance.now() + LONGEST_FILM / Number(speed.value);
+  timer = setTimeout(next, shownAt + pause() - performance.now());
+}
+
+// How long a move is shown: shorter where many are waiting.
+function pause() {
+  const left = Math.max(0, until - performance.now());
+  return Math.min(MOVE_MILLISECONDS / Number(speed.value), left / (known() - shown()));
 }
 
 // Goes to the newest position.
@@ -42,7 +48,7 @@ export function skip() {
 }
 
 function next() {
-  timer = shown() + 2 < known() ? setTimeout(next, showing) : null;
+  timer = shown() + 2 < known() ? setTimeout(next, pause()) : null;
   shownAt = performance.now();
   const numbers = [...board.querySelectorAll(".numbers dd")].map((number) => number.textContent);
   const market = new Map([...board.querySelectorAll(".market [data-card]")].map((card) => [card.dataset.card, card.getBoundingClientRect()]));
@@ -81,7 +87,16 @@ function fly(card, from) {
   flying.animate({ transform: ["none", end] }, { duration: FLIGHT_MILLISECONDS, easing: "ease-in" }).finished.finally(() => flying.remove());
 }
 
-viewer.addEventListener("click", skip, { capture: true });
+viewer.addEventListener(
+  "click",
+  (event) => {
+    if (timer === null) return;
+    event.stopPropagation(); // it must not choose what it lets appear
+    event.preventDefault();
+    skip();
+  },
+  { capture: true },
+);
 
 // What the last move was, with the number of its seat.
 export const caption = () => ["now-seat", "now-bot", "now-text"].map((name) => field(viewer, name).cloneNode(true));

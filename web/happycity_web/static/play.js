@@ -199,7 +199,10 @@ document.addEventListener("pointerdown", () => {
 });
 document.addEventListener("keydown", (event) => {
   usesKeys = true;
-  skip();
+  if (isRunning()) {
+    skip(); // and choose nothing that wasn't to be seen yet
+    return;
+  }
   if (!numberKeys.checked || event.repeat || event.altKey || event.ctrlKey || event.metaKey || resigning.open) return;
   if (event.target instanceof Element && event.target.closest("input:not([type=checkbox]), select, textarea")) return;
   const button = /^[1-9]$/.test(event.key) && playing.querySelector(`[data-number="${event.key}"]`);
