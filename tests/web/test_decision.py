@@ -88,6 +88,7 @@ def test_guide_plays_a_whole_game(seed: int) -> None:
         advice = advise(asked(game))
         kinds.setdefault(advice.reason, set()).add(advice.choice.kind)
         game.apply(game.legal_moves[advice.choice.position])
+    assert game.outcome is not None
     assert max(game.outcome.points) > 0
     cards = {"build", "dwell"}
     for reason, found in kinds.items():
