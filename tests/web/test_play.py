@@ -147,6 +147,20 @@ async def test_first_game_by_the_guide_alone(width: int, height: int, browser: B
 
 
 @pytest.mark.thorough
+async def test_a_tap_shows_the_text_of_any_special(browser: Browser, arena: str) -> None:
+    """Where nothing hovers, what an expert special does can be read, also while it can't be had."""
+    async with await browser.new_context(base_url=arena, has_touch=True, is_mobile=True) as context:
+        page = await context.new_page()
+        await sit_down(page, "me", "greedy", mode="expert")
+        await next_decision(page, None)
+        card = page.locator('[data-list="specials"] .card[title]').first
+        await card.tap()
+        await expect(page.locator("#sheet")).to_contain_text(await card.get_attribute("title") or "no text")
+        await expect(page.get_by_role("button", name="Choose", exact=True)).to_be_hidden()
+        await expect(page.locator(".number-key").first).to_be_hidden()
+
+
+@pytest.mark.thorough
 async def test_guide_can_be_closed(page: Page) -> None:
     """The guide is at the table of a guided game until it is closed, and can be opened again."""
     await page.goto("/play?guide=1")

@@ -161,7 +161,7 @@ function choose(button) {
 }
 
 // A finger that touches a card shows its text first, as nothing can be taken back; touched again, it is chosen.
-function showText(card, button) {
+function showText(card, button = null) {
   touched = button;
   for (const slot of playing.querySelectorAll(".touched")) slot.classList.remove("touched");
   sheet.hidden = !card;
@@ -176,9 +176,9 @@ playing.addEventListener("click", (event) => {
   const slot = event.target.closest(".can, [data-move]");
   const button = slot?.matches("[data-move]") ? slot : slot?.querySelector("[data-move]");
   const isTouch = coarse.matches && event.detail > 0; // a key has no detail
-  if (isTouch && button !== touched) showText(button ?? event.target.closest(".card[title]"), button);
-  else if (button) choose(button);
-  else showText(null);
+  if (!button) showText(isTouch ? event.target.closest(".card[title]") : null);
+  else if (isTouch && button !== touched) showText(button, button);
+  else choose(button);
 });
 sheetButton.addEventListener("click", () => choose(touched));
 
