@@ -14,7 +14,7 @@ import httpx
 import pytest
 import pytest_asyncio
 import websockets
-from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.async_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 from tests.server.harness import issued_token, matches_at, met, pages, serving
 from tests.server.server_process import ended_server
 from tests.web.sockets import close_code, socket_of
@@ -127,14 +127,110 @@ async def test_whole_game_by_keys(page: Page) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize(("width", "height"), [(375, 667), (1440, 900)])
+async def test_first_game_by_the_guide_alone(width: int, height: int, browser: Browser, arena: str) -> None:
+    """Who does what the guide says, and nothing else, ends a game; on a phone a second tap chooses."""
+    is_phone = width < 400
+    viewport: ViewportSize = {"width": width, "height": height}
+    async with await browser.new_context(
+        base_url=arena, viewport=viewport, has_touch=is_phone, is_mobile=is_phone, reduced_motion="reduce"
+    ) as context:
+        page = await context.new_page()
+        problems: list[str] = []
+        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        await page.goto("/how-to-play")
+        await page.get_by_role("link", name="First game?").click()
+        await page.get_by_label("Your name").fill(f"New {width}")
+        await page.get_by_role("button", name="Start").click()
+        decision, asked = await next_decision(page, None), set()
+        while decision is not None:
+            asked.add(await page.locator("#playing").get_attribute("data-asks"))
+            await expect(page.locator(".guide")).to_be_visible()
+            assert await page.evaluate(IN_SIGHT) == []
+            said = page.get_by_text(await page.locator(".guide b").inner_text(), exact=True)
+            button = page.locator("[data-move]").filter(has=page.locator(".choice-name").and_(said))
+            if is_phone:
+                await button.tap()
+                await expect(page.locator("#sheet")).to_contain_text(
+                    await button.locator("b, .choice-name").inner_text()
+                )
+                await button.tap()
+            else:
+                await button.click()
+            decision = await next_decision(page, decision)
+        assert asked >= {"draw", "buy"}
+        assert (await results(page))[0]["ending"] == "finished"
+        assert not problems
+
+
+@pytest.mark.thorough
+async def test_a_tap_shows_the_text_of_any_special(browser: Browser, arena: str) -> None:
+    """Where nothing hovers, what an expert special does can be read, also while it can't be had."""
+    async with await browser.new_context(base_url=arena, has_touch=True, is_mobile=True) as context:
+        page = await context.new_page()
+        await sit_down(page, "me", "greedy", mode="expert")
+        await next_decision(page, None)
+        card = page.locator('[data-list="specials"] .card[title]').first
+        await card.tap()
+        await expect(page.locator("#sheet")).to_contain_text(await card.get_attribute("title") or "no text")
+        await expect(page.get_by_role("button", name="Choose", exact=True)).to_be_hidden()
+        await expect(page.locator(".number-key").first).to_be_hidden()
+
+
+@pytest.mark.thorough
+async def test_guide_can_be_closed(page: Page) -> None:
+    """The guide is at the table of a guided game until it is closed, and can be opened again."""
+    await page.goto("/play?guide=1")
+    await page.get_by_label("Your name").fill("New")
+    await page.get_by_role("button", name="Start").click()
+    await next_decision(page, None)
+    await page.get_by_role("button", name="Close the guide").click()
+    await page.reload()
+    await next_decision(page, None)
+    await expect(page.locator(".guide")).to_be_hidden()
+    await page.get_by_text("Settings").click()
+    await page.get_by_label("Guide for a first game").check()
+    await expect(page.locator(".guide")).to_be_visible()
+    await page.get_by_role("button", name="Give up").click()
+    await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await sit_down(page, "me", "dummy", mode="expert")
+    await next_decision(page, None)
+    await expect(page.locator(".guide")).to_have_count(0)
+
+
+@pytest.mark.thorough
+async def test_same_deal_is_played_in_another_seat(page: Page, context: BrowserContext) -> None:
+    """After a game a person plays the same cards one seat further; a link to the game can be shared."""
+    await context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await sit_down(page, "me", "greedy", "dummy")
+    await next_decision(page, None)
+    await page.get_by_role("button", name="Give up").click()
+    await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await page.get_by_role("button", name="Share a link").click()
+    await expect(page.locator("#shared")).to_have_text("Copied")
+    first = await (
+        await page.request.get(await page.evaluate("navigator.clipboard.readText()") + ".json")
+    ).json()
+    await page.get_by_role("button", name="The same deal in another seat").click()
+    await next_decision(page, None)
+    await expect(page.locator(".seat").first).to_have_attribute("data-seat", "1")
+    cards = await page.locator('[data-list="specials"] [data-card]').evaluate_all(
+        "all => all.map(one => one.dataset.card)"
+    )
+    assert cards == first["plies"][0]["specials"]
+
+
+@pytest.mark.thorough
 async def test_number_keys_can_be_switched_off(page: Page) -> None:
     """Without the keys, digits do nothing, and the browser remembers that."""
     await sit_down(page, "me", "dummy")
     decision = await next_decision(page, None)
+    await page.get_by_text("Settings").click()
     await page.locator("#number-keys").uncheck()
     await page.keyboard.press("1")
     await page.reload()
     assert await next_decision(page, None) == decision
+    await page.get_by_text("Settings").click()
     await expect(page.locator("#number-keys")).not_to_be_checked()
     await page.locator("#number-keys").check()
     await page.keyboard.press("1")
@@ -298,8 +394,11 @@ async def test_city_and_choices_are_in_sight(mode: str, page: Page) -> None:
         asked.add(asks)
         if asks != "special":  # they say what they need, and can be read
             await expect(page.locator('[data-list="specials"] .dimmed')).to_have_count(0)
+        await page.emulate_media(color_scheme="dark" if number % 2 else "light", reduced_motion="reduce")
         for width, height in ((375, 667), (820, 1180), (1440, 900), (1920, 1080)):
             await page.set_viewport_size({"width": width, "height": height})
+            if number < 2:
+                await check_layout(page)
             await page.evaluate("scrollTo(0, 0)")
             assert await page.evaluate(IN_SIGHT) == [], (asked, width)
         card = page.locator(".market .can .card")
@@ -341,6 +440,24 @@ async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str
         seen = await page.evaluate("window.seen")
         assert seen == sorted(seen)
         assert set(seen) == set(range(seen[0], seen[-1] + 1))
+        await page.evaluate("""() => {
+            new MutationObserver((_, observer) => {
+                if (!news.querySelector(".seat-no:not(.s0)")) return;
+                observer.disconnect();
+                document.querySelector(".market .card").click();
+                window.skipped = document.querySelector(".chosen") ? "chose" : "waited";
+            }).observe(news, { childList: true });
+        }""")
+        while not await page.evaluate("window.skipped"):
+            await choice(page).click()
+            decision = await next_decision(page, decision)
+        assert await page.evaluate("window.skipped") == "waited"
+        await page.get_by_text("Settings").click()
+        await page.get_by_label("Moves of others").select_option("at once")
+        await page.reload()
+        await expect(page.get_by_label("Moves of others")).to_have_value("0")
+        await play_to_the_end(page, lambda button, _: button.click())
+        await expect(page.locator("#news")).to_contain_text("greedy")  # whose turn was the last
 
 
 @pytest.mark.thorough

@@ -64,6 +64,8 @@ class TablePlan:
     """By seat: `HOST` once, `INVITED`, or the name of a bot of the house."""
     decision_seconds: float | None
     """The limit of each decision; None: no clock."""
+    seed: int
+    """Of the deal, 0 to 2^53 - 1."""
 
 
 @dataclass(slots=True, eq=False)
@@ -313,7 +315,7 @@ class Tables:
         all_present = all(person.is_present for person in table.people.values())
         if table.match_id is not None or table.is_closed or len(names) < len(table.names) or not all_present:
             return
-        self._begin(table, seed=practice_seed(secrets.randbits(53)))
+        self._begin(table, seed=practice_seed(table.plan.seed))
 
     def _begin(self, table: Table, *, seed: int, past: Json | None = None) -> None:
         """Begin the match of a table, or let it continue where its record so far ends."""
@@ -435,6 +437,7 @@ class Tables:
             "config": config_json(table.plan.config),
             "seats": table.plan.seats,
             "decision_seconds": table.plan.decision_seconds,
+            "seed": table.plan.seed,
             "visitor": table.visitor,
             "created_at": table.created_at,
             "names": table.names,
@@ -445,7 +448,7 @@ class Tables:
         }
 
     def _restore(self, table_id: str, state: Json) -> None:
-        plan = TablePlan(config_of(state), tuple(state["seats"]), state["decision_seconds"])
+        plan = TablePlan(config_of(state), tuple(state["seats"]), state["decision_seconds"], state["seed"])
         table = Table(
             table_id=table_id,
             plan=plan,

@@ -54,7 +54,7 @@ class Arena:
 
     def seated(self, *seats: str, name: str, earlier: str = "") -> str:
         """Set a table up; return the secret of the host's seat."""
-        plan = TablePlan(Config(players=len(seats)), seats, decision_seconds=60.0)
+        plan = TablePlan(Config(players=len(seats)), seats, decision_seconds=60.0, seed=1)
         return self.tables.create(plan, name, earlier=earlier)[1]
 
     def place(self, secret: str) -> TablePlace:
@@ -212,7 +212,7 @@ async def test_tables_come_back_from_the_store(arena: Arena, clock: Clock, store
 
 async def test_tables_are_forgotten(arena: Arena, clock: Clock) -> None:
     """One that waits for too long is given up with its invitations; its secret holds until it is removed."""
-    plan = TablePlan(Config(players=2), (HOST, INVITED), decision_seconds=None)
+    plan = TablePlan(Config(players=2), (HOST, INVITED), decision_seconds=None, seed=1)
     table, secret = arena.tables.create(plan, "Anna")
     token = arena.tables.invite(arena.place(secret), 1)
     clock.now += WAITING_SECONDS + 1
