@@ -27,6 +27,13 @@ STRIKES = (12, 40)
 LONG_THINK = 25
 
 
+OFF_SCREEN = """shown => shown.filter((one) => {
+  const box = one.getBoundingClientRect();
+  const isIn = box.top >= 0 && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth;
+  return !box.height || !isIn;
+}).map((one) => one.outerHTML.slice(0, 99))"""
+
+
 def record_with_events() -> Json:
     record = record_random_game(Deal.shuffle(Config(players=3, mode=Mode.EXPERT), seed=8), random.Random(8))
     moves = record["moves"]
@@ -139,6 +146,44 @@ async def test_embedded_game_shows_the_board_alone(page: Page, replay: Path) -> 
     await expect(page.locator("#board")).to_be_visible()
     await expect(page.locator("#moves")).to_be_hidden()
     await expect(page.locator(".keep")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        (375, 667),
+        *(
+            pytest.param(size, marks=pytest.mark.thorough)
+            for size in ((820, 1180), (1440, 900), (1920, 1080))
+        ),
+    ],
+)
+async def test_cities_cards_and_news_are_on_one_screen(
+    size: tuple[int, int], page: Page, tmp_path: Path
+) -> None:
+    """With five seats all is in sight at any position; the end says who has won, and by what."""
+    bots = ("alexander-the-5th", "bob", "cem", "dora", "eve")
+    record = record_random_game(Deal.shuffle(Config(players=5, mode=Mode.EXPERT), seed=8), random.Random(8))
+    playback = Playback.of_record(record, bots=bots, match_id=7)
+    path = tmp_path / "game.html"
+    path.write_text(replay_page(playback_json(playback), dumps({**record, "bots": list(bots)})))
+    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    last = len(playback.steps) - 1
+    await page.goto(path.as_uri())
+    for ply in (0, last // 2, last - 1):
+        await page.locator("#slider").fill(str(ply))
+        assert await page.locator(".now, .market, .seat, .city .slot").evaluate_all(OFF_SCREEN) == []
+    await expect(page.locator("#result")).to_be_hidden()
+    await page.keyboard.press("End")
+    best = min(playback.results, key=lambda seat: seat.place)
+    result = page.locator("#result")
+    await expect(result.get_by_role("heading")).to_contain_text(bots[playback.results.index(best)])
+    sums = [
+        f"{seat.inhabitants} inhabitant" for seat in sorted(playback.results, key=lambda seat: seat.place)
+    ]
+    await expect(result.locator("summary")).to_contain_text(sums)
+    await result.locator("summary").first.click()
+    await expect(result.locator("details[open] li").first).to_contain_text(f"{best.inhabitants}")
 
 
 @pytest.mark.thorough

@@ -71,14 +71,15 @@ def environment(language: Language, *loaders: BaseLoader) -> Environment:
 
 
 def game_values(
-    game: Json, *, ply: int, seat: int, text: str = "", record_link: str = "", back: str = ""
+    game: Json, *, ply: int, seat: int, text: str = "", record_link: str = "", tournament: str | None = None
 ) -> dict[str, Any]:
     """Return what `viewer.html` shows of a game after `ply` decisions, with `seat`, from 1, first.
 
     `text` is the game encoded, if that is done already. `record_link` is where its record can be downloaded,
-    `back` the page of its tournament; empty without one.
+    empty without one. `tournament` is the title of its tournament, to whose page it links; None without.
     """
     players = len(game["bots"])
+    results = (game["end"] or {}).get("results", [])
     incidents = [shown["ply"] for shown in game["plies"] if "incidents" in shown]
     return {
         "game": game,
@@ -89,10 +90,12 @@ def game_values(
         "seats": [(seat - 1 + offset) % players for offset in range(players)],
         "dwellings": DWELLINGS,
         "faces": _faces(game),
+        "cities": [[CARDS_BY_ID[id] for id in city] for city in game["plies"][-1]["cities"]],
+        "winners": [bot for bot, result in zip(game["bots"], results, strict=False) if result["place"] == 1],
         "incidents": incidents,
         "next_incident": next((number for number in incidents if number > ply), (*incidents, ply)[0]),
         "record_link": record_link,
-        "back": back,
+        "tournament": tournament,
         "practice": False,
         "embed": False,
     }

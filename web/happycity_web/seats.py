@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.websockets import WebSocket
 
-from happycity import DWELLINGS, Config, ConfigError, Mode, Scoring
+from happycity import DWELLINGS, Card, Config, ConfigError, Mode, Scoring
 from happycity.match import PERSON_MARK
 from happycity.records.record import Json
 from happycity.rules.cards import BUILDINGS, SPECIALS
@@ -194,7 +194,8 @@ class Seats:
                 await send(socket, plies_message(plies, position))
                 position = len(plies)
             end = end_of(watched.value)
-            panel = seat_json(place, watched.value.playback.bots, end, reader)
+            playback = watched.value.playback
+            panel = seat_json(place, playback.bots, playback.steps[-1].view.cities, end, reader)
             if panel != shown:
                 shown = panel
                 await self._say(socket, {**panel, "left": place.person.seconds_left})
@@ -251,7 +252,9 @@ def fields_of(table: Table) -> dict[str, str]:
     }
 
 
-def seat_json(place: TablePlace, bots: Sequence[str], end: Json | None, reader: Reader) -> Json:
+def seat_json(
+    place: TablePlace, bots: Sequence[str], cities: Sequence[Sequence[Card]], end: Json | None, reader: Reader
+) -> Json:
     """Return what a person's page shows besides the game: the choices, and what has happened."""
     person = place.person
     decision = person.decision
@@ -261,7 +264,8 @@ def seat_json(place: TablePlace, bots: Sequence[str], end: Json | None, reader: 
         "person": person,
         "bots": bots,
         "question": asked,
-        "multiplies": place.table.plan.config.scoring is Scoring.PRODUCT,
+        "cities": cities,
+        "scoring": place.table.plan.config.scoring.value,
         "again": fields_of(place.table) if place.seat == place.table.host else None,
         "end": end,
         "unlimited": place.table.plan.decision_seconds is None,
