@@ -30,6 +30,21 @@ _FILE = files("happycity_viewer").joinpath("pictures.svg").read_text(encoding="u
 _PICTURES = {name: Markup(drawn) for name, drawn in re.findall(r'<g id="(\w+)">(.*)</g>', _FILE)}  # noqa: S704
 """By card, or by what cards without a picture of their own are; the colours come from the page by classes."""
 
+HYPHENATED = {
+    word.replace("-", ""): word.replace("-", "\N{SOFT HYPHEN}")
+    for word in files("happycity_viewer").joinpath("texts", "hyphens.txt").read_text(encoding="utf-8").split()
+}
+"""By long word of a card's name, in any language, in small letters: where a narrow card may break it.
+
+Browsers hyphenate no words with capitals in English, and by default have no patterns for some languages.
+"""
+LONG_WORD = re.compile(r"[^\W\d_]{8,}")
+
+
+def hyphenated(name: str) -> str:
+    """Return a card's name with soft hyphens in its long words."""
+    return LONG_WORD.sub(lambda word: word[0][0] + HYPHENATED.get(word[0].lower(), word[0])[1:], name)
+
 
 def picture(card: Card) -> Markup:
     """Return the elements of a card's picture, 100 wide and 60 high."""
@@ -50,6 +65,7 @@ def environment(language: Language, *loaders: BaseLoader) -> Environment:
     made.install_gettext_translations(language.texts, newstyle=True)  # type: ignore[attr-defined]  # by the extension
     made.policies["ext.i18n.trimmed"] = True
     made.filters |= {
+        "hyphenated": hyphenated,
         "think_time": language.think_time,
         "number": language.short,
         "whole": language.whole,
