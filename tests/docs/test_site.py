@@ -38,12 +38,12 @@ _OVERFLOWING = "document.documentElement.scrollWidth > document.documentElement.
         ("[a](LICENSE)", "README.md", "index.md", "a"),
         ("[a](#here)", "README.md", "index.md", "[a](#here)"),
         ("[a](https://example.org/x)", "README.md", "index.md", "[a](https://example.org/x)"),
-        ("![a](docs/pictures/viewer.png)", "README.md", "index.md", "![a](pictures/viewer.png)"),
+        ("![a](docs/pictures/viewer.webp)", "README.md", "index.md", "![a](pictures/viewer.webp)"),
     ],
 )
 def test_links_lead_to_the_places_on_the_site(link: str, source: str, place: str, expected: str) -> None:
     """A link to a file of the repository leads to its page; what isn't on the site is text."""
-    names = ("index.md", "rules.md", "sdks/go.md", "pictures/viewer.png", "reference/contract.md")
+    names = ("index.md", "rules.md", "sdks/go.md", "pictures/viewer.webp", "reference/contract.md")
     files = Files([File(name, src_dir=None, dest_dir="", use_directory_urls=True) for name in names])
     assert relinked(link, source, place, files) == expected
 

@@ -9,9 +9,10 @@ import pytest
 from tools import ROOT
 from tools.docs import texts as catalogues
 
-from happycity import Event, EventKind, Move
-from happycity.text.words import event_in_words, move_in_words
+from happycity import CARDS, Event, EventKind, Move
+from happycity.text.words import card_name, event_in_words, move_in_words
 from happycity_viewer.languages import LANGUAGES, catalogue, language, preferred
+from happycity_viewer.templates import HYPHENATED, LONG_WORD, hyphenated
 
 TRANSLATED = [code for code in LANGUAGES if code != "en"]
 FOLDERS = [ROOT / folder for folder in catalogues.SOURCES]
@@ -47,6 +48,15 @@ def test_files_of_texts_are_complete() -> None:
             for form in _forms(message.string):
                 if form and message.id:
                     assert sorted(_PLACEHOLDER.findall(form)) == wanted, form
+
+
+def test_long_words_of_cards_can_be_broken() -> None:
+    # hyphens.txt has the parts of every long word that a card's name has in any language.
+    names = [card_name(card, language(code).texts).partition(" (")[0] for code in LANGUAGES for card in CARDS]
+    words = {word.lower() for name in names for word in LONG_WORD.findall(name)}
+    assert words == set(HYPHENATED)
+    assert all(len(part) < 8 for word in HYPHENATED.values() for part in word.split("\N{SOFT HYPHEN}"))
+    assert hyphenated("Luxury Residence") == "Luxury Resi\N{SOFT HYPHEN}dence"
 
 
 def test_texts_of_a_language() -> None:

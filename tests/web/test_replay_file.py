@@ -17,6 +17,7 @@ from happycity import Config, Deal, Incident, IncidentKind, Mode
 from happycity.records.playback import Playback
 from happycity.records.random_games import record_random_game
 from happycity.records.record import Json, dumps, incident_json, loads
+from happycity_viewer.languages import language
 from happycity_viewer.plies import playback_json
 from happycity_viewer.replay import replay_page
 
@@ -25,6 +26,18 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 BOTS = ("ann", "bob", "cem")
 STRIKES = (12, 40)
 LONG_THINK = 25
+
+
+OFF_SCREEN = """shown => shown.filter((one) => {
+  const box = one.getBoundingClientRect();
+  const isIn = box.top >= 0 && box.bottom <= innerHeight && box.left >= 0 && box.right <= innerWidth;
+  return !box.height || !isIn;
+}).map((one) => one.outerHTML.slice(0, 99))"""
+
+
+CUT = """names => names
+  .filter((one) => getComputedStyle(one).position === "static" && one.scrollWidth > one.clientWidth)
+  .map((one) => one.textContent)"""
 
 
 def record_with_events() -> Json:
@@ -139,6 +152,43 @@ async def test_embedded_game_shows_the_board_alone(page: Page, replay: Path) -> 
     await expect(page.locator("#board")).to_be_visible()
     await expect(page.locator("#moves")).to_be_hidden()
     await expect(page.locator(".keep")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "code"),
+    [
+        (375, 667, "en"),
+        pytest.param(820, 1180, "uk", marks=pytest.mark.thorough),
+        pytest.param(1440, 900, "pl", marks=pytest.mark.thorough),
+        pytest.param(1920, 1080, "et", marks=pytest.mark.thorough),
+    ],
+)
+async def test_cities_cards_and_news_are_on_one_screen(
+    width: int, height: int, code: str, page: Page, tmp_path: Path
+) -> None:
+    """With five seats all is in sight at any position and no name is cut; the end says who has won."""
+    bots = ("alexander-the-5th", "bob", "cem", "dora", "eve")
+    record = record_random_game(Deal.shuffle(Config(players=5, mode=Mode.EXPERT), seed=8), random.Random(8))
+    playback = Playback.of_record(record, bots=bots, match_id=7)
+    path = tmp_path / "game.html"
+    game = playback_json(playback, texts=language(code).texts)
+    path.write_text(replay_page(game, dumps({**record, "bots": list(bots)}), language=language(code)))
+    await page.set_viewport_size({"width": width, "height": height})
+    last = len(playback.steps) - 1
+    await page.goto(path.as_uri())
+    for ply in (0, last // 2, last - 1):
+        await page.locator("#slider").fill(str(ply))
+        assert await page.locator(".now, .market, .seat, .city .slot").evaluate_all(OFF_SCREEN) == []
+        assert await page.locator(".city .name").evaluate_all(CUT) == []
+    await expect(page.locator("#result")).to_be_hidden()
+    await page.keyboard.press("End")
+    best = min(playback.results, key=lambda seat: seat.place)
+    result = page.locator("#result")
+    await expect(result.get_by_role("heading")).to_contain_text(bots[playback.results.index(best)])
+    sums = [f"{seat.inhabitants} " for seat in sorted(playback.results, key=lambda seat: seat.place)]
+    await expect(result.locator("summary")).to_contain_text(sums)
+    await result.locator("summary").first.click()
+    await expect(result.locator("details[open] li").first).to_contain_text(f"{best.inhabitants}")
 
 
 @pytest.mark.thorough

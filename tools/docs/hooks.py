@@ -32,6 +32,8 @@ PLACES = {
     **{f"clients/{name}/README.md": f"sdks/{name}.md" for name in SDKS},
 }
 """Pages outside docs/, and where they are on the site."""
+ICON = "viewer/happycity_viewer/static/icon.svg"
+"""The arena's, which the site has too."""
 CONTRACT = "reference/contract.md"
 GENERATED: dict[str, Callable[[], str]] = {
     CONTRACT: partial(contract_page, ROOT),
@@ -59,12 +61,13 @@ _PART = re.compile(
 
 
 def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
-    """Add the pages that aren't in docs/."""
+    """Add the pages that aren't in docs/, and the arena's icon."""
     for source, place in PLACES.items():
         content = (ROOT / source).read_text(encoding="utf-8")
         files.append(File.generated(config, place, content=content))
     for place, make in GENERATED.items():
         files.append(File.generated(config, place, content=make()))
+    files.append(File.generated(config, "site/icon.svg", abs_src_path=str(ROOT / ICON)))
     return files
 
 

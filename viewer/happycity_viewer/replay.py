@@ -35,16 +35,15 @@ def replay_page(
     *,
     ply: int | None = None,
     seat: int = 1,
-    back: str = "",
     language: Language | None = None,
 ) -> str:
     """Return a file that shows a game, by `playback_json`, and holds its record, a line of JSON.
 
-    It begins after `ply` decisions, by default at the end, with `seat`, from 1, first; `back` is the address
-    of the report that it belongs to. `language` is that of `game`'s words, by default English.
+    It begins after `ply` decisions, by default at the end, with `seat`, from 1, first. `language` is that of
+    `game`'s words, by default English.
     """
     position = len(game["plies"]) - 1 if ply is None else ply
-    values = game_values(game, ply=position, seat=seat, record_link=_data_url(record), back=back)
+    values = game_values(game, ply=position, seat=seat, record_link=_data_url(record))
     script, style = _script(), _static("style.css")
     values |= {
         "policy": "; ".join(

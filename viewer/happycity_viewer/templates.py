@@ -30,6 +30,21 @@ _FILE = files("happycity_viewer").joinpath("pictures.svg").read_text(encoding="u
 _PICTURES = {name: Markup(drawn) for name, drawn in re.findall(r'<g id="(\w+)">(.*)</g>', _FILE)}  # noqa: S704
 """By card, or by what cards without a picture of their own are; the colours come from the page by classes."""
 
+HYPHENATED = {
+    word.replace("-", ""): word.replace("-", "\N{SOFT HYPHEN}")
+    for word in files("happycity_viewer").joinpath("texts", "hyphens.txt").read_text(encoding="utf-8").split()
+}
+"""By long word of a card's name, in any language, in small letters: where a narrow card may break it.
+
+Browsers hyphenate no words with capitals in English, and by default have no patterns for some languages.
+"""
+LONG_WORD = re.compile(r"[^\W\d_]{8,}")
+
+
+def hyphenated(name: str) -> str:
+    """Return a card's name with soft hyphens in its long words."""
+    return LONG_WORD.sub(lambda word: word[0][0] + HYPHENATED.get(word[0].lower(), word[0])[1:], name)
+
 
 def picture(card: Card) -> Markup:
     """Return the elements of a card's picture, 100 wide and 60 high."""
@@ -50,6 +65,7 @@ def environment(language: Language, *loaders: BaseLoader) -> Environment:
     made.install_gettext_translations(language.texts, newstyle=True)  # type: ignore[attr-defined]  # by the extension
     made.policies["ext.i18n.trimmed"] = True
     made.filters |= {
+        "hyphenated": hyphenated,
         "think_time": language.think_time,
         "number": language.short,
         "whole": language.whole,
@@ -71,14 +87,15 @@ def environment(language: Language, *loaders: BaseLoader) -> Environment:
 
 
 def game_values(
-    game: Json, *, ply: int, seat: int, text: str = "", record_link: str = "", back: str = ""
+    game: Json, *, ply: int, seat: int, text: str = "", record_link: str = "", tournament: str | None = None
 ) -> dict[str, Any]:
     """Return what `viewer.html` shows of a game after `ply` decisions, with `seat`, from 1, first.
 
     `text` is the game encoded, if that is done already. `record_link` is where its record can be downloaded,
-    `back` the page of its tournament; empty without one.
+    empty without one. `tournament` is the title of its tournament, to whose page it links; None without.
     """
     players = len(game["bots"])
+    results = (game["end"] or {}).get("results", [])
     incidents = [shown["ply"] for shown in game["plies"] if "incidents" in shown]
     return {
         "game": game,
@@ -89,10 +106,12 @@ def game_values(
         "seats": [(seat - 1 + offset) % players for offset in range(players)],
         "dwellings": DWELLINGS,
         "faces": _faces(game),
+        "cities": [[CARDS_BY_ID[id] for id in city] for city in game["plies"][-1]["cities"]],
+        "winners": [bot for bot, result in zip(game["bots"], results, strict=False) if result["place"] == 1],
         "incidents": incidents,
         "next_incident": next((number for number in incidents if number > ply), (*incidents, ply)[0]),
         "record_link": record_link,
-        "back": back,
+        "tournament": tournament,
         "practice": False,
         "embed": False,
     }

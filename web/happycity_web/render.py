@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
+from importlib.metadata import metadata
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -159,6 +160,13 @@ def ladder_bot_path(bot: str) -> str:
 
 
 @cache
+def documentation() -> str:
+    """Return the address of the documentation, as the package names it; empty if it names none."""
+    addresses = (address.split(", ") for address in metadata("happycity").get_all("Project-URL") or [])
+    return next((address for name, address in addresses if name == "Documentation"), "")
+
+
+@cache
 def _environment(language: Language) -> Environment:
     made = environment(language, PackageLoader("happycity_web"))
     made.filters |= {
@@ -181,6 +189,7 @@ def _environment(language: Language) -> Environment:
         "charts": charts,
         "deal_places": deal_places,
         "deck_prices": deck_prices,
+        "documentation": documentation(),
         "ladder_bot_path": ladder_bot_path,
         "line_class": line_class,
     }

@@ -1,7 +1,7 @@
 """Charts as static SVG, as wide as there is room: places are shares of the width, text keeps its size.
 
-Colours come from the page by the classes `grid`, `mark`, `range` and `s0` to `s7`. To a screen reader a chart
-is one image, whose label says what it shows.
+Colours come from the page by the classes `grid`, `mark`, `range` and `s0` to `s7`, and by `level` the room left
+of a chart of lines for the numbers of its scale. To a screen reader a chart is one image, whose label says what it shows.
 """
 
 from __future__ import annotations
@@ -192,7 +192,8 @@ def _lines_chart(
     for number in upwards.ticks():
         level = _LINES * (1 - upwards.share(number))
         _line(chart, (0, level), (1, level), kind="grid")
-        _text(chart, whole(number), 0, level - 3, anchor="start", kind="tick")
+        # Left of the chart, where no line crosses it; the page leaves room for it.
+        _text(chart, whole(number), 0, level + _TEXT / 3, anchor="end", kind="tick level")
     for place, text in ticks:
         _tick(chart, across.share(place), _LINES + _TEXT, text)
     inner = _add(chart, "svg", width="100%", height=_LINES, viewBox="0 0 1 1", preserveAspectRatio="none")

@@ -93,9 +93,10 @@ function drawSeat(panel, ply, results) {
   const final = field(panel, "final");
   final.replaceChildren();
   if (result) {
-    final.append(gettext("place %(place)s", { place: result.place }));
+    const word = element("span", "vh", gettext("place"), " ");
+    final.append(element("span", `place place-${result.place}`, word, `${result.place}`));
     if (result.ending !== "finished") {
-      final.append(", ", element("span", "bad", gettext("forfeit: %(reason)s", { reason: gettext(result.ending) })));
+      final.append(" ", element("span", "bad", gettext("forfeit: %(reason)s", { reason: gettext(result.ending) })));
     }
   }
   set(panel, "reason", result ? result.reason : "");

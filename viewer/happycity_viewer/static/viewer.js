@@ -18,6 +18,7 @@ const slider = document.getElementById("slider");
 const playButton = document.getElementById("play");
 const speed = document.getElementById("speed");
 const letterKeys = document.getElementById("letter-keys");
+const result = document.getElementById("result");
 const query = new URLSearchParams(location.search);
 const embedded = query.get("embed") === "1";
 let position = Number(board.dataset.ply);
@@ -157,6 +158,7 @@ function show(ply, { note = true } = {}) {
   const draw = () => drawBoard(board, shown, position === last() ? game.end?.results : null);
   if (position === before + 1) drawMoving(board, shown, draw);
   else draw();
+  result.hidden = !result.childElementCount || position !== last();
   showNow(shown);
   markMove();
   if (note) noteAddress();
@@ -203,6 +205,23 @@ export function goTo(ply) {
   if (ply !== null) show(ply);
 }
 
+// Shows in a section what the section of that name on a page of the server holds.
+async function take(section, address) {
+  const response = await fetch(address);
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  section.replaceChildren(...page.getElementById(section.id).childNodes);
+}
+
+// How a game ended, which the server writes.
+export async function takeResult() {
+  try {
+    await take(result, location.href);
+    show(position);
+  } catch {
+    // The places stand at the cities.
+  }
+}
+
 // What the moves cost, which the server works out when somebody asks for it.
 async function showAnalysis(address) {
   const section = document.getElementById("analysis");
@@ -210,9 +229,7 @@ async function showAnalysis(address) {
   section.textContent = gettext("The game is being analysed, which takes some seconds.");
   section.scrollIntoView({ block: "nearest" });
   try {
-    const response = await fetch(address);
-    const page = new DOMParser().parseFromString(await response.text(), "text/html");
-    section.replaceChildren(...page.getElementById("analysis").childNodes);
+    await take(section, address);
   } catch {
     section.textContent = gettext("The analysis failed; try again later.");
   }
@@ -326,6 +343,9 @@ document.documentElement.classList.add("has-scripts");
 document.documentElement.classList.toggle("embed", embedded);
 // A file's address may name a position that is not the one written into it.
 position = queryNumber("ply", 0, last()) ?? position;
+board.addEventListener("click", (event) => {
+  event.target.closest("main > .viewer .seat")?.classList.toggle("open");
+});
 if (seat !== Number(viewer.dataset.look) || position !== Number(board.dataset.ply)) lookFrom(seat);
 else {
   showTargets();

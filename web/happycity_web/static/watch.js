@@ -1,6 +1,12 @@
 // Keeps the viewer of a game that is being played current.
 
 import { follow } from "./socket.js";
-import { extend, isOver, known } from "./viewer.js";
+import { extend, isOver, known, takeResult } from "./viewer.js";
 
-if (!isOver()) follow(() => `${location.pathname}?from=${known()}`, (text) => extend(JSON.parse(text)));
+function receive(text) {
+  const news = JSON.parse(text);
+  extend(news);
+  if (news.end?.results) takeResult();
+}
+
+if (!isOver()) follow(() => `${location.pathname}?from=${known()}`, receive);
