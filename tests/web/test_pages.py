@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,11 @@ async def test_each_page_is_also_json(site: Site, tournament: int, family_match:
     assert bot["ratings"][-1] == [12, pytest.approx(bot["line"]["rating"]["elo"])]
     games = (await site.client.get("/matches.json?seats=3&bot=anna")).json()["games"]
     assert {len(game["bots"]) for game in games} == {3}
+    assert not (await site.client.get("/matches.json?mode=expert&seats=3")).json()["games"]
+    text = (await site.client.get("/matches?bot=anna&mode=family&seats=3")).text
+    shown = re.findall(r'class="place place-(\d)"', text)
+    places = [shown[first : first + 3] for first in range(0, len(shown), 3)]
+    assert places == [sorted(game) for game in places] != []
     match = (await site.client.get(f"/matches/{family_match}.json")).json()
     assert match["format"] == "happycity-plies/1"
     assert match["bots"] == ["anna", "bob", "carl"]
@@ -139,6 +145,7 @@ async def test_wrong_addresses_say_what_is_wrong(site: Site, tournament: int, fa
         ("/tournaments/{tournament}/bots/<b>", 400, "bot name"),
         ("/tournaments/{tournament}?ending=odd", 400, "ending: &#39;odd&#39; is not one of"),
         ("/matches?only=lost", 400, "only: lost games are those of a bot"),
+        ("/matches?mode=odd", 400, "mode: &#39;odd&#39; is not one of family, expert"),
         ("/matches?seats=9", 400, "seats: &#39;9&#39; is not one of 2, 3, 4, 5"),
         ("/nothing", 404, "There is no such page"),
     ]:

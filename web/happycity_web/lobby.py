@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from starlette.requests import Request
 
-from happycity import Ending
+from happycity import Ending, Mode
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
@@ -18,15 +18,14 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
 from happycity_server.access.roles import is_public
 from happycity_server.errors import invalid
-from happycity_tournament.wire import state_of
 from happycity_web.query import ListQuery, Query, bot_name, words
-from happycity_web.render import Page, enum_word
+from happycity_web.render import Page, enum_word, mode_of
 from happycity_web.watch import Feeds
 
 TOURNAMENTS_SHOWN = 20
 MATCHES_SHOWN = 50
 BOTS_SHOWN = 200
-GAMES_A_PAGE = 50
+GAMES_A_PAGE = 20
 """Games of a page, or somewhat more where not all that were looked through belong to it."""
 GAMES_SEARCHED = 1000
 """Games that one page of a list looks through, where few of them belong to it."""
@@ -34,6 +33,7 @@ _SEARCHED_AT_ONCE = 100
 
 ONLY = ("all", "lost", "forfeited")
 ENDINGS = {ending.word: ending for ending in Ending if ending not in (Ending.OTHER, Ending.FINISHED)}
+MODES = [mode.value for mode in Mode]
 SIZES = [str(size) for size in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
 
 
@@ -48,6 +48,8 @@ class GameQuery(ListQuery):
     """Those in which a seat ended so: one of the bot, if there is one."""
     seats: str = words(*SIZES)
     """Those with this number of seats."""
+    mode: str = words(*MODES)
+    """Those of this mode."""
 
     def request(self, tournament_id: int | None) -> match_pb.ListMatchesRequest:
         """Return what asks for the games, or for more than these."""
@@ -57,13 +59,13 @@ class GameQuery(ListQuery):
             bot=self.bot,
             ending=ending_number(ENDINGS[self.ending]) if self.ending else None,
             state=match_pb2.MATCH_STATE_FINISHED if finished else None,
-            page_size=GAMES_A_PAGE if self.only == "all" and not self.seats else _SEARCHED_AT_ONCE,
+            page_size=GAMES_A_PAGE if self.only == "all" and not self.seats + self.mode else _SEARCHED_AT_ONCE,
             page_token=self.page,
         )
 
     def admits(self, game: match_pb.Match) -> bool:
         """Return whether a game that was asked for belongs to the list."""
-        if self.seats and len(game.bots) != int(self.seats):
+        if self.seats not in ("", str(len(game.bots))) or self.mode not in ("", mode_of(game)):
             return False
         own = [
             seat for name, seat in zip(game.bots, game.result.seats, strict=False) if self.bot in ("", name)
@@ -112,24 +114,23 @@ async def list_games(feeds: Feeds, chosen: GameQuery, *, tournament_id: int | No
 class HiddenGames:
     """Games that can't be looked at yet, as their cards may be in play in others."""
 
-    tournaments: frozenset[int]
-    """Whose games are hidden."""
     is_open: Callable[[int], bool]
     """Returns whether a deal of the ladder is being played."""
     public: bool
     """Whether it is the public that looks."""
 
     @classmethod
-    def of(cls, feeds: Feeds, *tournaments: tournament_pb.Tournament) -> Self:
-        """Return the games that are hidden, of these tournaments and of the ladder."""
-        running = {one.tournament_id for one in tournaments if not state_of(one.progress.state).revealed}
-        return cls(frozenset(running), feeds.arena.ladder.is_open, is_public())
+    def of(cls, feeds: Feeds) -> Self:
+        """Return the games that are hidden from the caller."""
+        return cls(feeds.arena.ladder.is_open, is_public())
 
     def __contains__(self, match: match_pb.Match) -> bool:
         """Return whether a match is hidden."""
         if not match.HasField("result"):
             return self.public and bool(match.tournament_id or match.ladder_deal_id)
-        return match.tournament_id in self.tournaments or self.is_open(match.ladder_deal_id)
+        # A match of a tournament names its deal as soon as that is out of play.
+        in_tournament = bool(match.tournament_id) and not match.HasField("deal")
+        return in_tournament or self.is_open(match.ladder_deal_id)
 
 
 async def lobby_page(feeds: Feeds, _request: Request, _query: Query) -> Page:
@@ -153,7 +154,7 @@ async def lobby_page(feeds: Feeds, _request: Request, _query: Query) -> Page:
         "finished": list(finished.matches),
         "tournaments": tournaments,
         "states": {one.tournament_id: state_word(one) for one in tournaments},
-        "hidden": HiddenGames.of(feeds, *tournaments),
+        "hidden": HiddenGames.of(feeds),
         "ladder": await arena.call(arena.ladder.GetLadder, ladder_pb.GetLadderRequest())
         if arena.ladder.keeps_ladder
         else None,
@@ -164,14 +165,13 @@ async def lobby_page(feeds: Feeds, _request: Request, _query: Query) -> Page:
 async def games_page(feeds: Feeds, _request: Request, query: GameQuery) -> Page:
     """Show games of all tournaments and none, newest first."""
     found = await list_games(feeds, query)
-    hidden = HiddenGames.of(feeds, *await _latest_tournaments(feeds))
-    values = {**choices(), "found": found, "games": found.games, "hidden": hidden}
+    values = {**choices(), "found": found, "games": found.games, "hidden": HiddenGames.of(feeds)}
     return Page("games_page.html", values, ("games",))
 
 
 def choices() -> dict[str, Any]:
     """Return what the form that chooses games offers."""
-    return {"onlys": ONLY, "endings": list(ENDINGS), "sizes": SIZES}
+    return {"onlys": ONLY, "endings": list(ENDINGS), "sizes": SIZES, "modes": MODES}
 
 
 def state_word(tournament: tournament_pb.Tournament) -> str:

@@ -21,6 +21,9 @@ from starlette.responses import HTMLResponse, Response
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.wire.messages import config_of
 from happycity_server.errors import invalid
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
@@ -164,6 +167,19 @@ def ladder_bot_path(bot: str) -> str:
     return f"/ladder/bots/{quote(bot, safe='')}"
 
 
+def mode_of(match: match_pb.Match) -> str:
+    """Return the mode of a match, in a word."""
+    return config_of(match.config).mode.value
+
+
+def by_place(match: match_pb.Match) -> list[tuple[str, match_pb2.SeatResult | None]]:
+    """Return the bots of a match with their results, best first; in the order of seats before its end."""
+    if not match.HasField("result"):
+        return [(bot, None) for bot in match.bots]
+    seats = zip(match.bots, match.result.seats, strict=True)
+    return sorted(seats, key=lambda entry: (entry[1].place, entry[1].rank))
+
+
 @cache
 def _environment(language: Language) -> Environment:
     made = environment(language, PackageLoader("happycity_web"))
@@ -184,11 +200,13 @@ def _environment(language: Language) -> Environment:
         "MEAN_ELO": MEAN_ELO,
         "ranks_text": ranks_text,
         "bot_path": bot_path,
+        "by_place": by_place,
         "charts": charts,
         "deal_places": deal_places,
         "deck_prices": deck_prices,
         "ladder_bot_path": ladder_bot_path,
         "line_class": line_class,
+        "mode_of": mode_of,
     }
     return made
 

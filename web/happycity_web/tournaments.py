@@ -82,7 +82,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         )
         for loss in losses
     }
-    notes = await _bot_notes(feeds, bot, [] if values["hidden"].tournaments else found.games)
+    notes = await _bot_notes(feeds, bot, found.games if values["is_over"] else [])
     values |= {
         **choices(),
         "found": found,
@@ -136,7 +136,7 @@ async def _values(
         "state": state,
         "is_over": is_over,
         "is_final": state in ("finished", "stopped", "unreadable") and standings is not None,
-        "hidden": HiddenGames.of(feeds, tournament),
+        "hidden": HiddenGames.of(feeds),
         "standings": _rated(shown),
         "final": final,
         "above_next": _above_next(final),
