@@ -117,6 +117,8 @@ async def test_each_page_is_also_json(site: Site, tournament: int, family_match:
     assert [line["rank"] for line in shown["standings"]] == sorted(
         line["rank"] for line in shown["standings"]
     )
+    assert [len(row) for row in shown["pairs"]] == [3, 3, 3]
+    assert [(span["first"], span["last"]) for span in shown["rounds"]] == [(n, n) for n in range(1, 5)]
     bot = (await site.client.get(f"/tournaments/{tournament}/bots/anna.json")).json()
     assert bot["line"]["bot"] == "anna"
     assert {meeting["opponent"] for meeting in bot["meetings"]} == {"bob", "carl"}

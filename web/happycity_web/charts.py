@@ -58,6 +58,12 @@ def pairs(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
     return rows
 
 
+def rounds(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
+    """Return by row how a bot did in each column of `figures.rounds`; None where it did not play."""
+    spans = [span.scores for span in figures.rounds]
+    return [[Cell(*scores[bot]) if bot in scores else None for scores in spans] for bot in bots]
+
+
 def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str) -> Markup:
     """Draw the ratings of a bot of the ladder over time, with their intervals, one line for each version."""
     series = [

@@ -54,12 +54,13 @@ class GameQuery(ListQuery):
     def request(self, tournament_id: int | None) -> match_pb.ListMatchesRequest:
         """Return what asks for the games, or for more than these."""
         finished = self.only != "all" or None
+        searches = finished or self.seats or self.mode
         return match_pb.ListMatchesRequest(
             tournament_id=tournament_id,
             bot=self.bot,
             ending=ending_number(ENDINGS[self.ending]) if self.ending else None,
             state=match_pb2.MATCH_STATE_FINISHED if finished else None,
-            page_size=GAMES_A_PAGE if self.only == "all" and not self.seats + self.mode else _SEARCHED_AT_ONCE,
+            page_size=_SEARCHED_AT_ONCE if searches else GAMES_A_PAGE,
             page_token=self.page,
         )
 

@@ -176,8 +176,8 @@ def by_place(match: match_pb.Match) -> list[tuple[str, match_pb2.SeatResult | No
     """Return the bots of a match with their results, best first; in the order of seats before its end."""
     if not match.HasField("result"):
         return [(bot, None) for bot in match.bots]
-    seats = zip(match.bots, match.result.seats, strict=True)
-    return sorted(seats, key=lambda entry: (entry[1].place, entry[1].rank))
+    order = sorted(enumerate(match.result.seats), key=lambda entry: (entry[1].place, entry[1].rank))
+    return [(match.bots[number], seat) for number, seat in order]
 
 
 @cache

@@ -28,13 +28,14 @@ from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
 from happycity_tournament.wire import ratings_of
+from happycity_web import charts
 from happycity_web.charts import rating_scale
 from happycity_web.lobby import GameQuery, HiddenGames, choices, list_games, state_word
 from happycity_web.render import Page, language_of
 from happycity_web.watch import Feeds, RecordNotes
 
 PAIRS_SHOWN = 30
-"""Bots of a tournament whose pairs are shown in one table; with more, each bot's page has its own."""
+"""Bots of a tournament whose pairs are in one table; with more, each bot's page has its own."""
 LOAD_SECONDS = 0.3
 """How long a page waits for standings; loading those of 100,000 games takes several seconds."""
 FIGURES_SECONDS = 10.0
@@ -48,14 +49,17 @@ async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> P
     found = await list_games(feeds, query, tournament_id=tournament_id)
     standings = await _standings(feeds, tournament_id, request)
     values = await _values(feeds, tournament, standings)
+    figures: Figures | None = values["figures"]
+    bots = [line.bot for line in values["standings"]]
     values |= {
         **choices(),
         "found": found,
         "games": found.games,
         "scale": rating_scale(line.rating for line in values["standings"]),
-        "pairs_shown": PAIRS_SHOWN,
+        "pairs": charts.pairs(figures, bots) if figures and len(bots) <= PAIRS_SHOWN else [],
+        "rounds": figures.rounds if figures else [],
     }
-    shown = ("tournament", "standings", "above_next", "games")
+    shown = ("tournament", "standings", "above_next", "pairs", "rounds", "games")
     return Page("tournament.html", values, shown, is_final=values["is_final"])
 
 
@@ -194,7 +198,7 @@ async def _figures(feeds: Feeds, tournament: tournament_pb.Tournament, standings
 def _computed(standings: Standings) -> Figures:
     """Return the figures of standings with what takes long to compute."""
     figures = standings.figures()
-    _ = figures.history, list(figures.meetings(figures.games.bots[0]))
+    _ = figures.history, figures.rounds, list(figures.meetings(figures.games.bots[0]))
     return figures
 
 
