@@ -176,7 +176,9 @@ async def test_each_page_is_also_json(ladder: LadderSite) -> None:
             assert shown.json(), path
         lines = (await client.get("/ladder.json")).json()["leaderboard"]["lines"]
         assert {"anna", "bob"} <= {line["version"]["bot"] for line in lines}
-        assert (await client.get("/index.json")).json()["ladder"]["name"] == "City ladder"
+        home = (await client.get("/index.json")).json()
+        assert home["ladder"]["name"] == "City ladder"
+        assert home["leaders"] == (await client.get("/ladder.json")).json()["leaderboard"]["lines"][:5]
 
 
 async def test_wrong_addresses_say_what_is_wrong(ladder: LadderSite) -> None:

@@ -87,6 +87,7 @@ async def test_public_opens_what_it_may_see(public: PublicSite) -> None:
     for path, status in {
         "/": 200,
         "/matches": 200,
+        "/tournaments": 200,
         f"/matches/{public.finished}": 200,
         f"/matches/{public.finished}/record.json": 200,
         f"/matches/{public.running}": 200,
@@ -237,7 +238,7 @@ async def published(folder: Path, url: str, *options: object) -> tuple[int, str]
 async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browser: Browser) -> None:
     """Every link of it leads to a file, and the viewer steps through a game."""
     site = folder / "site"
-    assert await published(site, public.url) == (0, f"{site}: 10 pages, 3 replays\n")
+    assert await published(site, public.url) == (0, f"{site}: 11 pages, 3 replays\n")
     seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
     with file_server(site) as url:
         async with httpx.AsyncClient(timeout=60, base_url=url) as client:
@@ -277,7 +278,7 @@ async def test_snapshot_replaces_only_a_snapshot(public: PublicSite, site: Site,
     assert text == f"error: {foreign}: it is not a snapshot of this command; name another folder\n"
     own = folder / "own"
     own.mkdir()
-    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 4 pages, 0 replays\n")
+    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 5 pages, 0 replays\n")
     before = sorted(own.rglob("*"))
     for url, said in {
         site.url: f"error: --web: {site.url} is not a server that is run with --public\n",

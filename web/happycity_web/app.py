@@ -24,6 +24,7 @@ from happycity_server.frontends import Site
 from happycity_web.access import AccessForms, access_page
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
 from happycity_web.feed import results_feed
+from happycity_web.games import GameQuery, games_page
 from happycity_web.guard import (
     COOKIE,
     HTTP_STATUS,
@@ -35,6 +36,7 @@ from happycity_web.guard import (
     read_form,
     shown_token,
 )
+from happycity_web.home import home_page
 from happycity_web.ladder import (
     BotQuery,
     DealQuery,
@@ -47,7 +49,6 @@ from happycity_web.ladder import (
     leaderboard_page,
     seasons_page,
 )
-from happycity_web.lobby import GameQuery, games_page, lobby_page
 from happycity_web.matches import (
     MatchQuery,
     analysis_page,
@@ -59,7 +60,7 @@ from happycity_web.matches import (
 from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
-from happycity_web.tournaments import bot_page, tournament_page
+from happycity_web.tournaments import TournamentQuery, bot_page, tournament_page, tournaments_page
 from happycity_web.watch import COMPRESSION, Feeds, follow_match, follow_page, pack, packed_response
 
 SOCKET_CODE = 4000
@@ -69,8 +70,9 @@ _MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
 _Answer = Callable[[Request], Awaitable[Response]]
 _Follow = Callable[[WebSocket, Principal], Awaitable[None]]
 _PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
-    ("/", Query, lobby_page),
+    ("/", Query, home_page),
     ("/matches", GameQuery, games_page),
+    ("/tournaments", TournamentQuery, tournaments_page),
     ("/tournaments/{tournament_id:id}", GameQuery, tournament_page),
     ("/tournaments/{tournament_id:id}/bots/{bot}", GameQuery, bot_page),
     ("/access", Query, access_page),

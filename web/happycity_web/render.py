@@ -21,6 +21,8 @@ from starlette.responses import HTMLResponse, Response
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.v1 import game_pb2 as game_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.messages import config_of
@@ -167,9 +169,14 @@ def ladder_bot_path(bot: str) -> str:
     return f"/ladder/bots/{quote(bot, safe='')}"
 
 
-def mode_of(match: match_pb.Match) -> str:
-    """Return the mode of a match, in a word."""
-    return config_of(match.config).mode.value
+def mode_of(game: game_pb.GameConfig) -> str:
+    """Return the mode of a kind of game, in a word."""
+    return config_of(game).mode.value
+
+
+def state_word(tournament: tournament_pb.Tournament) -> str:
+    """Return where a tournament stands, in a word."""
+    return enum_word(tournament_pb.TournamentState, tournament.progress.state)
 
 
 def by_place(match: match_pb.Match) -> list[tuple[str, match_pb2.SeatResult | None]]:
@@ -207,6 +214,7 @@ def _environment(language: Language) -> Environment:
         "ladder_bot_path": ladder_bot_path,
         "line_class": line_class,
         "mode_of": mode_of,
+        "state_word": state_word,
     }
     return made
 

@@ -18,6 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity import Incident
 from happycity.records.record import Json
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity_server.access.roles import is_public, principal
 from happycity_server.broadcast import Broadcast, SharedValues, first_of
 from happycity_server.frontends import Arena
@@ -38,6 +39,8 @@ SEND_SECONDS = 20.0
 VIEWER_SECONDS = 0.01
 """Time between two messages to the same viewers, for each viewer there is: so writing to all of them takes
 about 1.5 % of the event loop's time."""
+LOAD_SECONDS = 0.3
+"""How long a page waits for what may take seconds; it follows with the next version of the page."""
 RENDERING_SHARE = 0.02
 """Of a processor's time, for rendering all pages that follow by themselves for one caller."""
 ASKING_SHARE = 0.1
@@ -119,6 +122,8 @@ class Feeds:
         """Sockets that are open."""
         self.standings = SharedValues[int, Standings](kept=0)
         """By tournament: those that are being loaded."""
+        self.podiums = SharedValues[tuple[int, int], list[tournament_pb.Standing]](kept=200)
+        """By tournament that is over, and number of games."""
         self.figures = SharedValues[tuple[int, int], Figures](kept=16)
         """By tournament, and number of games or moment."""
         self.notes = SharedValues[int, RecordNotes](kept=1000)
@@ -233,6 +238,19 @@ def cached_response(request: Request, content: bytes, media_type: str, *, cache:
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     return Response(content, media_type=media_type, headers=headers)
+
+
+async def loaded(request: Request, value: Awaitable[_T]) -> _T | None:
+    """Return what may take seconds to load; None if it does, and the page can follow.
+
+    What makes the value has to go on when it is no longer awaited, as `SharedValues` do.
+    """
+    is_final = request.url.path.endswith(".json") or "snapshot" in request.query_params
+    try:
+        async with asyncio.timeout(None if is_final else LOAD_SECONDS):
+            return await value
+    except TimeoutError:
+        return None
 
 
 async def follow_page(

@@ -1,4 +1,4 @@
-"""The pages of the lobby and of all games, and lists of games on other pages."""
+"""The page of all games, and lists of games on other pages."""
 
 from __future__ import annotations
 
@@ -9,22 +9,16 @@ from typing import Any, Self
 from starlette.requests import Request
 
 from happycity import Ending, Mode
-from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
-from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
 from happycity_server.access.roles import is_public
 from happycity_server.errors import invalid
-from happycity_web.query import ListQuery, Query, bot_name, words
-from happycity_web.render import Page, enum_word, mode_of
+from happycity_web.query import ListQuery, bot_name, words
+from happycity_web.render import Page, mode_of
 from happycity_web.watch import Feeds
 
-TOURNAMENTS_SHOWN = 20
-MATCHES_SHOWN = 50
-BOTS_SHOWN = 200
 GAMES_A_PAGE = 20
 """Games of a page, or somewhat more where not all that were looked through belong to it."""
 GAMES_SEARCHED = 1000
@@ -66,7 +60,7 @@ class GameQuery(ListQuery):
 
     def admits(self, game: match_pb.Match) -> bool:
         """Return whether a game that was asked for belongs to the list."""
-        if self.seats not in ("", str(len(game.bots))) or self.mode not in ("", mode_of(game)):
+        if self.seats not in ("", str(len(game.bots))) or self.mode not in ("", mode_of(game.config)):
             return False
         own = [
             seat for name, seat in zip(game.bots, game.result.seats, strict=False) if self.bot in ("", name)
@@ -134,35 +128,6 @@ class HiddenGames:
         return in_tournament or self.is_open(match.ladder_deal_id)
 
 
-async def lobby_page(feeds: Feeds, _request: Request, _query: Query) -> Page:
-    """Show who is connected, what is being played, and the latest tournaments."""
-    arena = feeds.arena
-    tournaments = await _latest_tournaments(feeds)
-    running = await arena.call(
-        arena.matches.ListMatches,
-        match_pb.ListMatchesRequest(page_size=MATCHES_SHOWN, state=match_pb2.MATCH_STATE_RUNNING),
-    )
-    finished = await arena.call(
-        arena.matches.ListMatches,
-        match_pb.ListMatchesRequest(page_size=10, state=match_pb2.MATCH_STATE_FINISHED),
-    )
-    bots = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
-    values = {
-        "bots": list(bots.bots),
-        "more_bots": bool(bots.next_page_token),
-        "running": list(running.matches),
-        "more_running": bool(running.next_page_token),
-        "finished": list(finished.matches),
-        "tournaments": tournaments,
-        "states": {one.tournament_id: state_word(one) for one in tournaments},
-        "hidden": HiddenGames.of(feeds),
-        "ladder": await arena.call(arena.ladder.GetLadder, ladder_pb.GetLadderRequest())
-        if arena.ladder.keeps_ladder
-        else None,
-    }
-    return Page("lobby.html", values, ("bots", "running", "finished", "tournaments", "ladder"))
-
-
 async def games_page(feeds: Feeds, _request: Request, query: GameQuery) -> Page:
     """Show games of all tournaments and none, newest first."""
     found = await list_games(feeds, query)
@@ -173,14 +138,3 @@ async def games_page(feeds: Feeds, _request: Request, query: GameQuery) -> Page:
 def choices() -> dict[str, Any]:
     """Return what the form that chooses games offers."""
     return {"onlys": ONLY, "endings": list(ENDINGS), "sizes": SIZES, "modes": MODES}
-
-
-def state_word(tournament: tournament_pb.Tournament) -> str:
-    """Return where a tournament stands, in a word."""
-    return enum_word(tournament_pb.TournamentState, tournament.progress.state)
-
-
-async def _latest_tournaments(feeds: Feeds) -> list[tournament_pb.Tournament]:
-    arena = feeds.arena
-    request = tournament_pb.ListTournamentsRequest(page_size=TOURNAMENTS_SHOWN)
-    return list((await arena.call(arena.tournaments.ListTournaments, request)).tournaments)
