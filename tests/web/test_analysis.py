@@ -15,6 +15,7 @@ from tests.web.table import check_layout, play_to_the_end, sit_down
 from happycity_server.errors import ApiError
 from happycity_web import analyses
 from happycity_web.analyses import Analyses
+from happycity_web.background import MOST_OPEN
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -93,7 +94,7 @@ async def test_analyses_are_bounded_and_kept(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(analyses, "_analysed", analysed)
     kept = Analyses()
-    wanted = [asyncio.ensure_future(kept.get(number, f"{number}")) for number in range(analyses.MOST_OPEN)]
+    wanted = [asyncio.ensure_future(kept.get(number, f"{number}")) for number in range(MOST_OPEN)]
     again = asyncio.ensure_future(kept.get(0, "0"))
     await begun.wait()
     assert made == ["0"]
@@ -102,4 +103,4 @@ async def test_analyses_are_bounded_and_kept(monkeypatch: pytest.MonkeyPatch) ->
     release.set()
     results = await asyncio.gather(*wanted, again)
     assert results[0] is results[-1]
-    assert made == [f"{number}" for number in range(analyses.MOST_OPEN)]
+    assert made == [f"{number}" for number in range(MOST_OPEN)]
