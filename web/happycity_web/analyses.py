@@ -8,8 +8,7 @@ import tempfile
 from pathlib import Path
 
 from happycity.records.record import Json
-from happycity_server.broadcast import SharedValues
-from happycity_web.background import Turns, module_output
+from happycity_web.background import output_of
 
 KEPT = 200
 """Analyses that are kept, those asked for last."""
@@ -18,39 +17,17 @@ COSTLIEST = 3
 _OF_DECISION = ("decision", "round", "phase", "loss", "losses", "line")
 
 
-class Analyses:
-    """Analyses by match, each made once by the evaluator of the installed version."""
+async def analysis_of(record: str) -> Json:
+    """Return the analysis of a match's record, by the evaluator of the installed version.
 
-    def __init__(self) -> None:
-        self._made = SharedValues[int, Json](kept=KEPT)
-        self._turns = Turns("analyses")
-
-    def __contains__(self, match_id: int) -> bool:
-        """Return whether an analysis is kept, or being made."""
-        return match_id in self._made
-
-    async def get(self, match_id: int, record: str) -> Json:
-        """Return the analysis of a match's record.
-
-        `places` has the expected places of all seats at each decision, and at the end, `seats` by seat the
-        loss and the `costliest` decisions, as `happycity analyse --json` has them.
-
-        Raises:
-            ApiError: too many analyses are wanted already.
-        """
-        return await self._made.get(match_id, lambda: self._turns.take(lambda: _made(record)))
-
-
-async def _made(record: str) -> Json:
-    return _shown(json.loads(await _analysed(record)))
-
-
-async def _analysed(record: str) -> bytes:
-    """Return what the command prints of a record."""
+    `places` has the expected places of all seats at each decision, and at the end, `seats` by seat the
+    loss and the `costliest` decisions, as `happycity analyse --json` has them.
+    """
     with tempfile.TemporaryDirectory(prefix="happycity-") as folder:
         file = Path(folder, "game.json")
         await asyncio.to_thread(file.write_text, record, encoding="utf-8")
-        return await module_output("happycity", "analyse", str(file), "--every-seat", "--json")
+        output = await output_of("happycity", "analyse", str(file), "--every-seat", "--json")
+    return _shown(json.loads(output))
 
 
 def _shown(content: Json) -> Json:

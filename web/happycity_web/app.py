@@ -23,6 +23,7 @@ from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.frontends import Site
 from happycity_web.access import AccessForms, access_page
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
+from happycity_web.characters import character_page
 from happycity_web.feed import results_feed
 from happycity_web.games import GameQuery, games_page
 from happycity_web.guard import (
@@ -75,6 +76,7 @@ _PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
     ("/tournaments", TournamentQuery, tournaments_page),
     ("/tournaments/{tournament_id:id}", GameQuery, tournament_page),
     ("/tournaments/{tournament_id:id}/bots/{bot}", GameQuery, bot_page),
+    ("/bots/{bot}", Query, character_page),
     ("/access", Query, access_page),
     ("/ladder", LeaderboardQuery, leaderboard_page),
     ("/ladder/bots/{bot}", BotQuery, ladder_bot_page),

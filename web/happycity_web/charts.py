@@ -31,17 +31,19 @@ _STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How the row's bot did against the column's."""
+    """How a bot did: against another one, in a round, or with a card."""
 
     share: float
     """Its score a game, 0 to 1."""
     games: int
+    even: float = 0.5
+    """What it is compared with."""
 
     @property
     def shade(self) -> str:
         """The class of its colour: how far the score is from even."""
-        side = "above" if self.share >= 0.5 else "below"
-        return f"{side} shade-{round(2 * _SHADES * abs(self.share - 0.5))}"
+        side = "above" if self.share >= self.even else "below"
+        return f"{side} shade-{min(_SHADES, round(2 * _SHADES * abs(self.share - self.even)))}"
 
 
 def history(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from starlette.requests import Request
 
@@ -24,6 +24,7 @@ GAMES_A_PAGE = 20
 GAMES_SEARCHED = 1000
 """Games that one page of a list looks through, where few of them belong to it."""
 _SEARCHED_AT_ONCE = 100
+_T = TypeVar("_T")
 
 ONLY = ("all", "lost", "forfeited")
 ENDINGS = {ending.word: ending for ending in Ending if ending not in (Ending.OTHER, Ending.FINISHED)}
@@ -90,19 +91,38 @@ async def list_games(feeds: Feeds, chosen: GameQuery, *, tournament_id: int | No
     """
     if chosen.only == "lost" and not chosen.bot:
         raise invalid("only: lost games are those of a bot; choose one too")
-    games: list[match_pb.Match] = []
-    arena, token, searched = feeds.arena, chosen.page, 0
-    while searched < GAMES_SEARCHED and len(games) < GAMES_A_PAGE:
-        if searched:
-            arena.gate.charge(1)  # as the call of a client would be
-        request = replace(chosen, page=token).request(tournament_id)
-        page = await arena.call(arena.matches.ListMatches, request)
-        searched += len(page.matches)
-        token = page.next_page_token
-        games += filter(chosen.admits, page.matches)
-        if not token:
-            break
+    arena = feeds.arena
+
+    async def ask(token: str) -> tuple[Iterable[match_pb.Match], str]:
+        page = await arena.call(arena.matches.ListMatches, replace(chosen, page=token).request(tournament_id))
+        return filter(chosen.admits, page.matches), page.next_page_token
+
+    pages = GAMES_SEARCHED // chosen.request(tournament_id).page_size
+    games, token = await search(feeds, ask, chosen.page, most=GAMES_A_PAGE, pages=pages)
     return GameList(chosen, games, chosen.query(page=token) if token else "")
+
+
+async def search(
+    feeds: Feeds,
+    ask: Callable[[str], Awaitable[tuple[Iterable[_T], str]]],
+    token: str,
+    *,
+    most: int,
+    pages: int,
+) -> tuple[list[_T], str]:
+    """Return the entries of some pages of a list until there are `most`, and the token of the next page.
+
+    `ask` returns those of a page that are wanted, by the page's token; "" is that of the first page, and what
+    follows the last one. Each page but the first counts as a call.
+    """
+    found = list[_T]()
+    for number in range(pages):
+        feeds.arena.gate.charge(min(number, 1))
+        entries, token = await ask(token)
+        found += entries
+        if not token or len(found) >= most:
+            break
+    return found, token
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -20,6 +21,7 @@ from happycity_tournament.recorded_games import named_record
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
+from happycity_web.analyses import analysis_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
@@ -92,7 +94,9 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
     if match_id not in feeds.analyses:
         arena.gate.charge(ANALYSIS_CALLS)
     match, shown = await shown_match(feeds, match_id)
-    analysis = await feeds.analyses.get(match_id, named_record(list(match.bots), record.json))
+    analysis = await feeds.analyses.get(
+        match_id, partial(analysis_of, named_record(list(match.bots), record.json))
+    )
     texts = language_of(request).texts
     seat = number_of("seat", str(query.seat or 1), 1, len(match.bots))
 

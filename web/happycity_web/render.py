@@ -187,6 +187,11 @@ def by_place(match: match_pb.Match) -> list[tuple[str, match_pb2.SeatResult | No
     return [(match.bots[number], seat) for number, seat in order]
 
 
+def character_path(bot: str) -> str:
+    """Return the path of a bot's page over all its games."""
+    return f"/bots/{quote(bot, safe='')}"
+
+
 @cache
 def _environment(language: Language) -> Environment:
     made = environment(language, PackageLoader("happycity_web"))
@@ -208,6 +213,7 @@ def _environment(language: Language) -> Environment:
         "ranks_text": ranks_text,
         "bot_path": bot_path,
         "by_place": by_place,
+        "character_path": character_path,
         "charts": charts,
         "deal_places": deal_places,
         "deck_prices": deck_prices,

@@ -30,7 +30,7 @@ from happycity_tournament.standings.standings import Standings
 from happycity_tournament.wire import ratings_of
 from happycity_web import charts
 from happycity_web.charts import rating_scale
-from happycity_web.games import GAMES_SEARCHED, MODES, GameQuery, HiddenGames, choices, list_games
+from happycity_web.games import MODES, GameQuery, HiddenGames, choices, list_games, search
 from happycity_web.query import ListQuery, bot_name, words
 from happycity_web.render import Page, language_of, mode_of, state_word
 from happycity_web.watch import Feeds, RecordNotes, loaded
@@ -38,6 +38,8 @@ from happycity_web.watch import Feeds, RecordNotes, loaded
 PAIRS_SHOWN = 30
 """Bots of a tournament whose pairs are in one table; with more, each bot's page has its own."""
 TOURNAMENTS_A_PAGE = 20
+PAGES_SEARCHED = 10
+"""Pages that are looked through for tournaments of one mode."""
 PODIUM = 3
 """Bots that are named as the first ones of a tournament."""
 _OVER = ("finished", "stopped")
@@ -53,26 +55,20 @@ class TournamentQuery(ListQuery):
     """Those in which it takes part."""
     mode: str = words(*MODES)
 
-    async def list(self, feeds: Feeds) -> tuple[list[tournament_pb.Tournament], str]:
-        """Return a page of the tournaments, newest first, and the token of the next one, "" without one."""
-        arena, token, found = feeds.arena, self.page, list[tournament_pb.Tournament]()
-        for number in range(GAMES_SEARCHED // TOURNAMENTS_A_PAGE):
-            if number:
-                arena.gate.charge(1)  # as the call of a client would be
-            asked = tournament_pb.ListTournamentsRequest(
-                page_size=TOURNAMENTS_A_PAGE, page_token=token, bot=self.bot or None
-            )
-            page = await arena.call(arena.tournaments.ListTournaments, asked)
-            token = page.next_page_token
-            found += [one for one in page.tournaments if self.mode in ("", mode_of(one.config.game))]
-            if not token or len(found) >= TOURNAMENTS_A_PAGE:
-                break
-        return found, token
-
 
 async def tournaments_page(feeds: Feeds, request: Request, chosen: TournamentQuery) -> Page:
     """Show tournaments, newest first, with those who came first."""
-    tournaments, token = await chosen.list(feeds)
+    arena = feeds.arena
+
+    async def ask(token: str) -> tuple[list[tournament_pb.Tournament], str]:
+        asked = tournament_pb.ListTournamentsRequest(
+            page_size=TOURNAMENTS_A_PAGE, page_token=token, bot=chosen.bot or None
+        )
+        page = await arena.call(arena.tournaments.ListTournaments, asked)
+        found = [one for one in page.tournaments if chosen.mode in ("", mode_of(one.config.game))]
+        return found, page.next_page_token
+
+    tournaments, token = await search(feeds, ask, chosen.page, most=TOURNAMENTS_A_PAGE, pages=PAGES_SEARCHED)
     values = {
         "chosen": chosen,
         "modes": MODES,

@@ -27,7 +27,9 @@ from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode, end_json, position_json, words_json
-from happycity_web.analyses import Analyses
+from happycity_web.analyses import KEPT
+from happycity_web.background import Background
+from happycity_web.purchases import Purchases
 from happycity_web.render import Page, Part, Reader
 
 MATCH_SECONDS = 0.1
@@ -132,7 +134,11 @@ class Feeds:
         """By finished match; each takes some 60 kB."""
         self.html = SharedValues[Hashable, bytes](kept=32)
         """By page that changes no more, and its address and language: the page, compressed."""
-        self.analyses = Analyses()
+        self.analyses = Background[Json]("analyses", kept=KEPT)
+        """By match."""
+        self.characters = Background[dict[str, Any]]("statistics of bots", kept=32)
+        """By bot and the games that count: what these show, as of `character_of`."""
+        self.purchases = Purchases()
         self._pages: dict[Hashable, LivePage] = {}
         # One, as Python runs one at a time anyway, and each more would make the event loop wait longer.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pages")
