@@ -300,6 +300,31 @@ async def test_giving_up_asks_first(page: Page) -> None:
     await sit_down(page, "me", "greedy", name="Zoe")
 
 
+async def test_browser_remembers_how_a_game_was_set_up(page: Page) -> None:
+    """The first page sets up the same game again by one button, and the form begins with it."""
+    await page.goto("/")
+    await expect(page.locator("[data-defaults]")).to_be_empty()
+    await sit_down(page, "me", "dummy", name="Maria", mode="expert", clock="60")
+    await page.context.clear_cookies()
+    await page.goto("/")
+    await expect(page.locator("[data-defaults]")).to_have_text("Maria · dummy")
+    await page.get_by_role("link", name="New game").click()
+    await expect(page.get_by_label("Your name")).to_have_value("Maria")
+    await expect(page.locator('[name="mode"][value="expert"]')).to_be_checked()
+    await expect(page.locator("#clock")).to_have_value("60")
+    await page.get_by_label("Your name").fill("Mario")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page).to_have_url(re.compile("/play/.+"))
+    await page.get_by_role("button", name="Give up").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Give up").click()
+    await expect(page.locator("#panel .after")).to_be_visible()
+    before = page.url
+    await page.goto("/")
+    await page.get_by_role("link", name="Play now").click()
+    await expect(page).to_have_url(re.compile("/play/.+"))
+    assert page.url != before
+
+
 @pytest.mark.thorough
 async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who doesn't answer in time sees a strike and is asked again; too often, and the seat is given up."""

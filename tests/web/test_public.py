@@ -87,6 +87,7 @@ async def test_public_opens_what_it_may_see(public: PublicSite) -> None:
     for path, status in {
         "/": 200,
         "/matches": 200,
+        "/tournaments": 200,
         f"/matches/{public.finished}": 200,
         f"/matches/{public.finished}/record.json": 200,
         f"/matches/{public.running}": 200,
@@ -94,12 +95,30 @@ async def test_public_opens_what_it_may_see(public: PublicSite) -> None:
         f"/matches/{public.running}/picture.png": 403,
         "/tournaments/1": 200,
         "/tournaments/1/bots/anna": 200,
+        "/bots/anna": 200,
+        "/bots/nobody": 404,
+        "/bots/@anna": 400,
         "/play": 401,
         "/access": 401,
     }.items():
         answer = await public.client.get(path)
         assert answer.status_code == status, path
         assert ("Token of an observer" in answer.text) is (status == 401), path
+
+
+async def test_public_gets_no_statistics_of_deals_in_play(public: PublicSite) -> None:
+    """A finished game whose deal another match plays counts for organisers alone, on the page and as JSON."""
+    matches = h.matches_at(public.channel)
+    created = await matches.CreateMatch(public.organiser, **h.terms("random", "random", seed=7))
+    await matches.WaitMatch(public.organiser, match_id=created.match_id)
+    headers = dict(public.organiser)
+    for own, is_counted in (({}, False), (headers, True), ({}, False)):
+        shown = (await public.client.get("/bots/random.json", headers=own)).json()
+        listed = {game["match_id"] for game in shown["games"]}
+        assert (str(created.match_id) in listed) is is_counted
+        assert shown["counted"] == (shown["results"] or {"games": 0})["games"] - is_counted  # two seats
+        text = (await public.client.get("/bots/random", headers=own)).text
+        assert (f'href="/matches/{created.match_id}"' in text) is is_counted
 
 
 async def test_cookies_that_are_no_longer_valid_keep_nobody_out(public: PublicSite) -> None:
@@ -235,7 +254,7 @@ async def published(folder: Path, url: str, *options: object) -> tuple[int, str]
 async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browser: Browser) -> None:
     """Every link of it leads to a file, and the viewer steps through a game."""
     site = folder / "site"
-    assert await published(site, public.url) == (0, f"{site}: 10 pages, 3 replays\n")
+    assert await published(site, public.url) == (0, f"{site}: 11 pages, 3 replays\n")
     seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
     with file_server(site) as url:
         async with httpx.AsyncClient(timeout=60, base_url=url) as client:
@@ -275,7 +294,7 @@ async def test_snapshot_replaces_only_a_snapshot(public: PublicSite, site: Site,
     assert text == f"error: {foreign}: it is not a snapshot of this command; name another folder\n"
     own = folder / "own"
     own.mkdir()
-    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 4 pages, 0 replays\n")
+    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 5 pages, 0 replays\n")
     before = sorted(own.rglob("*"))
     own.rename(own.with_name(".own.old"))  # as a kill between the two renames leaves it
     for url, said in {

@@ -24,7 +24,9 @@ from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.frontends import Site
 from happycity_web.access import AccessForms, access_page
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
+from happycity_web.characters import character_page
 from happycity_web.feed import results_feed
+from happycity_web.games import GameQuery, games_page
 from happycity_web.guard import (
     COOKIE,
     HTTP_STATUS,
@@ -36,6 +38,7 @@ from happycity_web.guard import (
     read_form,
     shown_token,
 )
+from happycity_web.home import home_page
 from happycity_web.hosting import hosted_page, submit
 from happycity_web.ladder import (
     BotQuery,
@@ -49,7 +52,6 @@ from happycity_web.ladder import (
     leaderboard_page,
     seasons_page,
 )
-from happycity_web.lobby import GameQuery, games_page, lobby_page
 from happycity_web.matches import (
     MatchQuery,
     analysis_page,
@@ -61,7 +63,7 @@ from happycity_web.matches import (
 from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
-from happycity_web.tournaments import bot_page, tournament_page
+from happycity_web.tournaments import TournamentQuery, bot_page, tournament_page, tournaments_page
 from happycity_web.watch import COMPRESSION, Feeds, follow_match, follow_page, pack, packed_response
 
 SOCKET_CODE = 4000
@@ -71,10 +73,12 @@ _MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
 _Answer = Callable[[Request], Awaitable[Response]]
 _Follow = Callable[[WebSocket, Principal], Awaitable[None]]
 _PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
-    ("/", Query, lobby_page),
+    ("/", Query, home_page),
     ("/matches", GameQuery, games_page),
+    ("/tournaments", TournamentQuery, tournaments_page),
     ("/tournaments/{tournament_id:id}", GameQuery, tournament_page),
     ("/tournaments/{tournament_id:id}/bots/{bot}", GameQuery, bot_page),
+    ("/bots/{bot}", Query, character_page),
     ("/access", Query, access_page),
     ("/hosted", Query, hosted_page),
     ("/ladder", LeaderboardQuery, leaderboard_page),

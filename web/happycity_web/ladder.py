@@ -15,7 +15,7 @@ from happycity_server.access.roles import is_public
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
-from happycity_web.lobby import BOTS_SHOWN
+from happycity_web.home import BOTS_SHOWN
 from happycity_web.query import ListQuery, Query, bot_name, number, words
 from happycity_web.render import Page, words_of_enum
 from happycity_web.watch import Feeds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -22,6 +23,7 @@ from happycity_tournament.recorded_games import named_record
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
+from happycity_web.analyses import analysis_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
@@ -62,7 +64,7 @@ async def match_values(
     feeds: Feeds, match_id: int, query: MatchQuery, own: Language, *, seat: int = 1
 ) -> dict[str, Any]:
     """Return what the templates show of a match, with words in a language; `seat` is first by default."""
-    match, shown = await _shown(feeds, match_id)
+    match, shown = await shown_match(feeds, match_id)
     plies = await plies_of(feeds, shown, own)
     game = _game(shown, plies)
     last, players = len(plies) - 1, len(match.bots)
@@ -102,8 +104,10 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
     record = await arena.call(arena.matches.GetMatchRecord, match_pb.GetMatchRecordRequest(match_id=match_id))
     if match_id not in feeds.analyses:
         arena.gate.charge(ANALYSIS_CALLS)
-    match, shown = await _shown(feeds, match_id)
-    analysis = await feeds.analyses.get(match_id, named_record(list(match.bots), record.json))
+    match, shown = await shown_match(feeds, match_id)
+    analysis = await feeds.analyses.get(
+        match_id, partial(analysis_of, named_record(list(match.bots), record.json))
+    )
     texts = language_of(request).texts
     seat = number_of("seat", str(query.seat or 1), 1, len(match.bots))
 
@@ -128,7 +132,7 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
 
 async def match_json(feeds: Feeds, request: Request) -> Response:
     """Return a match as the viewer takes it; of a finished one this is made once."""
-    _, match = await _shown(feeds, request.path_params["match_id"])
+    _, match = await shown_match(feeds, request.path_params["match_id"])
     if match.is_over:
         content = await feeds.in_thread(match.whole, _packed_game)
     else:
@@ -140,7 +144,7 @@ async def match_json(feeds: Feeds, request: Request) -> Response:
 async def match_picture(feeds: Feeds, request: Request) -> Response:
     """Return the picture of a finished match, which changes no more."""
     match_id = request.path_params["match_id"]
-    _, match = await _shown(feeds, match_id)
+    _, match = await shown_match(feeds, match_id)
     if not match.playback.results:
         raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} has no result, of which there is a picture")
 
@@ -158,7 +162,7 @@ def _drawn(match: WatchedMatch) -> bytes:
     return game_picture(game_json(match.playback, [last], end=end_of(match)))
 
 
-async def _shown(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:
+async def shown_match(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:
     """Return a match, and its positions up to the present one."""
     match, watched = await feeds.arena.matches.watch(match_id)
     if watched.value.at_worker and not watched.value.is_over:

@@ -32,7 +32,9 @@ MARK = Path("static", "happycity-site")
 TRIES = 60
 """How often a page is asked for, once a second, while the server has too many requests."""
 
-_PAGE = re.compile(r"/|/acts|/ladder|/ladder/(seasons|deals|bots/[^/]+)|/tournaments/\d+(/bots/[^/]+)?")
+_PAGE = re.compile(
+    r"/|/acts|/bots/[^/]+|/ladder|/ladder/(seasons|deals|bots/[^/]+)|/tournaments(/\d+(/bots/[^/]+)?)?"
+)
 _GAME = re.compile(r"/matches/(\d+)(/record\.json)?")
 _CHOICES = {"board", "page"}
 """What the addresses of published pages may ask for, those of leaderboards also for a season."""
