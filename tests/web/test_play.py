@@ -431,6 +431,26 @@ async def test_city_and_choices_are_in_sight(mode: str, page: Page) -> None:
     assert {"discard", "draw", "buy"} <= asked
 
 
+TRANSFERRED = """() => {
+  const all = ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type));
+  return [all.length, all.reduce((sum, one) => sum + one.encodedBodySize, 0)];
+}"""
+"""How many requests a page has made, and how many bytes came, compressed."""
+
+
+@pytest.mark.thorough
+async def test_pages_of_a_game_are_light(page: Page, context: BrowserContext) -> None:
+    await sit_down(page, "me", "greedy", "dummy", "greedy", "dummy")
+    await next_decision(page, None)
+    assert (await page.evaluate(TRANSFERRED))[1] <= 60_000
+    await play_to_the_end(page, lambda button, _: button.click())
+    link = await page.get_by_role("link", name="Look at the game again").get_attribute("href") or ""
+    match = await context.new_page()
+    await match.goto(link, wait_until="networkidle")
+    requests, size = await match.evaluate(TRANSFERRED)
+    assert (requests <= 8, size <= 60_000) == (True, True), (requests, size)
+
+
 @pytest.mark.thorough
 async def test_past_is_marked_and_ends_with_a_click(page: Page) -> None:
     """Who looks at an earlier position reads so, and can't choose by mistake."""

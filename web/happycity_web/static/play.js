@@ -2,7 +2,7 @@
 // server says which moves are legal and what they bring; the table itself is the viewer's. A move that is about
 // a card or a deck of the table is chosen there.
 
-import { element } from "./board.js";
+import { element, field } from "./board.js";
 import { caption, isRunning, showMoves, skip } from "./film.js";
 import { showLink } from "./link.js";
 import { keep, kept, setting } from "./settings.js";
@@ -40,11 +40,14 @@ let chosen = null; // the decision that was answered
 let due = null; // when the time is up, on the page's own clock
 let warned = null;
 let touched = null; // the choice whose text is shown
-let announced = null; // the decision that was heard
+let announced = null; // the decision, or the end, that was heard
 let usesKeys = !coarse.matches; // else a ring would mark the first move as if it was chosen
 let isAtMoves = true; // whether the focus is, or was before the table was drawn again
 
 // What the server shows -----------------------------------------------------------------------------------
+
+// Whether the last move that is shown is the person's own.
+const isOwnMove = () => field(viewer, "now-seat").classList.contains(`s${board.querySelector(".seat").dataset.seat}`);
 
 function showNews(entries) {
   newsList.replaceChildren(
@@ -73,8 +76,7 @@ function showPanel() {
   playing.dataset.asks = message.asks ?? "";
   if (message.news.length) showNews(message.news.map((sentence) => [sentence]));
   if (!isNewest) return;
-  if (message.decision !== announced && (message.end || (message.decision !== null && !isOwnMove()))) sound(message.end ? "end" : "turn");
-  announced = message.decision;
+  announce();
   for (const one of panel.querySelectorAll("[data-on]")) {
     const slot = board.querySelector(one.dataset.on)?.closest("li");
     if (!slot) continue;
@@ -84,6 +86,15 @@ function showPanel() {
   }
   markChosen();
   focusMoves();
+}
+
+// Lets a person hear that others have played, or that the game is over.
+function announce() {
+  const news = message.end ? "end" : message.decision;
+  if (news === null || news === announced) return;
+  announced = news;
+  if (message.end) sound("end");
+  else if (!isOwnMove()) sound("turn");
 }
 
 // Shows one of the moves that a person waits for, before there are choices again.
@@ -147,8 +158,6 @@ setInterval(showClock, 500);
 viewer.addEventListener("shown", () => (isRunning() ? showMove() : showPanel()));
 
 // What the person does ------------------------------------------------------------------------------------
-
-const isOwnMove = () => viewer.querySelector('[data-field="now-seat"]').className === `seat-no s${board.querySelector(".seat").dataset.seat}`;
 
 function markChosen() {
   if (message.decision === null || chosen?.decision !== message.decision) return;
