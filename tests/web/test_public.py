@@ -32,6 +32,8 @@ from tests.web.ladders import LadderSite
 
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
+from happycity.v1 import match_pb2
+from happycity.wire.match import duration_message
 from happycity_web.guard import COOKIE, SEAT_COOKIE
 from happycity_web.picture import SIZE, game_picture
 
@@ -75,8 +77,10 @@ async def public(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Publ
                 pass
             finished = await matches.CreateMatch(organiser, **h.terms("anna", "random"))
             await matches.WaitMatch(organiser, match_id=finished.match_id)
-        running = await matches.CreateMatch(organiser, **h.terms("random", "absent"))
-        secret = await matches.CreateMatch(organiser, **h.terms("random", "absent", seed=7))
+        # They wait for a bot longer than the tests take on a slow machine.
+        waiting = {"time_control": match_pb2.TimeControl(connect_time=duration_message(3600.0))}
+        running = await matches.CreateMatch(organiser, **h.terms("random", "absent", **waiting))
+        secret = await matches.CreateMatch(organiser, **h.terms("random", "absent", seed=7, **waiting))
         async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
             numbers = finished.match_id, running.match_id, secret.match_id
             yield PublicSite(server.web, channel, client, organiser, bot, *numbers)
@@ -254,7 +258,7 @@ async def published(folder: Path, url: str, *options: object) -> tuple[int, str]
 async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browser: Browser) -> None:
     """Every link of it leads to a file, and the viewer steps through a game."""
     site = folder / "site"
-    assert await published(site, public.url) == (0, f"{site}: 11 pages, 3 replays\n")
+    assert await published(site, public.url) == (0, f"{site}: 13 pages, 3 replays\n")
     seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
     with file_server(site) as url:
         async with httpx.AsyncClient(timeout=60, base_url=url) as client:
@@ -294,7 +298,7 @@ async def test_snapshot_replaces_only_a_snapshot(public: PublicSite, site: Site,
     assert text == f"error: {foreign}: it is not a snapshot of this command; name another folder\n"
     own = folder / "own"
     own.mkdir()
-    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 5 pages, 0 replays\n")
+    assert await published(own, public.url, "--games", 0) == (0, f"{own}: 7 pages, 0 replays\n")
     before = sorted(own.rglob("*"))
     own.rename(own.with_name(".own.old"))  # as a kill between the two renames leaves it
     for url, said in {
