@@ -143,8 +143,8 @@ async def run_server(
             )
             components.workers.remark = remark
             address = bind(components.server.grpc, settings.listen, certificate)
-            restarts = components.places.lobby.counters.restarts
-            own, programs = "", Programs(components.note_end, restarts=restarts)
+            own, programs = "", Programs(components.note_end)
+            components.places.lobby.counters.restarts = programs.restarts
             components.workers.on_silent = programs.kill
             async with AsyncExitStack() as stack:
                 metrics = None

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from happycity import ConfigError
+from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_name, one_line
@@ -49,8 +50,8 @@ MAX_ACT_TEXT = 200
 """Characters of why an organiser acts."""
 MAX_ACT_DEALS = 1000
 """Deals that one act names."""
-CostOf = Callable[[str, str], tuple[float, int] | None]
-"""Returns CPU seconds and peak memory, in bytes, of a bot's version; None for a bot that isn't hosted."""
+CostOf = Callable[[str, str], Submission | None]
+"""Returns a bot's version with what it has used; None for a bot that isn't hosted."""
 _DAY = 86400.0
 _KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
 _ACTS = {kind: pb.ActKind.Value(f"ACT_KIND_{kind.name}") for kind in ActKind}
@@ -436,7 +437,7 @@ def _line(
         firsts=line.score.firsts,
         forfeits=line.score.forfeits,
         suspended=suspended,
-        cost=None if cost is None else pb.BotCost(cpu_seconds=cost[0], peak_memory_bytes=cost[1]),
+        cost=cost and pb.BotCost(cpu_seconds=cost.cpu_seconds, peak_memory_bytes=cost.peak_memory_bytes),
     )
 
 

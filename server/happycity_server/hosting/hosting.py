@@ -98,10 +98,10 @@ class Hosting:
         await self._end(submission.bot.name)
         await self._note(submission, pb.SUBMISSION_STATE_RETIRED)
 
-    def cost(self, bot: str, version: str) -> tuple[float, int] | None:
-        """Return CPU seconds and peak memory, in bytes, of a version of a bot; None if it isn't hosted."""
+    def cost(self, bot: str, version: str) -> pb.Submission | None:
+        """Return a version of a bot with what it has used; None if it isn't hosted."""
         submission = self.submissions.find(bot, version) if version else None
-        return None if submission is None else self.submissions.usage(submission)
+        return None if submission is None else self.submissions.shown(submission)
 
     def digest_of(self, bot: str) -> str:
         """Return the digest of the submission that plays as a bot; "" without one."""
