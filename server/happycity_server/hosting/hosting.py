@@ -34,24 +34,15 @@ _log = structlog.get_logger()
 class Hosting:
     """Tries submitted bots, and keeps the newest one of each name running that passed."""
 
-    def __init__(
-        self,
-        settings: ServerSettings,
-        folder: Path,
-        authenticator: Authenticator,
-        *,
-        is_fixed: Callable[[str], bool],
-    ) -> None:
-        """Host the bots of a folder; ConfigError if the folder or the sandbox can't be used here.
-
-        `is_fixed` returns whether a tournament that is played has named the submission that plays as a bot.
-        """
+    def __init__(self, settings: ServerSettings, folder: Path, authenticator: Authenticator) -> None:
+        """Host the bots of a folder; ConfigError if the folder or the sandbox can't be used here."""
         if authenticator.is_open:
             text = "it needs tokens, which say whose each bot is; create one with: happycity token create"
             raise ConfigError(f"--hosted: {text}")
         self.submissions = Submissions(folder)
         self.sandbox = Sandbox(settings.sandbox, self.submissions.folder, memory=settings.hosted_memory)
-        self.is_fixed = is_fixed
+        self.is_fixed: Callable[[str], bool] = lambda bot: False
+        """Returns whether a tournament that is played has named the submission that plays as a bot."""
         self._settings = settings
         self._authenticator = authenticator
         self._programs = Programs()
@@ -75,8 +66,7 @@ class Hosting:
         """End all bots. What was not tried to the end is tried again by the next server."""
         for task in self._tasks:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._programs.stop()
 
     @property
