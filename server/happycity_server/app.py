@@ -143,8 +143,8 @@ async def run_server(
             )
             components.workers.remark = remark
             address = bind(components.server.grpc, settings.listen, certificate)
-            restarts = components.places.lobby.counters.restarts
-            own, programs = "", Programs(components.note_end, restarts=restarts)
+            own, programs = "", Programs(components.note_end)
+            components.places.lobby.counters.restarts = programs.restarts
             components.workers.on_silent = programs.kill
             async with AsyncExitStack() as stack:
                 metrics = None
@@ -351,8 +351,9 @@ def _hosting(
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
     authenticator = server.gate.authenticator
-    hosting = Hosting(settings, settings.hosted, authenticator, is_fixed=tournaments.fixes)
-    tournaments.digest_of, lobby.is_hosted = hosting.digest_of, hosting.is_hosted
+    hosting = Hosting(settings, settings.hosted, authenticator)
+    hosting.is_fixed, tournaments.digest_of = tournaments.fixes, hosting.digest_of
+    lobby.is_hosted = hosting.is_hosted
     service = HostingService(hosting, house=house, now=authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
     return service

@@ -214,8 +214,8 @@ async def test_files_as_a_browser_sends_them(tmp_path: Path) -> None:
     """A line of JSON and the contents of files are a submission; anything else is refused in one line."""
 
     def body(content: str, *files: tuple[str, object], command: str = "x") -> bytes:
-        told = {"command": command, "language": "", "files": files}
-        return f"{json.dumps(told)}\n{content}".encode()
+        described = {"command": command, "language": "", "files": files}
+        return f"{json.dumps(described)}\n{content}".encode()
 
     refused = {
         b"": (409, "broken off"),

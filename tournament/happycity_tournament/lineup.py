@@ -55,7 +55,7 @@ def bot_entries(
     """Return the bots of a flag such as `--bots`, of `--bot` and of `--join`, or raise a ConfigError."""
     entries = []
     for text in filter(None, map(str.strip, bots.split(","))):
-        if text.startswith(_HOSTED):
+        if flag == "--bots" and text.startswith(_HOSTED):
             entries.append(_entry(flag, name=text.removeprefix(_HOSTED), hosted=True))
             continue
         name, separator, builtin = text.partition("=")

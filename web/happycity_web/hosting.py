@@ -59,9 +59,11 @@ async def _parts(bot: str, request: Request) -> AsyncIterator[pb.SubmitRequest]:
             content += await anext(stream)
         line, _, content = content.partition(b"\n")
         try:
-            told = json.loads(line)
-            head = pb.HostedBot(name=bot, command=told["command"], language=told["language"])
-            files = [(pb.HostedFile(path=path, executable=True), int(size)) for path, size in told["files"]]
+            described = json.loads(line)
+            head = pb.HostedBot(name=bot, command=described["command"], language=described["language"])
+            files = [
+                (pb.HostedFile(path=path, executable=True), int(size)) for path, size in described["files"]
+            ]
         except (KeyError, TypeError, ValueError):
             raise invalid("bot: the browser doesn't say what it submits; load the page again") from None
         yield pb.SubmitRequest(bot=head)

@@ -117,7 +117,7 @@ def submit(
     if list_all:
         list_submissions(at, as_json=as_json)
         return
-    act = Act.SHOW if show else Act.WITHDRAW if withdraw else Act.SUBMIT
+    act: Act = "show" if show else "withdraw" if withdraw else "submit"
     submit_bot(at, folder, act, wait=not no_wait, as_json=as_json)
 
 

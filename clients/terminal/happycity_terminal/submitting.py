@@ -10,8 +10,8 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
-from enum import Enum, auto
 from pathlib import Path
+from typing import Literal
 
 import typer
 
@@ -32,12 +32,8 @@ CHUNK_BYTES = 256 * 1024
 POLL_SECONDS = 1.0
 
 
-class Act(Enum):
-    """What is done with the bot of a folder."""
-
-    SUBMIT = auto()
-    SHOW = auto()
-    WITHDRAW = auto()
+Act = Literal["submit", "show", "withdraw"]
+"""What is done with the bot of a folder."""
 
 
 class BotFile(Settings):
@@ -105,30 +101,30 @@ def submit_bot(server: RemoteServer, folder: Path, act: Act, *, wait: bool, as_j
     The result of its trial is waited for if `wait`.
     """
     bot = BotFile.read(folder)
-    paths = bot.paths(folder) if act is Act.SUBMIT else []
+    paths = bot.paths(folder) if act == "submit" else []
 
     async def call(at: Connection) -> pb.Submission:
         named = pb.GetSubmissionRequest(bot=bot.name)
-        if act is Act.WITHDRAW:
+        if act == "withdraw":
             return await at.call(at.hosting.WithdrawSubmission, pb.WithdrawSubmissionRequest(bot=bot.name))
-        if act is Act.SUBMIT:
+        if act == "submit":
             sent = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
             size = f"{plural(sent.files, 'file')}, {sent.bytes:,} bytes"
             remark(f"{bot.name} {sent.digest[:12]}: submitted {size}")
             named.digest = sent.digest
         while True:
             submission: pb.Submission = await at.call(at.hosting.GetSubmission, named)
-            if act is Act.SHOW or not wait or submission.state != pb.SUBMISSION_STATE_TRYING:
+            if act == "show" or not wait or submission.state != pb.SUBMISSION_STATE_TRYING:
                 return submission
             await asyncio.sleep(POLL_SECONDS)
 
     submission = call_server(_as_owner(server, bot.name), call)
-    is_rejected = act is Act.SUBMIT and submission.state == pb.SUBMISSION_STATE_REJECTED
+    is_rejected = act == "submit" and submission.state == pb.SUBMISSION_STATE_REJECTED
     if as_json:
         write_json(message_json(submission))
     else:
         typer.echo("\n  ".join([_line(submission), *submission.result]))
-        if submission.log_end and (is_rejected or act is Act.SHOW):
+        if submission.log_end and (is_rejected or act == "show"):
             typer.echo("the end of its output:")
             for line in submission.log_end.splitlines()[-30:]:
                 # What a program prints must not move the cursor of whose terminal shows it.

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from happycity import ConfigError
+from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_name, one_line
@@ -58,8 +59,8 @@ _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for s
 class HostedBots(Protocol):
     """What a ladder knows of the bots that the server hosts."""
 
-    def cost(self, bot: str, version: str) -> tuple[float, int] | None:
-        """Return CPU seconds and peak memory, in bytes, of a version; None if it isn't hosted."""
+    def cost(self, bot: str, version: str) -> Submission | None:
+        """Return a bot's version with what it has used; None if it isn't hosted."""
 
     def rename_owner(self, owner: str, new_owner: str | None) -> None:
         """Give an owner's submissions to another name; without one, remove those that don't play."""
@@ -445,7 +446,7 @@ def _line(
         firsts=line.score.firsts,
         forfeits=line.score.forfeits,
         suspended=suspended,
-        cost=None if cost is None else pb.BotCost(cpu_seconds=cost[0], peak_memory_bytes=cost[1]),
+        cost=cost and pb.BotCost(cpu_seconds=cost.cpu_seconds, peak_memory_bytes=cost.peak_memory_bytes),
     )
 
 

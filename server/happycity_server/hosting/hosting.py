@@ -34,24 +34,15 @@ _log = structlog.get_logger()
 class Hosting:
     """Tries submitted bots, and keeps the newest one of each name running that passed."""
 
-    def __init__(
-        self,
-        settings: ServerSettings,
-        folder: Path,
-        authenticator: Authenticator,
-        *,
-        is_fixed: Callable[[str], bool],
-    ) -> None:
-        """Host the bots of a folder; ConfigError if the folder or the sandbox can't be used here.
-
-        `is_fixed` returns whether a tournament that is played has named the submission that plays as a bot.
-        """
+    def __init__(self, settings: ServerSettings, folder: Path, authenticator: Authenticator) -> None:
+        """Host the bots of a folder; ConfigError if the folder or the sandbox can't be used here."""
         if authenticator.is_open:
             text = "it needs tokens, which say whose each bot is; create one with: happycity token create"
             raise ConfigError(f"--hosted: {text}")
         self.submissions = Submissions(folder)
         self.sandbox = Sandbox(settings.sandbox, self.submissions.folder, memory=settings.hosted_memory)
-        self.is_fixed = is_fixed
+        self.is_fixed: Callable[[str], bool] = lambda bot: False
+        """Returns whether a tournament that is played has named the submission that plays as a bot."""
         self._settings = settings
         self._authenticator = authenticator
         self._programs = Programs()
@@ -75,8 +66,7 @@ class Hosting:
         """End all bots. What was not tried to the end is tried again by the next server."""
         for task in self._tasks:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._programs.stop()
 
     @property
@@ -98,10 +88,10 @@ class Hosting:
         await self._end(submission.bot.name)
         await self._note(submission, pb.SUBMISSION_STATE_RETIRED)
 
-    def cost(self, bot: str, version: str) -> tuple[float, int] | None:
-        """Return CPU seconds and peak memory, in bytes, of a version of a bot; None if it isn't hosted."""
+    def cost(self, bot: str, version: str) -> pb.Submission | None:
+        """Return a version of a bot with what it has used; None if it isn't hosted."""
         submission = self.submissions.find(bot, version) if version else None
-        return None if submission is None else self.submissions.usage(submission)
+        return None if submission is None else self.submissions.shown(submission)
 
     def rename_owner(self, owner: str, new_owner: str | None) -> None:
         """Give an owner's submissions to another name; without one, remove those that don't play."""

@@ -42,21 +42,12 @@ OF_RUNTIME = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST")
 _PASSED = ("HAPPYCITY_NAME", "HAPPYCITY_TOKEN", *OF_RUNTIME)
 
 
-class Output:
-    """What a bot prints: it is read at a bounded rate, so that a bot that prints more waits."""
-
-    def __init__(self, source: IO[bytes]) -> None:
-        os.set_blocking(source.fileno(), False)
-        self._source = source
-        self.end = b""
-        """The end of what was read, for the author."""
-
-    def pass_on(self, most: int) -> None:
-        """Pass on what was printed, up to a number of bytes."""
-        data = self._source.read(most) or b""  # None if there is nothing at present
-        self.end = (self.end + data)[-KEPT_OUTPUT:]
-        sys.stdout.buffer.write(data)
-        sys.stdout.flush()
+def pass_on(output: IO[bytes], most: int) -> bytes:
+    """Pass on what a bot has printed, up to a number of bytes, and return it; the bot waits with the rest."""
+    data = output.read(most) or b""  # None if there is nothing at present
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
+    return data
 
 
 def tree(pid: int) -> list[int]:
@@ -139,16 +130,18 @@ def run(folder: Path, allowed: int, filter_file: str, command: Sequence[str]) ->
     )
     assert bot.stdout is not None
     signal.signal(signal.SIGTERM, lambda *_: bot.terminate())
-    output, peak, seconds, problem = Output(bot.stdout), int(used.get("peak_memory_bytes", 0)), 0.0, ""
+    os.set_blocking(bot.stdout.fileno(), False)
+    output, peak, seconds, problem = b"", int(used.get("peak_memory_bytes", 0)), 0.0, ""
 
     def store() -> None:
         usage = {"cpu_seconds": round(before + seconds, 2), "peak_memory_bytes": peak}
         replace(usage_file, json.dumps(usage).encode())
-        replace(folder / "log.txt", output.end + problem.encode())
+        replace(folder / "log.txt", output[-KEPT_OUTPUT:] + problem.encode())
 
     stored = time.monotonic()
     while bot.poll() is None and not problem:
-        output.pass_on(int(OUTPUT_PER_SECOND * POLL_SECONDS))
+        printed = pass_on(bot.stdout, int(OUTPUT_PER_SECOND * POLL_SECONDS))
+        output = (output + printed)[-KEPT_OUTPUT:]
         pids = tree(bot.pid)
         measured, memory = measure(pids)
         if memory > allowed:  # which takes long to see exactly
@@ -169,7 +162,7 @@ def run(folder: Path, allowed: int, filter_file: str, command: Sequence[str]) ->
             continue
     bot.kill()
     status = bot.wait()
-    output.pass_on(PIPE_BYTES)
+    output += pass_on(bot.stdout, PIPE_BYTES)
     problem = f"{problem}\n" if problem else ""
     store()
     sys.stdout.write(problem)

@@ -14,16 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
-
-class Architecture(NamedTuple):
-    """A kind of machine: the kernel's name of it, and which column of the table has its numbers."""
-
-    audit: int
-    column: int
-
-
-X86_64 = Architecture(0xC000003E, 0)
-AARCH64 = Architecture(0xC00000B7, 1)
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""The kernel's numbers of the architectures, by the columns of the table."""
 _X32 = 0x40000000
 """From here on x86-64 has the numbers of a second interface, which nothing needs."""
 NEWEST = 450
@@ -37,8 +29,8 @@ class Rule(NamedTuple):
     AF_INET6 and AF_NETLINK, which all belong to a network namespace; MAP_SHARED | MAP_ANONYMOUS.
     """
 
-    numbers: tuple[int | None, int | None]
-    """Its numbers on x86-64 and aarch64; None where there is none."""
+    numbers: Mapping[str, int]
+    """Its numbers on the architectures that have it."""
     error: int
     """EPERM, or ENOSYS as on a kernel without the call, so that programs do the same by others. `clone3` is
     among these as its flags are in memory, which no filter can read."""
@@ -52,7 +44,7 @@ class Rule(NamedTuple):
     @classmethod
     def of(cls, row: Mapping[str, str]) -> Self:
         """Read a row of the table; it has no values for a call that always fails."""
-        numbers = int(row["x86_64"]), int(row["aarch64"]) if row["aarch64"] else None
+        numbers = {name: int(row[name]) for name in ARCHITECTURES if row[name]}
         allowed, denied = (tuple(int(value, 0) for value in row[name].split()) for name in cls._fields[-2:])
         argument, mask = (int(row[name] or "0", 0) for name in ("argument", "mask"))
         return cls(numbers, getattr(errno, row["error"]), argument, mask, allowed, denied)
@@ -77,18 +69,18 @@ def program() -> bytes:
     so the length of the program costs nothing.
     """
     instructions: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE_AT)]
-    for architecture in (X86_64, AARCH64):
+    for architecture, number in ARCHITECTURES.items():
         block = _block(architecture)
         # A jump reaches 255 instructions, which a block may exceed: its neighbour jumps over it.
-        instructions += [(_IF_EQUAL, 1, 0, architecture.audit), (0x05, 0, 0, len(block)), *block]
+        instructions += [(_IF_EQUAL, 1, 0, number), (0x05, 0, 0, len(block)), *block]
     instructions.append((_RETURN, 0, 0, _KILL))
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
 
 
-def _block(architecture: Architecture) -> list[_Instruction]:
+def _block(architecture: str) -> list[_Instruction]:
     """Return the program of one architecture."""
     block: list[_Instruction] = [(_LOAD, 0, 0, _NUMBER_AT)]
-    if architecture is X86_64:
+    if architecture == "x86_64":
         block += [(_IF_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
     block += [(_IF_AT_LEAST, 0, 1, NEWEST + 1), (_RETURN, 0, 0, _ERROR | errno.ENOSYS)]
     for rule in RULES.values():
@@ -97,6 +89,6 @@ def _block(architecture: Architecture) -> list[_Instruction]:
         for value in (*rule.allowed, *rule.denied):
             body += [(_IF_EQUAL, 0, 1, value), fails if rule.denied else passes]
         body.append(passes if rule.denied else fails)
-        if (number := rule.numbers[architecture.column]) is not None:
-            block += [(_IF_EQUAL, 0, len(body), number), *body]
+        if architecture in rule.numbers:
+            block += [(_IF_EQUAL, 0, len(body), rule.numbers[architecture]), *body]
     return [*block, (_RETURN, 0, 0, _ALLOW)]

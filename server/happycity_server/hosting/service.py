@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
@@ -60,10 +61,8 @@ class HostingService(HostingServiceServicer):
                 raise ApiError(Reason.TOURNAMENT_RUNNING, FIXED)
             self._rates.sweep()
             self._rates.take(caller.token.owner)
-            try:
+            with _storing():
                 submission = await self._receive(first.bot, requests, caller.token.owner)
-            except OSError as error:
-                raise _not_stored(error) from None
         return await self._shown(submission)
 
     async def GetSubmission(self, request: pb.GetSubmissionRequest, context: object) -> pb.Submission:
@@ -88,10 +87,8 @@ class HostingService(HostingServiceServicer):
         playing = self.hosting.submissions.playing(request.bot)
         if playing is None or not _is_own(playing):
             raise invalid(f"bot: none of your bots that play here is called {request.bot[:64]!r}")
-        try:
+        with _storing():
             await self.hosting.withdraw(playing)
-        except OSError as error:
-            raise _not_stored(error) from None
         return await self._shown(playing)
 
     async def _receive(self, bot: pb.HostedBot, requests: _Parts, owner: str) -> pb.Submission:
@@ -134,8 +131,12 @@ def _is_own(submission: pb.Submission) -> bool:
     return own or Role.ORGANISER in caller.roles
 
 
-def _not_stored(error: OSError) -> ApiError:
-    return ApiError(Reason.STORE_UNAVAILABLE, f"it can't be stored: {error.strerror}")
+@contextmanager
+def _storing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ApiError(Reason.STORE_UNAVAILABLE, f"it can't be stored: {error.strerror}") from None
 
 
 async def _next(requests: _Parts) -> pb.SubmitRequest | None:

@@ -7,11 +7,11 @@ them, and each is created by a path that was checked, in a new folder that has n
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -208,18 +208,11 @@ class Submissions:
                 shutil.rmtree(self.place(one))
                 del self._known[one.bot.name][one.digest]
 
-    def usage(self, submission: pb.Submission) -> tuple[float, int]:
-        """Return a submission's CPU seconds since it first played, and the most bytes it used at once."""
-        try:
-            used = json.loads((self.place(submission) / "run" / "usage.json").read_bytes())
-        except FileNotFoundError:
-            return 0.0, 0
-        return float(used["cpu_seconds"]), int(used["peak_memory_bytes"])
-
     def shown(self, submission: pb.Submission, *, with_log: bool = False) -> pb.Submission:
         """Return a submission with its usage, and with the end of what it printed last, in trial or since."""
-        cpu_seconds, memory = self.usage(submission)
-        shown = pb.Submission(cpu_seconds=cpu_seconds, peak_memory_bytes=memory)
+        shown = pb.Submission()
+        with suppress(FileNotFoundError):
+            Parse((self.place(submission) / "run" / "usage.json").read_bytes(), shown)
         logs = [self.place(submission) / kind / "log.txt" for kind in ("run", "trial") if with_log]
         for file in filter(Path.exists, logs[::-1]):
             shown.log_end = file.read_text(encoding="utf-8", errors="replace")

@@ -128,18 +128,11 @@ def private_address() -> Iterator[str]:
 class Programs:
     """Keeps programs running until it is stopped; none outlives this process, however that ends."""
 
-    def __init__(
-        self,
-        on_end: Callable[[Program, str], None] = lambda program, ended: None,
-        *,
-        restarts: Counter[str] | None = None,
-    ) -> None:
-        """Keep nothing yet; `on_end` gets each program that ends by itself, and how.
-
-        `restarts` counts how often each program of bots is started again.
-        """
+    def __init__(self, on_end: Callable[[Program, str], None] = lambda program, ended: None) -> None:
+        """Keep nothing yet; `on_end` gets each program that ends by itself, and how."""
         self._on_end = on_end
-        self._restarts = Counter() if restarts is None else restarts
+        self.restarts = Counter[str]()
+        """How often each program of bots was started again."""
         self._keepers: dict[str, asyncio.Task[None]] = {}  # by name
         self._children: dict[str, Child] = {}  # by name
 
@@ -168,7 +161,7 @@ class Programs:
         def note(ended: str, pause: float | None) -> None:
             again = {} if pause is None else {"again_in": pause}
             _log.warning(f"{program.kind}_ended", **{program.kind: program.name}, ended=ended, **again)
-            self._restarts[program.name] += pause is not None and program.kind == "bot"
+            self.restarts[program.name] += pause is not None and program.kind == "bot"
             self._on_end(program, ended)
 
         await keep_running(lambda: self._run(program), note, restarts=program.restarts)

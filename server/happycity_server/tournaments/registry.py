@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -69,8 +69,6 @@ class Tournaments:
         places.arrival_listeners.append(self._note_arrival)
         self._runs: dict[int, _Run] = {}
         self._starting = asyncio.Lock()
-        self._beginning: TournamentConfig | None = None
-        """Of a tournament that is being created or resumed."""
         self.digest_of: Callable[[str], str] = lambda bot: ""
         """Returns the digest of the submission that the server plays as a bot; "" if it doesn't."""
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -115,16 +113,14 @@ class Tournaments:
                 if known is not None:
                     return known
             self._check_room()
-            with self._begun(config):
-                tournament_id = await self._store.write(
-                    store.create_tournament,
-                    config.json(),
-                    games_total=schedule.total_games,
-                    created_at=created_at,
-                    request_id=request_key,
-                )
-                status = TournamentStatus(tournament_id, config, schedule, created_at=created_at)
-                self._start(TournamentRun(status, host=self._places, store=self._store))
+            self._check_hosted(config)
+            tournament_id = await self._store.write(
+                store.create_tournament,
+                config.json(),
+                games_total=schedule.total_games,
+                created_at=created_at,
+                request_id=request_key,
+            )
         _log.info(
             "tournament_created",
             tournament=tournament_id,
@@ -132,29 +128,20 @@ class Tournaments:
             format=config.format.kind,
             games=schedule.total_games,
         )
+        status = TournamentStatus(tournament_id, config, schedule, created_at=created_at)
+        self._start(TournamentRun(status, host=self._places, store=self._store))
         return tournament_id
 
-    @contextmanager
-    def _begun(self, config: TournamentConfig) -> Iterator[None]:
-        """Keep the submissions that a tournament names playing, until the context has started it.
-
-        Raises:
-            ConfigError: another one plays, or none.
-        """
+    def _check_hosted(self, config: TournamentConfig) -> None:
+        """Require that the submissions play which a tournament names; else ConfigError."""
         for bot, digest in config.hosted_bots.items():
             if (playing := self.digest_of(bot)) != digest:
                 found = f"plays as {playing[:12]}" if playing else "isn't hosted"
                 raise ConfigError(f"hosted_bots: {bot} {found}, and not as {digest[:12]}")
-        self._beginning = config
-        try:
-            yield
-        finally:
-            self._beginning = None
 
     def fixes(self, bot: str) -> bool:
         """Return whether a tournament that is played has named the submission that plays as a bot."""
-        configs = [playing.run.status.config for playing in self._runs.values()]
-        return any(bot in config.hosted_bots for config in [*configs, self._beginning] if config)
+        return any(bot in playing.run.status.config.hosted_bots for playing in self._runs.values())
 
     def _check_room(self) -> None:
         if len(self._runs) >= self._most_open:
@@ -165,9 +152,7 @@ class Tournaments:
         stored = await self._store.read(self._store.store.tournaments, None, states=UNFINISHED)
         for tournament in reversed(stored):
             try:
-                run = await self._load(tournament.id)
-                with self._begun(run.status.config):
-                    self._start(run)
+                self._start(await self._load(tournament.id))
             except Exception as error:  # noqa: BLE001 - one tournament must not keep the server from starting
                 trace = not isinstance(error, ConfigError)
                 _log.error(
@@ -197,9 +182,9 @@ class Tournaments:
                 self._check_room()
                 # Stored before it is answered, as a stop is.
                 state = TournamentState.INTERRUPTED
-                with self._begun(run.status.config):
-                    await self._store.write(self._store.store.set_state, tournament_id, state)
-                    self._start(run)
+                self._check_hosted(run.status.config)
+                await self._store.write(self._store.store.set_state, tournament_id, state)
+                self._start(run)
 
     async def stop(self, tournament_id: int) -> None:
         """Start no more games in a tournament until it is resumed; one that is over stays as it is."""
@@ -269,6 +254,7 @@ class Tournaments:
         return TournamentRun(status, host=self._places, store=self._store, missing=missing)
 
     def _start(self, run: TournamentRun) -> None:
+        self._check_hosted(run.status.config)  # here, so that nothing comes between it and `fixes`
         tournament_id = run.status.tournament_id
         self._progress.pop(tournament_id, None)
         task = asyncio.create_task(self._play(run))

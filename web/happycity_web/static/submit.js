@@ -13,9 +13,9 @@ form?.addEventListener("submit", async (event) => {
   const chosen = [...form.elements.folder.files]
     .map((file) => [file.webkitRelativePath.split("/").slice(1).join("/"), file])
     .filter(([path]) => isPart(path));
-  const told = { files: chosen.map(([path, file]) => [path, file.size]) };
-  for (const name of ["command", "language"]) told[name] = form.elements[name].value;
-  const body = new Blob([`${JSON.stringify(told)}\n`, ...chosen.map(([, file]) => file)]);
+  const described = { files: chosen.map(([path, file]) => [path, file.size]) };
+  for (const name of ["command", "language"]) described[name] = form.elements[name].value;
+  const body = new Blob([`${JSON.stringify(described)}\n`, ...chosen.map(([, file]) => file)]);
   form.elements.send.disabled = true;
   said.textContent = gettext("The files are being sent.");
   try {
