@@ -33,12 +33,10 @@ async def leaderboard(
     request = pb.GetLeaderboardRequest(
         board=board, season_id=season, ranked_only=ranked_only, page_size=min(limit or PAGE_SIZE, PAGE_SIZE)
     )
-    whole = await connection.call(connection.ladder.GetLeaderboard, request)
-    request.page_token = whole.next_page_token
-    while request.page_token and (not limit or len(whole.lines) < limit):
-        page = await connection.call(connection.ladder.GetLeaderboard, request)
-        whole.lines.extend(page.lines)
-        request.page_token = page.next_page_token
-    if limit:
-        del whole.lines[limit:]
+    whole = pb.GetLeaderboardResponse()
+    async for page in connection.pages(connection.ladder.GetLeaderboard, request):
+        whole.MergeFrom(page)
+        if limit and len(whole.lines) >= limit:
+            del whole.lines[limit:]
+            break
     return ladder, whole
