@@ -232,8 +232,11 @@ async def published(folder: Path, url: str, *options: object) -> tuple[int, str]
 
 
 @pytest.mark.thorough
-async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browser: Browser) -> None:
-    """Every link of it leads to a file, and the viewer steps through a game."""
+async def test_snapshot_needs_no_server(
+    public: PublicSite, folder: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All pages of lists are there, every link leads to a file, and the viewer steps through a game."""
+    monkeypatch.setattr("happycity_web.lobby.GAMES_A_PAGE", 1)
     site = folder / "site"
     assert await published(site, public.url) == (0, f"{site}: 10 pages, 3 replays\n")
     seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
