@@ -238,7 +238,7 @@ async def test_snapshot_needs_no_server(
     """All pages of lists are there, every link leads to a file, and the viewer steps through a game."""
     monkeypatch.setattr("happycity_web.lobby.GAMES_A_PAGE", 1)
     site = folder / "site"
-    assert await published(site, public.url) == (0, f"{site}: 10 pages, 3 replays\n")
+    assert await published(site, public.url) == (0, f"{site}: 15 pages, 3 replays\n")
     seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
     with file_server(site) as url:
         async with httpx.AsyncClient(timeout=60, base_url=url) as client:
