@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grpc
 import structlog
@@ -45,8 +45,6 @@ COLLECT_SECONDS = 5.0
 REQUEST_SECONDS = 5.0
 """How long a request may take to arrive, and its response to be read."""
 
-_counter, _gauge = CounterMetricFamily, GaugeMetricFamily
-
 
 @dataclass(frozen=True, slots=True)
 class ArenaMetrics:
@@ -72,38 +70,26 @@ class ArenaMetrics:
             *self._connections(),
             *self._store(),
             *self._ladder(),
-            _counter("happycity_playouts", "Playouts of simulations.", self.server.pool.playouts),
+            _counter("playouts", "Playouts of simulations.", self.server.pool.playouts),
         ]
 
     def _matches(self) -> Iterator[Metric]:
         states = [match.state for match in self.places.newest_matches()]
         open_now = {state.value: states.count(state) for state in (MatchState.WAITING, MatchState.RUNNING)}
-        yield _by_key(_gauge, "happycity_matches", "Matches that wait or run now.", "state", open_now)
-        yield _gauge("happycity_workers", "Workers that have joined.", len(self.places.workers.joined))
-        yield _gauge(
-            "happycity_tournaments", "Tournaments that wait or run now.", self.tournaments.open_count
-        )
+        yield _by_key(_gauge, "matches", "Matches that wait or run now.", "state", open_now)
+        yield _gauge("workers", "Workers that have joined.", len(self.places.workers.joined))
+        yield _gauge("tournaments", "Tournaments that wait or run now.", self.tournaments.open_count)
 
     def _ladder(self) -> Iterator[Metric]:
         if self.ladder is None:
             return
         ladder, presence = self.ladder, self.ladder.presence
-        yield _gauge("happycity_ladder_deals", "Deals of the ladder that run now.", len(ladder.deals))
+        yield _gauge("ladder_deals", "Deals of the ladder that run now.", len(ladder.deals))
         yield _counter(
-            "happycity_ladder_deals_finished",
-            "Deals of the ladder that were finished.",
-            ladder.deals_finished,
+            "ladder_deals_finished", "Deals of the ladder that were finished.", ladder.deals_finished
         )
-        yield _gauge(
-            "happycity_ladder_bots_waiting",
-            "Bots with a free seat that play no deal.",
-            len(presence.waits()),
-        )
-        yield _gauge(
-            "happycity_ladder_longest_wait_seconds",
-            "The longest such wait now.",
-            presence.longest_wait(),
-        )
+        yield _gauge("ladder_bots_waiting", "Bots with a free seat that play no deal.", len(presence.waits()))
+        yield _gauge("ladder_longest_wait_seconds", "The longest such wait now.", presence.longest_wait())
 
     def _counters(self) -> Iterator[Metric]:
         counters = self.places.counters
@@ -112,55 +98,53 @@ class ArenaMetrics:
                 kind = _gauge if entry.metadata["is_gauge"] else _counter
                 name, text, value = entry.name, entry.metadata["text"], getattr(counters, entry.name)
                 if by := entry.metadata["by"]:
-                    yield _by_key(kind, f"happycity_{name}", text, by, value)
+                    yield _by_key(kind, name, text, by, value)
                 else:
-                    yield kind(f"happycity_{name}", text, value)
+                    yield kind(name, text, value)
         yield _histogram(
-            "happycity_think_seconds",
+            "think_seconds",
             "Think times of bots in matches that are over, by the server's clock.",
             [bound / 1e6 for bound in THINK_BOUNDS_US],
             counters.think_counts,
             total=counters.think_us / 1e6,
         )
         yield _histogram(
-            "happycity_loop_lag_seconds",
+            "loop_lag_seconds",
             "How late the event loop's ticks came.",
             LAG_BOUNDS_SECONDS,
             counters.lag_counts,
             total=counters.lag_seconds,
         )
         dropped = getattr(structlog.get_config()["logger_factory"], "dropped", 0)
-        yield _counter("happycity_log_lines_dropped", "Log lines that were not read in time.", dropped)
+        yield _counter("log_lines_dropped", "Log lines that were not read in time.", dropped)
 
     def _connections(self) -> Iterator[Metric]:
         here = [session for session in self.places.lobby.sessions.values() if not session.gone]
         connected = len(self.places.connected())
         bots = {"connected": connected, "away": len(here) - connected}
         text, gate = "Bots that are connected, or were a moment ago.", self.server.gate
-        yield _by_key(_gauge, "happycity_bots", text, "state", bots)
-        yield _by_key(_counter, "happycity_refusals", "Refused calls and streams.", "reason", gate.refused)
-        yield _gauge(
-            "happycity_open_streams", "Streams of all services.", sum(map(len, gate.streams.values()))
-        )
+        yield _by_key(_gauge, "bots", text, "state", bots)
+        yield _by_key(_counter, "refusals", "Refused calls and streams.", "reason", gate.refused)
+        yield _gauge("open_streams", "Streams of all services.", sum(map(len, gate.streams.values())))
 
     def _store(self) -> Iterator[Metric]:
-        yield _counter("happycity_store_commits", "Transactions with games.", self.store.commits)
-        yield _counter("happycity_store_commit_seconds", "What those took.", self.store.commit_seconds)
+        yield _counter("store_commits", "Transactions with games.", self.store.commits)
+        yield _counter("store_commit_seconds", "What those took.", self.store.commit_seconds)
         yield _gauge(
-            "happycity_store_games_waiting",
-            "Finished games that are not stored yet.",
-            self.store.games_waiting,
+            "store_games_waiting", "Finished games that are not stored yet.", self.store.games_waiting
         )
 
 
-def _by_key(
-    kind: type[CounterMetricFamily | GaugeMetricFamily],
-    name: str,
-    text: str,
-    label: str,
-    values: Mapping[str, int],
-) -> Metric:
-    family = kind(name, text, labels=[label])
+def _gauge(name: str, text: str, value: float | None = None, **options: Any) -> GaugeMetricFamily:
+    return GaugeMetricFamily(f"happycity_{name}", text, value, **options)
+
+
+def _counter(name: str, text: str, value: float | None = None, **options: Any) -> CounterMetricFamily:
+    return CounterMetricFamily(f"happycity_{name}", text, value, **options)
+
+
+def _by_key(kind: Any, name: str, text: str, label: str, values: Mapping[str, int]) -> Metric:
+    family: GaugeMetricFamily = kind(name, text, labels=[label])
     for key, value in values.items():
         family.add_metric([key.lower()], value)
     return family
@@ -174,7 +158,7 @@ def _histogram(
     for bound, count in zip((*map(repr, bounds), "+Inf"), counts, strict=True):
         so_far += count
         buckets.append((bound, float(so_far)))
-    return HistogramMetricFamily(name, text, buckets=buckets, sum_value=total)
+    return HistogramMetricFamily(f"happycity_{name}", text, buckets=buckets, sum_value=total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +186,7 @@ class UpkeepMetrics(Collector):
         ):
             with suppress(OSError, ValueError, TokenError):
                 if path is not None:
-                    yield _gauge(f"happycity_{name}", text, read(path))
+                    yield _gauge(name, text, read(path))
 
     def _backup_age(self, database: Path) -> float:
         mark = backup_mark(database)

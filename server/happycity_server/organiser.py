@@ -126,18 +126,23 @@ def init_competition(
     with replacing(folder / SETTINGS_FILE, private=True) as partial:
         partial.write_text(settings_text(str(server), CA_FILE, {_ORGANISER: clear}, **own), encoding="utf-8")
     house = "planner,greedy,random" if ladder else "greedy,random"  # the planner is the ladder's anchor
-    write_example(folder / SERVER_FILE, _SERVER.format(port=port, house=house) + kept)
+    write_example(folder / SERVER_FILE, _template(SERVER_FILE).format(port=port, house=house) + kept)
     if ladder:
         from happycity_ladder.ladder_config import example
 
         write_example(folder / LADDER_FILE, example())
     else:
-        write_example(folder / TOURNAMENT_FILE, _TOURNAMENT)
-    write_example(folder / README, _README.format(server=server))
+        write_example(folder / TOURNAMENT_FILE, _template(TOURNAMENT_FILE))
+    write_example(folder / README, _template(README).format(server=server))
     typer.echo(
         f"wrote {folder}/; start the server there with: happycity serve --config {SERVER_FILE}\n"
         'invite a guest there with: happycity invite create --owner "Team 1" --bots 1'
     )
+
+
+def _template(name: str) -> str:
+    """Return a file of a competition as it is before its own values are filled in."""
+    return Path(__file__).with_name("competition").joinpath(name).read_text(encoding="utf-8")
 
 
 @invite.command("create")
@@ -206,49 +211,3 @@ def revoke_one_invitation(
 
 def _described(one: Invitation, now: datetime) -> str:
     return f"{one.owner} for {plural(one.bots, 'bot')}, {validity(one.expires, now)}"
-
-
-_SERVER = """\
-# The server of this competition: happycity serve --config server.toml
-# `happycity serve --print-config` shows all settings.
-listen = "0.0.0.0:{port}"
-tls_cert = "cert.pem"
-tls_key = "key.pem"
-tokens = "tokens.json"
-store = "sqlite:///games.sqlite"
-house = "{house}"
-"""
-_TOURNAMENT = """\
-# The tournament: tournament run --config tournament.toml
-# `tournament run --example` shows all settings.
-title = "Small competition"
-seats = 4
-rounds = 200
-connect_seconds = 60.0
-
-# One table for each bot of a guest.
-# [[bots]]
-# name = "alice"
-# join = true
-
-[[bots]]
-name = "greedy"
-join = true
-
-[[bots]]
-name = "random"
-join = true
-"""
-_README = """\
-# How to take part
-
-The server is {server}. You get a link from the organiser, which works once.
-
-1. Install the project, and write a bot: `happycity new-bot mybot`.
-2. In the folder of the bot, name it and keep its token: `happycity join 'LINK' --bot NAME`. This writes
-   `happycity.env`, which is secret, and the server's certificate. A link of https:// opens in a browser.
-3. Start the bot in this folder: every SDK reads the file there.
-4. Try it: `happycity practice --join NAME --against greedy --games 10`, while the bot runs.
-
-A token that others may have seen: `happycity join --renew`.
-"""

@@ -266,16 +266,16 @@ def test_what_is_read_of_a_ladder(store: Store) -> None:
 
 
 def test_ratings_and_beliefs_are_kept(store: Store) -> None:
-    """A point of the history may be replaced, and the latest state of a board's beliefs takes the place."""
+    """A point takes the place of one of the same time, and so does the latest state of a board's beliefs."""
     ladder_with_bots(store)
     ratings, rating = RatingStore(store), entries.Rating(elo=1500.5, error=0.1, deals=3)
     points = [
         entries.RatingPoint(board="2-family", version_id=1, at=at, rating=rating) for at in (50.0, 51.0)
     ]
     ratings.save_ratings(points)
-    ratings.save_ratings([replace(points[1], at=52.0)], replaced=points[1:])
-    history = ratings.history("2-family", [1, 2])
-    assert history == [points[0], replace(points[1], at=52.0)]
+    newer = replace(points[1], rating=replace(rating, deals=4))
+    ratings.save_ratings([newer])
+    assert ratings.history("2-family", [1, 2]) == [points[0], newer]
     for state in (b"\0", b"\xff"):
         ratings.keep_beliefs("2-family", 2, state)
     assert ratings.beliefs("2-family") == (2, b"\xff")

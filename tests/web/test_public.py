@@ -255,10 +255,13 @@ async def published(folder: Path, url: str, *options: object) -> tuple[int, str]
 
 
 @pytest.mark.thorough
-async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browser: Browser) -> None:
-    """Every link of it leads to a file, and the viewer steps through a game."""
+async def test_snapshot_needs_no_server(
+    public: PublicSite, folder: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All pages of lists are there, every link leads to a file, and the viewer steps through a game."""
+    monkeypatch.setattr("happycity_web.games.GAMES_A_PAGE", 1)
     site = folder / "site"
-    assert await published(site, public.url) == (0, f"{site}: 13 pages, 3 replays\n")
+    assert await published(site, public.url) == (0, f"{site}: 18 pages, 3 replays\n")
     seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
     with file_server(site) as url:
         async with httpx.AsyncClient(timeout=60, base_url=url) as client:

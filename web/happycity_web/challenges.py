@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -100,14 +99,11 @@ class ChallengeForms:
         """Accept, decline or withdraw a challenge for the bot whose token the browser has."""
         arena, bot = self._feeds.arena, self._author(request)
         fields = await read_form(request)
-        answers: dict[str, tuple[Any, Any]] = {
-            "accept": (arena.ladder.AcceptChallenge, pb.AcceptChallengeRequest),
-            "decline": (arena.ladder.DeclineChallenge, pb.DeclineChallengeRequest),
-            "withdraw": (arena.ladder.WithdrawChallenge, pb.WithdrawChallengeRequest),
-        }
         try:
-            call, message = answers[word_of("answer", fields.get("answer", ""), answers)]
-            await arena.call(call, message(challenge_id=request.path_params["challenge_id"], bot=bot))
+            answer = word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw"))
+            method = f"{answer.capitalize()}Challenge"
+            asked = getattr(pb, f"{method}Request")(challenge_id=request.path_params["challenge_id"], bot=bot)
+            await arena.call(getattr(arena.ladder, method), asked)
         except ApiError as error:
             return await self._refused(request, bot, {}, error)
         return _to_challenges_of(bot)

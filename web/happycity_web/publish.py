@@ -36,8 +36,8 @@ _PAGE = re.compile(
     r"/|/acts|/bots/[^/]+|/ladder|/ladder/(seasons|deals|bots/[^/]+)|/tournaments(/\d+(/bots/[^/]+)?)?"
 )
 _GAME = re.compile(r"/matches/(\d+)(/record\.json)?")
-_CHOICES = {"board", "page"}
-"""What the addresses of published pages may ask for, those of leaderboards also for a season."""
+_CHOICES = {"board", "page", "season"}, {"board", "page", "bot"}
+"""What the addresses of published pages may ask for, and of those of a bot; more is not published."""
 _LINK = re.compile(r' (href|src)="([/?][^"]*)"')
 
 
@@ -113,9 +113,7 @@ class Snapshot:
             if game[1] not in self.games and len(self.games) >= self._most_games:
                 return None
             self.games.add(game[1])
-        elif not _PAGE.fullmatch(path) or parse_qs(query).keys() - _CHOICES - {
-            path == "/ladder" and "season"
-        }:
+        elif not _PAGE.fullmatch(path) or parse_qs(query).keys() - _CHOICES["/bots/" in path]:
             return None
         if page not in self.files:
             self.files[page] = page[1:] if page.endswith("/record.json") else _file_name(page)

@@ -349,17 +349,12 @@ def check_act(act: Act, request: pb.CreateActRequest) -> None:
     """Refuse an act whose fields don't belong together; ConfigError names the first that is wrong."""
     if not 1 <= len(act.text) <= MAX_ACT_TEXT or act.text != one_line(act.text):
         raise ConfigError(f"text: say why in one line of 1 to {MAX_ACT_TEXT} characters; all may read it")
-    for_owner = act.kind in _TO_OWNERS
-    needed = {
-        "owner": for_owner,
-        "new_owner": act.kind is ActKind.RENAME,
-        "deal_ids": act.kind is ActKind.VOID and act.bot is None,
-        "bot": not for_owner and not request.deal_ids,
-    }
-    for name, is_needed in needed.items():
-        if bool(getattr(request, name)) is not is_needed:
-            how = "needs it" if is_needed else "does not take it"
-            raise ConfigError(f"{name}: the act {act.kind.value!r} {how}, by what else it has")
+    of_bots = {"bot"} if act.bot or act.kind is not ActKind.VOID else {"deal_ids"}
+    needed = {ActKind.RENAME: {"owner", "new_owner"}, ActKind.DELETE: {"owner"}}.get(act.kind, of_bots)
+    given = {name for name in ("bot", "deal_ids", "owner", "new_owner") if getattr(request, name)}
+    for name in (*sorted(needed - given), *sorted(given - needed)):
+        how = "needs it" if name in needed else "does not take it"
+        raise ConfigError(f"{name}: the act {act.kind.value!r} {how}, by what else it has")
     if len(request.deal_ids) > MAX_ACT_DEALS:
         raise ConfigError(f"deal_ids: {len(request.deal_ids)} deals are more than {MAX_ACT_DEALS} at once")
     if act.bot is not None:

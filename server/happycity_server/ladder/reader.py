@@ -70,9 +70,18 @@ class LadderReader:
         return await self._leaderboards.get((board, season.id, moment), make)
 
     async def history(self, board: str, versions: Collection[Version]) -> list[RatingPoint]:
-        """Return the ratings of versions on a board over time, oldest first, at most `MAX_POINTS`."""
+        """Return the ratings of a bot's versions on a board over time, oldest first, at most `MAX_POINTS`.
+
+        The last one is that of the newest version now.
+        """
         ids = [version.id for version in versions]
         points = await self.stored.read(self.stored.ratings.history, board, ids)
+        rated, now = await self.ladder.ratings.of(board), self.stored.clock()
+        played = (version for version in ids if version in rated and rated[version].deals)
+        points += [
+            RatingPoint(board=board, version_id=version, at=now, rating=rated[version])
+            for version in sorted(played)[-1:]
+        ]
         step = -(-len(points) // MAX_POINTS) or 1
         return points[::-1][::step][::-1]  # the latest one among them
 

@@ -283,7 +283,7 @@ class Connection:
         while True:
             page = await self.call(method, request)
             yield page
-            if not page.next_page_token:
+            if not getattr(page, "next_page_token", ""):  # a short list is one page
                 return
             request.page_token = page.next_page_token
 

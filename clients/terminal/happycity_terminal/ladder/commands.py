@@ -84,7 +84,9 @@ def show(
             raise ConfigError("--season, --ranked: these are for leaderboards; leave out BOT, or them")
         run.show("GetLadderBot", server, bot=name, board=board, as_json=as_json)
         return
-    run.show_leaderboard(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
+    run.show_leaderboard(
+        server, board=board, season_id=season, ranked_only=ranked, limit=limit, as_json=as_json
+    )
 
 
 @ladder.command()

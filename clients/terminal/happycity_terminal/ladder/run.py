@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,10 +11,9 @@ from rich.table import Table
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.wire.json import message_json
 from happycity_terminal.ladder import tables
-from happycity_terminal.ladder.calls import leaderboard, pages
 from happycity_tournament.cli.console import show as show_lines
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.connection import PAGE_SIZE, Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
 
 _LISTS: Mapping[str, tuple[str, Callable[[Sequence[Any]], Table], str]] = {
@@ -28,23 +27,31 @@ _LISTS: Mapping[str, tuple[str, Callable[[Sequence[Any]], Table], str]] = {
 
 
 def show_list(method: str, server: str | None, *, as_json: bool, limit: int = 0, **fields: object) -> None:
-    """Print a list as JSON or as a table; fields of the request that are "" or None are left out."""
+    """Print the first entries of a list, 0: all, as JSON or as a table; see `show` for the fields."""
     field, table, nothing = _LISTS[method]
-    request = _request(method, fields)
-
-    async def listed(connection: Any) -> list[Any]:
-        call = getattr(connection.ladder, method)
-        if "page_size" not in request.DESCRIPTOR.fields_by_name:
-            return list(getattr(await connection.call(call, request), field))
-        return await pages(connection, call, request, field, limit)
-
-    found = call_server(RemoteServer.at(server), listed)
+    found: list[Any] = call_server(
+        RemoteServer.at(server), lambda opened: _entries(opened, method, fields, field, limit)
+    )[0]
     if as_json:
         write_json(list(map(message_json, found)))
     elif found:
         Console().print(table(found))
     else:
         show_lines(Console(), nothing)
+
+
+async def _entries(
+    connection: Connection, method: str, fields: Mapping[str, object], field: str, limit: int
+) -> tuple[list[Any], Any]:
+    """Return the first entries of a list, which are a field of its pages, and the last page that was read."""
+    request, entries, page = _request(method, fields), list[Any](), None
+    if hasattr(request, "page_size"):
+        request.page_size = min(limit or PAGE_SIZE, PAGE_SIZE)
+    async for page in connection.pages(getattr(connection.ladder, method), request):
+        entries += getattr(page, field)
+        if limit and len(entries) >= limit:
+            break
+    return entries[: limit or None], page
 
 
 def show(method: str, server: str | None, *, as_json: bool, **fields: object) -> None:
@@ -54,34 +61,40 @@ def show(method: str, server: str | None, *, as_json: bool, **fields: object) ->
     if as_json:
         write_json(message_json(message))
         return
+    lines, table = list[str](), None
     match message:
         case pb.LadderBot():
-            show_lines(Console(), *tables.bot_lines(message))
-            Console().print(tables.versions_table(message))
+            lines, table = list(tables.bot_lines(message)), tables.versions_table(message)
         case pb.Act():
-            Console().print(tables.acts_table([message]))
+            table = tables.acts_table([message])
+        case pb.Season():
+            lines = [tables.season_line(message)]
+        case pb.VersionComparison():
+            lines = list(tables.comparison_lines(message, request.old_version_id, request.new_version_id))
         case _:
-            show_lines(Console(), *_lines(message, request, at.address))
+            lines = list(tables.challenge_lines(message, at.address))
+    show_lines(Console(), *lines)
+    if table is not None:
+        Console().print(table)
 
 
-def show_leaderboard(
-    server: str | None, *, board: str, season: int | None, ranked_only: bool, limit: int, as_json: bool
-) -> None:
-    """Show the ladder and the leaderboard of a board."""
-    ladder, lines = call_server(
-        RemoteServer.at(server),
-        lambda connection: leaderboard(
-            connection, board=board, season=season, ranked_only=ranked_only, limit=limit
-        ),
-    )
+def show_leaderboard(server: str | None, *, limit: int, as_json: bool, **fields: object) -> None:
+    """Show the ladder and a leaderboard; see `show` for the fields."""
+
+    async def ask(opened: Connection) -> tuple[pb.Ladder, list[Any], Any]:
+        ladder = await opened.call(opened.ladder.GetLadder, pb.GetLadderRequest())
+        return ladder, *await _entries(opened, "GetLeaderboard", fields, "lines", limit)
+
+    ladder, lines, page = call_server(RemoteServer.at(server), ask)
     if as_json:
-        write_json({"ladder": message_json(ladder), "leaderboard": message_json(lines)})
+        shown = {**message_json(page), "lines": list(map(message_json, lines))}
+        write_json({"ladder": message_json(ladder), "leaderboard": shown})
         return
     console = Console()
-    board_line = f"{lines.board}, {tables.season_line(lines.season)}; ranked by the lower end of the interval"
+    board_line = f"{page.board}, {tables.season_line(page.season)}; ranked by the lower end of the interval"
     show_lines(console, *tables.ladder_lines(ladder), "", board_line)
-    if lines.lines:
-        console.print(tables.leaderboard_table(lines.lines))
+    if lines:
+        console.print(tables.leaderboard_table(lines))
     else:
         show_lines(console, "no bot has played on this board")
 
@@ -89,13 +102,3 @@ def show_leaderboard(
 def _request(method: str, fields: Mapping[str, object]) -> Any:
     given = {name: value for name, value in fields.items() if value not in ("", None)}
     return getattr(pb, f"{method}Request")(**given)
-
-
-def _lines(message: Any, request: Any, address: str) -> Iterable[str]:
-    match message:
-        case pb.Season():
-            return [tables.season_line(message)]
-        case pb.VersionComparison():
-            return tables.comparison_lines(message, request.old_version_id, request.new_version_id)
-        case _:
-            return tables.challenge_lines(message, address)
