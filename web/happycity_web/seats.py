@@ -85,7 +85,8 @@ class Seats:
         """Show the table at which a person sits."""
         place, _ = self._place(request)
         table = place.table
-        values: dict[str, Any] = {"table": table, "place": place, "is_live": False}
+        house = self._tables.house
+        values: dict[str, Any] = {"table": table, "place": place, "house": house, "is_live": False}
         if table.match_id is None:
             return page_response(request, "waiting.html", values)
         query, own = MatchQuery.of(request.query_params), language_of(request)
@@ -169,7 +170,8 @@ class Seats:
         shown = ""
         while table.match_id is None:
             version = person.changes.version
-            waiting = render("waiting_room.html", {"table": table, "place": place, "is_live": True}, reader)
+            values = {"table": table, "place": place, "house": self._tables.house, "is_live": True}
+            waiting = render("waiting_room.html", values, reader)
             if waiting != shown:
                 shown = waiting
                 await self._say(socket, {"waiting": waiting, "over": table.is_closed})
@@ -216,6 +218,8 @@ class Seats:
                 case {"invite": int(seat)}:
                     link = f"/invitations/{self._tables.invite(place, seat)}"
                     await self._say(socket, {"link": link, "seat": seat})
+                case {"fill": [int(seat), str(bot)]}:
+                    self._tables.fill(place, seat, bot)
                 case _:
                     raise ValueError
         except (ValueError, RecursionError):

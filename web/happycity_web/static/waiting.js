@@ -33,6 +33,11 @@ room.addEventListener("click", (event) => {
   if (button && "leave" in button.dataset) socket.send(JSON.stringify({ leave: true }));
 });
 
+room.addEventListener("change", (event) => {
+  const { value, dataset } = event.target;
+  if (dataset.fill && value) socket.send(JSON.stringify({ fill: [Number(dataset.fill), value] }));
+});
+
 document.getElementById("copy-invitation").addEventListener("click", async () => {
   link.select();
   try {
