@@ -1,7 +1,7 @@
 """Make the pictures of the documentation, with Chromium.
 
-A server with reference bots is started, and tournaments with fixed seeds are played on it. No test compares the
-pictures: fonts differ between machines, and the deal of a table is drawn by the server.
+A server with reference bots is started, and tournaments with fixed seeds are played on it. No test compares
+the pictures: fonts differ between machines, and the deal of a table is drawn by the server.
 """
 
 from __future__ import annotations
