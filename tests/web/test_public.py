@@ -235,7 +235,7 @@ async def published(folder: Path, url: str, *options: object) -> tuple[int, str]
 
 @pytest.mark.thorough
 async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browser: Browser) -> None:
-    """Every link of it leads to a file, and the viewer steps through a game."""
+    """Every link of it leads to a file, save that to the documentation; the viewer steps through a game."""
     site = folder / "site"
     assert await published(site, public.url) == (0, f"{site}: 10 pages, 3 replays\n")
     seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
@@ -245,7 +245,7 @@ async def test_snapshot_needs_no_server(public: PublicSite, folder: Path, browse
                 page = waiting.pop()
                 answer = await client.get(page)
                 assert answer.status_code == 200, page
-                links = re.findall(r'(?:href|src)="([^"#]+)"', answer.text) if page.endswith("html") else []
+                links = re.findall(r'(?:href|src)="([^"#:]+)"', answer.text) if page.endswith("html") else []
                 for link in links:
                     assert not link.startswith("/"), (page, link)
                     target = urljoin(f"{url}{page}", unescape(link)).removeprefix(url).partition("?")[0]
