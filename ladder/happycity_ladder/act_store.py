@@ -1,18 +1,16 @@
-"""The acts of organisers in the store: each is one transaction with all that it changes."""
+"""The log of what organisers did, in the store: each act is one transaction with all that it changes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, true, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, true, update
 
 from happycity import ConfigError
 from happycity_ladder.entries import Act, ActKind
-from happycity_ladder.ladder_rows import entry_of, read_entries, uncount, version_of
-from happycity_ladder.ladder_store import LEADERBOARDS
+from happycity_ladder.ladder_rows import entry_of, read_entries, row_of, uncount
 from happycity_tournament.storage.rows import mentions
 from happycity_tournament.storage.schema import (
     acts,
@@ -21,7 +19,6 @@ from happycity_tournament.storage.schema import (
     ladder_challenges,
     ladder_deals,
     ladder_ratings,
-    ladder_seasons,
     ladder_seats,
     ladder_versions,
 )
@@ -42,19 +39,19 @@ class ActStore:
         query = _ACTS.order_by(acts.c.id.desc()).limit(limit)
         if before_id is not None:
             query = query.where(acts.c.id < before_id)
-        return list(self._read(query if bot is None else query.where(ladder_versions.c.bot == bot)))
+        query = query if bot is None else query.where(ladder_versions.c.bot == bot)
+        return list(read_entries(self.store, query, partial(entry_of, Act)))
 
     def suspended(self) -> dict[str, Act]:
         """Return the suspended bots, each with the act."""
-        kinds = ActKind.SUSPEND.value, ActKind.RESTORE.value
-        found = self._read(_ACTS.where(acts.c.kind.in_(kinds)).order_by(acts.c.id))
-        last = {act.bot or "": act for act in found}
-        return {bot: act for bot, act in last.items() if act.kind is ActKind.SUSPEND}
+        kinds = ActKind.SUSPEND, ActKind.RESTORE
+        last = {act.bot: act for act in reversed(self.newest(None)) if act.kind in kinds}
+        return {bot: act for bot, act in last.items() if bot and act.kind is ActKind.SUSPEND}
 
     def add(self, act: Act) -> Act:
         """Store an act to a bot of the ladder that changes nothing else."""
         with self.store.writing() as connection:
-            return _act(connection, _add(connection, act, _newest(connection, act.bot)))
+            return _add(connection, act, ladder_versions.c.bot == act.bot)
 
     def void(self, act: Act, deal_ids: Collection[int] = ()) -> tuple[Act, set[str]]:
         """Void finished deals, these or all of the act's bot; return the act, and the boards to rate again.
@@ -73,48 +70,35 @@ class ActStore:
                 raise ConfigError(f"deal_ids: deal {wrong[0]} is not finished, or is voided already")
             if not found:
                 raise ConfigError(f"bot: {act.bot!r} has no finished deal that counts")
-            act_id = _add(connection, replace(act, deals=len(found)), _newest(connection, act.bot))
-            connection.execute(update(ladder_deals).where(*own).values(act_id=act_id))
-            boards = uncount(connection, act_id)
+            stored = _add(connection, replace(act, deals=len(found)), ladder_versions.c.bot == act.bot)
+            connection.execute(update(ladder_deals).where(*own).values(act_id=stored.id))
+            boards = uncount(connection, stored.id)
             for table in (ladder_beliefs, ladder_ratings):
                 connection.execute(delete(table).where(table.c.board.in_(boards)))
-            return _act(connection, act_id), boards
+            return stored, boards
 
     def rename(self, act: Act, new_owner: str | None, *, has_tokens: bool) -> Act:
         """Rename the act's participant; without a new name, remove the names and texts of it and its bots.
 
-        Then the bots' names have the numbers of their first versions. Tournaments stay as they are.
+        Then their names have the numbers of the act, and of the bots' first versions. Tournaments stay.
 
         Raises:
-            ConfigError: no bot of the ladder, and no token, is of this owner, or the new one has bots.
+            ConfigError: no bot of the ladder, and no token, is of this owner.
         """
         versions = ladder_versions.c
+        own = versions.owner == act.owner, versions.house == 0
+        ids = func.min(versions.id), func.max(versions.id)
         with self.store.writing() as connection:
-            taken = select(versions.id).where(versions.owner == new_owner).limit(1)
-            if new_owner and connection.scalar(taken) is not None:
-                raise ConfigError(f"new_owner: {new_owner!r} is another participant; choose another name")
-            own = connection.execute(
-                select(versions.bot, func.min(versions.id), func.max(versions.id))
-                .where(versions.owner == act.owner, versions.house == 0)
-                .group_by(versions.bot)
-            ).all()
-            if not own and not has_tokens:
+            bots = connection.execute(select(versions.bot, *ids).where(*own).group_by(versions.bot)).all()
+            if not bots and not has_tokens:
                 raise ConfigError(f"owner: {act.owner!r} has neither bots in this ladder nor tokens")
-            act_id = _add(connection, act, max((last for _, _, last in own), default=None))
-            for bot, first, last in own:
-                name = f"deleted-{first}"
-                of_bot = update(ladder_versions).where(versions.bot == bot, versions.owner == act.owner)
-                connection.execute(of_bot.values(owner=new_owner or name))
-                if new_owner is None and last == _newest(
-                    connection, bot
-                ):  # else it belongs to another participant now
-                    _remove_bot(connection, bot, name)
-            if own:
-                _rewrite_leaderboards(connection)
-            return _act(connection, act_id)
-
-    def _read(self, query: Any) -> Generator[Act]:
-        return read_entries(self.store, query, partial(entry_of, Act))
+            stored = _add(connection, act, *own)
+            name = new_owner or f"deleted-{stored.id}"
+            connection.execute(update(ladder_versions).where(*own).values(owner=name))
+            for bot, first, last in bots if new_owner is None else ():
+                if last == connection.scalar(select(ids[1]).where(versions.bot == bot)):
+                    _remove_bot(connection, bot, f"deleted-{first}")  # else it is another participant's now
+            return replace(stored, owner=name if bots else None)
 
 
 _ACTS = select(acts, ladder_versions.c.bot, ladder_versions.c.owner).join(
@@ -122,24 +106,11 @@ _ACTS = select(acts, ladder_versions.c.bot, ladder_versions.c.owner).join(
 )
 
 
-def _newest(connection: Connection, bot: str | None) -> int | None:
-    """Return the newest version of a bot; None without a bot."""
-    newest = select(func.max(ladder_versions.c.id)).where(ladder_versions.c.bot == bot)
-    version_id: int | None = connection.scalar(newest)
-    return version_id
-
-
-def _act(connection: Connection, act_id: int) -> Act:
-    return entry_of(Act, connection.execute(_ACTS.where(acts.c.id == act_id)).one())
-
-
-def _add(connection: Connection, act: Act, version_id: int | None) -> int:
-    """Insert an act; return its id."""
-    row = {"at": act.at, "organiser": act.organiser, "kind": act.kind.value, "text": act.text}
-    new = insert(acts).values(**row, version_id=version_id, deals=act.deals)
-    key = connection.execute(new).inserted_primary_key
-    assert key is not None
-    return int(key[0])
+def _add(connection: Connection, act: Act, *of_version: ColumnElement[bool]) -> Act:
+    """Insert an act to the newest of some versions; return it as it is stored."""
+    version_id = connection.scalar(select(func.max(ladder_versions.c.id)).where(*of_version))
+    new = insert(acts).values(**row_of(act, "id", "bot", "owner"), version_id=version_id).returning(acts.c.id)
+    return entry_of(Act, connection.execute(_ACTS.where(acts.c.id == connection.scalar(new))).one())
 
 
 def _remove_bot(connection: Connection, bot: str, name: str) -> None:
@@ -160,17 +131,3 @@ def _remove_bot(connection: Connection, bot: str, name: str) -> None:
         if rows:
             change = update(column.table).where(key == bindparam("key"))
             connection.execute(change.values({column.name: bindparam("names")}), rows)
-
-
-def _rewrite_leaderboards(connection: Connection) -> None:
-    """Let the leaderboards of seasons that have ended name versions as they are named now."""
-    versions = {row.id: version_of(row) for row in connection.execute(select(ladder_versions))}
-    ended = select(ladder_seasons).where(ladder_seasons.c.ended_at.is_not(None))
-    for row in connection.execute(ended).all():
-        boards = LEADERBOARDS.validate_json(row.leaderboards)
-        for board, lines in boards.items():
-            boards[board] = [replace(line, version=versions[line.version.id]) for line in lines]
-        text = LEADERBOARDS.dump_json(boards).decode()
-        connection.execute(
-            update(ladder_seasons).where(ladder_seasons.c.id == row.id).values(leaderboards=text)
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from statistics import NormalDist
 
@@ -81,6 +81,10 @@ class Season:
     """Games of the deals that were finished in it, unrated ones too."""
     closed_after: int | None = None
     """The number of the last deal that was finished before it ended; None while it lasts."""
+    first_deal: int = field(default=1, compare=False)
+    """The id from which on deals began in it."""
+    commitment: str = field(default="{}", compare=False)
+    """What was committed to at its start, as canonical JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import hashlib
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     ConfigDict,
@@ -132,6 +132,16 @@ class LadderConfig:
         """Return whether the ladder has a board of this name."""
         return any(board.name == name for board in self.boards)
 
+    def json(self) -> dict[str, Any]:
+        """Return it as JSON, which `of` reads."""
+        content: dict[str, Any] = TypeAdapter(LadderConfig).dump_python(self, mode="json")
+        return content
+
+    @classmethod
+    def of(cls, content: object) -> Self:
+        """Read JSON or the content of a file; ValidationError or ConfigError if it can't be one."""
+        return TypeAdapter(cls).validate_python(content)
+
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read a TOML file.
@@ -146,7 +156,7 @@ class LadderConfig:
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ConfigError(f"ladder: {path} can't be read: {error}") from None
         try:
-            return TypeAdapter(cls).validate_python(content)
+            return cls.of(content)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"])) or "file"
@@ -162,7 +172,13 @@ def example() -> str:
     return Path(__file__).with_name("example.toml").read_text(encoding="utf-8")
 
 
+def season_secret(secret: int, season_id: int) -> tuple[int, str]:
+    """Return seed and salt of a season, which are published at its end, from the ladder's secret."""
+    digest = hashlib.blake2b(f"{secret} season {season_id}".encode(), digest_size=48).digest()
+    return int.from_bytes(digest[:16], "big"), digest[16:].hex()
+
+
 def deal_seed(secret: int, deal_id: int) -> int:
-    """Return the seed of a deal, below 2^53; without the ladder's secret nobody can know it before."""
+    """Return the seed of a deal, below 2^53; without the season's seed no one can know it before."""
     digest = hashlib.blake2b(f"{secret} {deal_id}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 11

@@ -84,7 +84,7 @@ def point_of(row: Row[Any]) -> RatingPoint:
     return entry_of(RatingPoint, row, rating=entry_of(Rating, row))
 
 
-def rated_deal_of(rows: Sequence[Row[Any]]) -> RatedDeal:
+def rated_deal_of(rows: Sequence[Any]) -> RatedDeal:
     """Read a deal from the rows of its games, by rotation."""
     first = rows[0]
     players = len(first.versions)
@@ -137,7 +137,7 @@ def uncount(connection: Connection, act_id: int) -> set[str]:
     scores: defaultdict[tuple[int, str, int], Score] = defaultdict(Score)
     deals = Counter[int]()
     for row in connection.execute(query):
-        _add_scores(scores, row.season_id, [row])
+        add_scores(scores, row.season_id, [row])
         deals[row.season_id] += row.rotation == 0
     for key, score in scores.items():
         _store_score(connection, key, -score)
@@ -174,7 +174,7 @@ def _finish(connection: Connection, complete: Sequence[Sequence[Row[Any]]]) -> N
             challenges.add(deal.challenge_id)
         if DealKind(deal.kind) is DealKind.RATED:
             rated += 1
-            _add_scores(scores, season_id, rows)
+            add_scores(scores, season_id, rows)
     season = update(ladder_seasons).where(ladder_seasons.c.id == season_id)
     played = sum(map(len, complete))
     more = {"deals": ladder_seasons.c.deals + rated, "games": ladder_seasons.c.games + played}
@@ -185,9 +185,8 @@ def _finish(connection: Connection, complete: Sequence[Sequence[Row[Any]]]) -> N
         _finish_challenge(connection, challenge_id)
 
 
-def _add_scores(
-    scores: defaultdict[tuple[int, str, int], Score], season_id: int, rows: Sequence[Row[Any]]
-) -> None:
+def add_scores(scores: defaultdict[tuple[int, str, int], Score], season_id: int, rows: Sequence[Any]) -> None:
+    """Count games, which are rows with their deals, by season, board and version."""
     for row in rows:
         for seat, (place, ending) in enumerate(zip(row.places, row.endings, strict=True)):
             version = row.versions[(seat + row.rotation) % len(row.versions)]

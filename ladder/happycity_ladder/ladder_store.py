@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, Row, Select, delete, exists, func, insert, select, update
 
 from happycity_ladder.entries import Deal, DealKind, NewDeal, Season, Version
-from happycity_ladder.ladder_config import deal_seed
+from happycity_ladder.ladder_config import deal_seed, season_secret
 from happycity_ladder.ladder_rows import (
     add_ladder_games,
     entry_of,
@@ -24,6 +26,7 @@ from happycity_ladder.ladder_rows import (
 )
 from happycity_ladder.leaderboard import Line, Score
 from happycity_tournament.games import BotProfile, FinishedGame
+from happycity_tournament.proof.commitment import Commitment, canonical
 from happycity_tournament.storage.rows import game_of
 from happycity_tournament.storage.schema import (
     LADDER_SECRET_KEY,
@@ -48,6 +51,7 @@ _DAY = 86400.0
 _IDS_AT_ONCE = 500
 """Ids in a query: databases bound their number."""
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _T = TypeVar("_T")
 
 
@@ -70,7 +74,7 @@ class LadderStore:
             seasons = self._all(query, _season_of)
         return seasons[0] if seasons else None
 
-    def seasons(self, limit: int, before_id: int | None = None) -> list[Season]:
+    def seasons(self, limit: int | None, before_id: int | None = None) -> list[Season]:
         """Return up to `limit` seasons with ids below `before_id`, newest first."""
         query = select(ladder_seasons).order_by(ladder_seasons.c.id.desc()).limit(limit)
         if before_id is not None:
@@ -79,23 +83,31 @@ class LadderStore:
 
     def closed_seasons(self) -> list[Season]:
         """Return all seasons that have ended, oldest first."""
-        query = select(ladder_seasons).where(ladder_seasons.c.ended_at.is_not(None))
-        return self._all(query.order_by(ladder_seasons.c.id), _season_of)
+        return [season for season in self.seasons(None)[::-1] if season.ended_at is not None]
 
-    def open_season(self, at: float) -> Season:
-        """Return the present season; begin the first one if there is none."""
+    def open_season(self, at: float, config: Mapping[str, Any] = _NOTHING) -> Season:
+        """Return the present season; begin the first one if there is none, and commit to `config` for it."""
         with self.store.writing() as connection:
             row = _present_season(connection)
             if row is None:
-                _begin_season(connection, at)
+                _begin_season(connection, at, config)
                 row = _present_season(connection)
         assert row is not None
         return _season_of(row)
 
-    def close_season(self, season_id: int, leaderboards: Mapping[str, Sequence[Line]], at: float) -> Season:
-        """End a season with its leaderboards, by board, and begin the next; return the present one.
+    def close_season(
+        self,
+        season_id: int,
+        leaderboards: Mapping[str, Sequence[Line]],
+        at: float,
+        config: Mapping[str, Any] = _NOTHING,
+        *,
+        last: int | None = None,
+    ) -> Season:
+        """End a season with its leaderboards, by board, and begin the next with `config`; return that.
 
-        One that has ended already stays as it is.
+        If another deal than `last` was finished last, the leaderboards lack it, and the season goes on. One
+        that has ended already stays as it is.
         """
         with self.store.writing() as connection:
             own = update(ladder_seasons).where(
@@ -103,11 +115,14 @@ class LadderStore:
             )
             closed = own.values(
                 ended_at=at,
-                leaderboards=LEADERBOARDS.dump_json(dict(leaderboards)).decode(),
+                leaderboards=json.dumps(
+                    {board: list(map(line_row, of)) for board, of in leaderboards.items()}
+                ),
                 closed_after=last_finished(connection)[0],
             )
-            if connection.execute(closed).rowcount:
-                _begin_season(connection, at)
+            is_whole = last in (None, last_finished(connection)[0])
+            if is_whole and connection.execute(closed).rowcount:
+                _begin_season(connection, at, config)
             row = _present_season(connection)
         assert row is not None
         return _season_of(row)
@@ -115,8 +130,13 @@ class LadderStore:
     def leaderboards(self, season_id: int) -> dict[str, Sequence[Line]]:
         """Return the leaderboards of a season that has ended, by board; none of any other."""
         query = select(ladder_seasons.c.leaderboards).where(ladder_seasons.c.id == season_id)
-        found = self._all(query, lambda row: LEADERBOARDS.validate_json(row.leaderboards or "{}"))
-        return found[0] if found else {}
+        stored = self._all(query, lambda row: json.loads(row.leaderboards or "{}"))
+        boards: dict[str, list[Any]] = stored[0] if stored else {}
+        versions = self.versions({line["version"] for lines in boards.values() for line in lines})
+        return {
+            board: [_LINE.validate_python(line | {"version": versions[line["version"]]}) for line in lines]
+            for board, lines in boards.items()
+        }
 
     def scores(self, season_id: int, board: str) -> dict[int, Score]:
         """Return the rated games of finished deals on a board in a season, by version."""
@@ -199,11 +219,12 @@ class LadderStore:
 
     # Deals
 
-    def begin_deals(self, season_id: int, deals: Sequence[NewDeal], at: float) -> list[Deal]:
-        """Store deals that are about to begin, each with cards of its own, unless it names some."""
+    def begin_deals(self, deals: Sequence[NewDeal], at: float) -> list[Deal]:
+        """Store deals that begin in the present season, each with cards of its own, unless it names some."""
         with self.store.writing() as connection:
-            secret = _secret(connection)
-            return [_begin_deal(connection, season_id, deal, at, secret) for deal in deals]
+            season_id = connection.scalar(select(func.max(ladder_seasons.c.id))) or 0
+            seed, _ = season_secret(_secret(connection), season_id)
+            return [_begin_deal(connection, season_id, deal, at, seed) for deal in deals]
 
     def drop_deal(self, deal_id: int, at: float) -> None:
         """Give up a deal that isn't finished."""
@@ -258,6 +279,16 @@ class LadderStore:
             rows = connection.execute(own.group_by(ladder_seats.c.bot, ladder_deals.c.board))
             return Counter({(bot, board): count for bot, board, count in rows})
 
+    def finished_deals(self, last: int) -> list[Deal]:
+        """Return all deals that were finished up to a number, in the order of these."""
+        own = ladder_deals.c.finished.between(1, last)
+        return self._all(select(ladder_deals).where(own).order_by(ladder_deals.c.finished), _deal_of)
+
+    def secret(self) -> int:
+        """Return the secret from which the seeds of all seasons follow."""
+        with self.store.reading() as connection:
+            return _secret(connection)
+
     def open_deals(self) -> dict[int, tuple[Deal, frozenset[int]]]:
         """Return the deals that are neither finished nor dropped, each with the rotations that are played."""
         is_open = ladder_deals.c.finished.is_(None)
@@ -297,19 +328,29 @@ class LadderStore:
         return list(read_entries(self.store, query, read))
 
 
-LEADERBOARDS = TypeAdapter(dict[str, Sequence[Line]])
-"""Of a season that has ended, by board."""
+_LINE = TypeAdapter(Line)
 _season_of = partial(entry_of, Season)
 _deal_of = partial(entry_of, Deal)
+
+
+def line_row(line: Line) -> dict[str, Any]:
+    """Return a line as a season keeps it, with its version by the id: its bot may be renamed."""
+    return row_of(line, "version") | {"version": line.version.id}
 
 
 def _present_season(connection: Connection) -> Row[Any] | None:
     return connection.execute(select(ladder_seasons).order_by(ladder_seasons.c.id.desc()).limit(1)).first()
 
 
-def _begin_season(connection: Connection, at: float) -> None:
-    season = {"started_at": at, "leaderboards": "", "deals": 0, "games": 0}
-    connection.execute(insert(ladder_seasons).values(season))
+def _begin_season(connection: Connection, at: float, config: Mapping[str, Any]) -> None:
+    first_deal = 1 + (connection.scalar(select(func.max(ladder_deals.c.id))) or 0)
+    season = {"started_at": at, "first_deal": first_deal, "commitment": ""}
+    season |= {"leaderboards": "", "deals": 0, "games": 0}
+    season_id = _new_id(connection, insert(ladder_seasons).values(season))
+    seed, salt = season_secret(_secret(connection), season_id)
+    committed = canonical(Commitment(seed=seed, salt=salt, config=config).public()).decode()
+    own = update(ladder_seasons).where(ladder_seasons.c.id == season_id)
+    connection.execute(own.values(commitment=committed))
 
 
 def _is(version_id: int) -> Any:

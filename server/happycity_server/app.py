@@ -76,7 +76,7 @@ from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.store import Store
 
 if TYPE_CHECKING:
-    from happycity_server.hosting.hosting import Hosting
+    from happycity_server.hosting.service import HostingService
 
 _log = structlog.get_logger()
 
@@ -118,11 +118,11 @@ async def run_server(
     clocks: Clocks | None = None,
     force: asyncio.Event | None = None,
     lineup: Lineup | None = None,
-    remark: Callable[[str], None] = lambda text: None,
+    remark: Callable[..., None] = lambda text, **details: None,
 ) -> AsyncIterator[RunningServer]:
     """Serve while the context lasts; at its end matches have their grace time, unless `force` is set.
 
-    Workers start the bots of `lineup`, that of a run. `remark` gets lines for people about workers.
+    Workers start the bots of `lineup`, that of a run. `remark` is that of `WorkerService`.
 
     Raises:
         ConfigError: a certificate or key can't be used, or the pages are not installed.
@@ -144,12 +144,13 @@ async def run_server(
             components.workers.remark = remark
             address = bind(components.server.grpc, settings.listen, certificate)
             own, programs = "", Programs(components.note_end)
+            components.places.lobby.counters.restarts = programs.restarts
             components.workers.on_silent = programs.kill
             async with AsyncExitStack() as stack:
                 metrics = None
                 if settings.metrics is not None:
                     metrics = stack.enter_context(_metrics(settings, tokens, components))
-                hosting = components.hosting
+                hosting = None if components.hosting is None else components.hosting.hosting
                 if settings.house_bots or hosting or (settings.workers and settings.ray is None):
                     private = stack.enter_context(private_address())
                     own = bind(components.server.grpc, private, None)
@@ -259,8 +260,8 @@ class _Components:
             owner_of = gate.authenticator.owner_of
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
-        self.hosting = _hosting(settings, self.server, frozenset(self.secrets))
-        ladder = LadderService(reader, tokens, cost_of=self.hosting.cost if self.hosting else lambda *_: None)
+        self.hosting = _hosting(settings, self.server, frozenset(self.secrets), lobby, self.tournaments)
+        ladder = LadderService(reader, tokens, None if self.hosting is None else self.hosting.hosting)
         access = AccessService(
             tokens,
             house=self.secrets,
@@ -274,7 +275,7 @@ class _Components:
         add_TournamentServiceServicer_to_server(tournaments, server)
         add_LadderServiceServicer_to_server(ladder, server)
         add_WorkerServiceServicer_to_server(self.workers, server)
-        tables = Tables(lobby, self.places.begin, practice)
+        tables = Tables(lobby, self.places.begin, practice, store, unix_clock)
         gate.authenticator.person_of = tables.person_of
         self.arena = Arena(
             gate=gate,
@@ -284,6 +285,7 @@ class _Components:
             tournaments=tournaments,
             ladder=ladder,
             tables=tables,
+            hosting=self.hosting,
         )
         absent = {"ModelService": not settings.simulation_workers, "HostingService": self.hosting is None}
         self.services = tuple(name for name in CONTRACT if not absent.get(name.rpartition(".")[2]))
@@ -302,6 +304,7 @@ class _Components:
     async def start(self, *, resume: bool) -> None:
         if resume:
             await self.tournaments.resume_all()  # first, so that bots that come back find them running
+        await self.arena.tables.restore()
         if self.ladder is not None:
             await self.ladder.start()
         await self.server.start()
@@ -323,6 +326,7 @@ class _Components:
         self.tournaments.interrupt_all()
         if self.ladder is not None:
             self.ladder.interrupt()
+        await self.arena.tables.close()
         voiding = asyncio.create_task(self._void_when_forced(force))
         await self.places.close(grace)
         voiding.cancel()
@@ -337,18 +341,22 @@ class _Components:
         self.places.void_all()
 
 
-def _hosting(settings: ServerSettings, server: BotServer, house: frozenset[str]) -> Hosting | None:
-    """Return what hosts submitted bots, and serve it; None if the server hosts none."""
-    if settings.hosted is None or settings.sandbox is None:
+def _hosting(
+    settings: ServerSettings, server: BotServer, house: frozenset[str], lobby: Lobby, tournaments: Tournaments
+) -> HostingService | None:
+    """Serve authors of submitted bots, and return the service; None if the server hosts none."""
+    if settings.hosted is None:
         return None
     from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
     authenticator = server.gate.authenticator
-    hosting = Hosting(settings, settings.hosted, settings.sandbox, authenticator)
+    hosting = Hosting(settings, settings.hosted, authenticator)
+    hosting.is_fixed, tournaments.digest_of = tournaments.fixes, hosting.digest_of
+    lobby.is_hosted = hosting.is_hosted
     service = HostingService(hosting, house=house, now=authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
-    return hosting
+    return service
 
 
 def _metrics(
@@ -425,9 +433,9 @@ def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = Non
         def on_signal() -> None:
             (force if stop.is_set() else stop).set()
 
-        def remark(text: str) -> None:
+        def remark(text: str, **details: object) -> None:
             if lineup is not None and not stop.is_set():
-                say({"remark": text})
+                say({"remark": text, **details})
 
         if settings.stop_with_stdin:
             loop = asyncio.get_running_loop()

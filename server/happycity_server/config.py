@@ -167,7 +167,7 @@ class HostingSettings(Settings):
 
     hosted: Path | None = None
     """Folder in which submitted bots are kept; they play beside the server, in the sandbox."""
-    sandbox: Annotated[str, Field(min_length=1)] | None = None
+    sandbox: Annotated[str, Field(min_length=1)] = "bwrap"
     """What confines submitted bots: bwrap, or a command of podman or docker with {socket}, {command},
     {folder} and {image}."""
     hosted_memory: Annotated[int, Field(ge=64 * 1024 * 1024)] = 1024 * 1024 * 1024
@@ -224,9 +224,9 @@ class GameLimits(Settings):
     open_matches: PositiveInt = 1000
     """Single matches that may wait or run at once, practice not counted."""
     practice_matches: PositiveInt = 4
-    """Practice matches of a bot that may wait or run at once."""
+    """Practice matches of a bot, and tables of a visitor, that may wait or run at once."""
     practice_matches_per_hour: PositiveInt = 600
-    """Practice matches of a bot in an hour."""
+    """Practice matches of a bot, and tables of a visitor, in an hour."""
     open_tournaments: PositiveInt = 16
     """Tournaments that may wait or run at once."""
     simulation_workers: NonNegativeInt = 1
@@ -252,10 +252,6 @@ class ServerSettings(
             raise ValueError("--tls-cert, --tls-key: one needs the other; give both")
         if self.public and self.open:
             raise ValueError("--public, --open: with --open every caller may do everything; leave one out")
-        if self.hosted is not None and self.sandbox is None:
-            raise ValueError("--hosted: submitted bots only run in a sandbox; give --sandbox bwrap too")
-        if self.sandbox is not None and self.hosted is None:
-            raise ValueError("--sandbox: it is for submitted bots; give --hosted FOLDER too")
         if self.client_ca is not None and self.tls_cert is None:
             raise ValueError("--client-ca: it needs TLS; give --tls-cert and --tls-key too")
         if self.metrics is not None and not is_loopback(self.metrics) and not self.insecure_metrics:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 
@@ -61,6 +61,8 @@ class Arena:
     tournaments: TournamentService
     ladder: LadderService
     tables: Tables
+    hosting: Any
+    """Its HostingService; None if the server hosts no bots."""
 
     async def call(
         self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request

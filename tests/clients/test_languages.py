@@ -63,7 +63,7 @@ def test_a_bot_reads_the_file_of_a_guest(first: str, tmp_path: Path) -> None:
             said.append(bot.stdout.readline())
             assert said[-1], said
         (connected,) = json.loads(run("status", "--json", cwd=folder).stdout)["bots"]
-        assert connected["bot"] == "bea"
+        assert connected["name"] == "bea"
         bot.terminate()
         rest, _ = bot.communicate(timeout=DEADLINE)
         assert bot.returncode == 0, rest

@@ -61,7 +61,7 @@ class Competition:
     def deals(self, *arguments: object, after: int = 0) -> list[dict[str, Any]]:
         """Return the deals of the ladder that are over, and began after another one."""
         listed = self.ladder("cup", "deals", "--limit", 0, *arguments)
-        return [deal for deal in listed if deal["finish"] and deal["deal"] > after]
+        return [deal for deal in listed if deal["finish_time"] and deal["deal_id"] > after]
 
     def start(self, name: str, folder: str, program: Sequence[str], line: str) -> None:
         """Start a program in a folder and wait until it says something."""
@@ -86,7 +86,7 @@ class Competition:
     def connected(self) -> set[str]:
         """Return the names of the bots that are connected."""
         listed = json.loads(self.run("cup", "status", "--json"))["bots"]
-        return {bot["bot"] for bot in listed if bot["connected"]}
+        return {bot["name"] for bot in listed if bot["connected"]}
 
     def guest_starts(self, name: str, program: Sequence[str]) -> None:
         self.start(name, name, program, "connected to localhost")
@@ -180,9 +180,10 @@ def guest_submits_a_bot(competition: Competition) -> None:
     competition.bots.append("hosted")
     until(lambda: competition.deals("--bot", "hosted"))
     shown = competition.ladder("python", "show", "hosted")
-    assert [one["version"] for one in shown["versions"]] == [submitted["digest"][:12]]
+    assert [one["info"]["version"] for one in shown["versions"]] == [submitted["digest"][:12]]
     assert shown["owner"] == "Team python"
-    (line,) = (one for one in competition.ladder("python", "show")["lines"] if one["bot"] == "hosted")
+    lines = competition.ladder("python", "show")["leaderboard"]["lines"]
+    (line,) = (one for one in lines if one["version"]["bot"] == "hosted")
     assert line["cost"]["cpu_seconds"] > 0
 
 
@@ -215,29 +216,29 @@ def organiser_suspends_a_bot(competition: Competition) -> None:
     (act,) = competition.ladder("cup", "acts")
     assert (act["kind"], act["bot"], act["text"]) == ("suspend", "bridge", REASON)
     begun = competition.ladder("cup", "deals", "--limit", 0)
-    until(lambda: len(competition.deals(after=begun[0]["deal"])) >= FURTHER_DEALS)
-    assert not competition.deals("--bot", "bridge", after=begun[0]["deal"])
-    assert REASON in competition.ladder("bridge", "show", "bridge")["wait"]
+    until(lambda: len(competition.deals(after=begun[0]["deal_id"])) >= FURTHER_DEALS)
+    assert not competition.deals("--bot", "bridge", after=begun[0]["deal_id"])
+    assert REASON in competition.ladder("bridge", "show", "bridge")["wait"]["text"]
 
 
 def season_ends(competition: Competition) -> None:
     """Its leaderboard stays, with the suspended bot, and agrees with the deals that ended in it."""
     competition.run("cup", "ladder", "seasons", "--close", 1)
     new, ended = competition.ladder("cup", "seasons")
-    assert (new["season"], new["end"], ended["season"]) == (2, None, 1)
-    assert ended["end"]
+    assert (new["season_id"], new["end_time"], ended["season_id"]) == (2, None, 1)
+    assert ended["end_time"]
     deals = competition.deals("--season", 1)
     assert ended["deals"] == len(deals)
-    assert ended["games"] == sum(len(deal["matches"]) for deal in deals)
-    lines = competition.ladder("go", "show", "--season", 1)["lines"]
-    assert {line["bot"] for line in lines} >= {*competition.bots, "planner"}
+    assert ended["games"] == sum(len(deal["match_ids"]) for deal in deals)
+    lines = competition.ladder("go", "show", "--season", 1)["leaderboard"]["lines"]
+    assert {line["version"]["bot"] for line in lines} >= {*competition.bots, "planner"}
     assert sum(line["games"] for line in lines) == 4 * ended["games"]
     until(lambda: competition.deals("--season", 2))
 
 
 def public_looks(competition: Competition) -> None:
     """Who has no token reads results without owners, by pages and commands, and can do nothing."""
-    game = competition.deals("--season", 1)[0]["matches"][0]
+    game = competition.deals("--season", 1)[0]["match_ids"][0]
     shown = {
         "/": "Ladder",
         "/acts": REASON,

@@ -126,6 +126,18 @@ def test_run_plays_without_a_worker_that_does_not_start(
     assert run.returncode == 0, errors
 
 
+@pytest.mark.thorough
+def test_restarts_beside_workers_are_counted() -> None:
+    """A bot that dies beside a worker is started again there, and the line after the table says how often."""
+    run = programs.tournament(
+        "run", "--bots", "random", "--bot", programs.command_of("mortal"), "--seats", "2", "--rounds", "8",
+        "--workers", "1", "--restarts", "1", "--grace-seconds", "60", "--no-web", "--connect-seconds", "120",
+        *programs.settings_file(disqualify_share=0),
+    )  # fmt: skip
+    assert "worker 1: mortal ended, and is started again" in run.errors, run
+    assert "mortal was started again 1 time beside workers" in run.output
+
+
 def kill_worker() -> None:
     worker = None
     while worker is None:

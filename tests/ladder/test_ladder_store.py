@@ -37,14 +37,12 @@ def ladder_with_bots(store: Store) -> LadderStore:
 
 
 def begun(ladder: LadderStore, *versions: int, **options: Any) -> entries.Deal:
-    season = ladder.season()
-    assert season is not None
     new = entries.NewDeal(
         **{"board": "2-family", "kind": entries.DealKind.RATED, **options},
         versions=versions,
         bots=tuple(ladder.versions()[version].bot for version in versions),
     )
-    (deal,) = ladder.begin_deals(season.id, [new], 20.0)
+    (deal,) = ladder.begin_deals([new], 20.0)
     return deal
 
 

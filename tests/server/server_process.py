@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +56,28 @@ class ServerProcess:
             for sample in family.samples
             if sample.name == name
         }
+
+
+@asynccontextmanager
+async def ended_server(
+    folder: Path, *flags: str, by: signal.Signals = signal.SIGKILL
+) -> AsyncIterator[dict[str, str]]:
+    """Run a server on a store in a folder, and end it by a signal with the context; yields its addresses."""
+    command = ["-m", "happycity", "serve", "--stop-with-stdin", "--open"]
+    with (folder / "server.log").open("a") as log:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *(*command, "--store", f"sqlite:///{folder}/games.sqlite", *flags),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+        )
+    assert process.stdout is not None
+    try:
+        yield json.loads(await process.stdout.readline())
+    finally:
+        process.send_signal(by)
+        await process.wait()
 
 
 @contextmanager

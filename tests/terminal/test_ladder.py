@@ -66,12 +66,17 @@ def test_show(server: LadderServer) -> None:
     assert {row.split()[1] for row in rows} == {"anna", "ben"}
     assert lines_of(server, "show", "--board", "2-expert")[3].startswith("2-expert, season 1")
     shown = json_of(server, "show", "--ranked", "--limit", "1")
-    assert (shown["name"], shown["board"], shown["season"]["season"]) == ("Two guests", "2-family", 1)
-    assert [entry["board"] for entry in shown["boards"]] == ["2-family", "2-expert"]
-    (line,) = shown["lines"]
+    whole, leaderboard = shown["ladder"], shown["leaderboard"]
+    assert (whole["name"], leaderboard["board"], whole["season"]["season_id"]) == (
+        "Two guests",
+        "2-family",
+        1,
+    )
+    assert [entry["name"] for entry in whole["boards"]] == ["2-family", "2-expert"]
+    (line,) = leaderboard["lines"]
     assert line["rank"] == 1
-    assert line["bot"] == line["owner"]
-    assert line["elo_low"] < line["elo"] < line["elo_high"]
+    assert line["version"]["bot"] == line["owner"]
+    assert line["rating"]["low"] < line["rating"]["elo"] < line["rating"]["high"]
 
 
 def test_bot(server: LadderServer) -> None:
@@ -84,9 +89,10 @@ def test_bot(server: LadderServer) -> None:
     assert [row.split()[-4] for row in rows] == ["2-family", "2-expert"]
     bot = json_of(server, "show", "anna", "--board", "2-expert")
     assert (bot["bot"], bot["house"], bot["board"]) == ("anna", False, "2-expert")
-    assert [version["version"] for version in bot["versions"]] == ["1.0"]
+    assert [version["info"]["version"] for version in bot["versions"]] == ["1.0"]
     assert {rating["board"] for rating in bot["ratings"]} == {"2-family", "2-expert"}
-    assert all(point["elo_low"] < point["elo"] < point["elo_high"] for point in bot["history"])
+    ratings = [point["rating"] for point in bot["history"]]
+    assert all(rating["low"] < rating["elo"] < rating["high"] for rating in ratings)
     assert bot["history"]
 
 
@@ -97,7 +103,8 @@ def test_deals(server: LadderServer) -> None:
     (deal,) = json_of(
         server, "deals", "--bot", "anna", "--board", "2-expert", "--kind", "rated", "--limit", 1
     )
-    assert (deal["board"], deal["kind"], sorted(deal["bots"])) == ("2-expert", "rated", ["anna", "ben"])
+    bots = sorted(version["bot"] for version in deal["versions"])
+    assert (deal["board"], deal["kind"], bots) == ("2-expert", "rated", ["anna", "ben"])
     assert len(json_of(server, "deals", "--limit", "201")) > 0
     assert lines_of(server, "deals", "--challenge", "99") == ["no deals"]
 
@@ -106,12 +113,12 @@ def test_seasons(server: LadderServer) -> None:
     # The seasons, and the end of one, which is said once.
     assert [row.split()[0] for row in lines_of(server, "seasons")[2:]] == ["1"]
     assert lines_of(server, "seasons", "--close", "1")[0].startswith("season 2 since ")
-    assert json_of(server, "seasons", "--close", "1")["season"] == 2
-    assert [season["season"] for season in json_of(server, "seasons")] == [2, 1]
-    assert json_of(server, "show", "--season", "1")["of_season"]["end"] is not None
+    assert json_of(server, "seasons", "--close", "1")["season_id"] == 2
+    assert [season["season_id"] for season in json_of(server, "seasons")] == [2, 1]
+    assert json_of(server, "show", "--season", "1")["leaderboard"]["season"]["end_time"] is not None
 
     # Without a common deal, the answer says how to play some.
-    version = json_of(server, "show", "anna")["versions"][0]["id"]
+    version = json_of(server, "show", "anna")["versions"][0]["version_id"]
     said, *ratings = lines_of(server, "compare", version, version)
     assert f"happycity ladder challenge BOT --replay {version}" in said
     assert ratings
@@ -124,7 +131,7 @@ def test_seasons(server: LadderServer) -> None:
 
 def test_challenges(server: LadderServer) -> None:
     made = json_of(server, "challenge", "anna", "--against", "ben", "--deals", "1")
-    number = made["challenge"]
+    number = made["challenge_id"]
     assert (made["kind"], made["state"], made["opponents"]) == ("challenge", "open", ["ben"])
     assert str(number) in {row.split()[0] for row in lines_of(server, "challenge", "--list", "ben")[2:]}
     assert lines_of(server, "challenge", "ben", "--accept", number) == [
@@ -132,7 +139,7 @@ def test_challenges(server: LadderServer) -> None:
     ]
     server.finished(number)
     finished = json_of(server, "challenge", "--list", "--state", "finished")
-    assert number in {entry["challenge"] for entry in finished}
+    assert number in {entry["challenge_id"] for entry in finished}
     first, until_when, how = lines_of(server, "challenge", "anna", "--against", "ben", "--board", "2-expert")
     number += 1
     assert first == f"challenge {number} of anna: 10 deals on 2-expert, open"
@@ -141,11 +148,11 @@ def test_challenges(server: LadderServer) -> None:
     assert json_of(server, "challenge", "ben", "--decline", number)["state"] == "declined"
     rated = json_of(server, "challenge", "anna", "--deals", "1")
     assert (rated["kind"], rated["state"]) == ("rated", "playing")
-    server.finished(rated["challenge"])
+    server.finished(rated["challenge_id"])
 
 
 def test_withdraw(server: LadderServer) -> None:
-    number = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge"]
+    number = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge_id"]
     refused = f"challenge {number} is not one that 'anna' can withdraw"
     assert refused in ladder(server, "challenge", "anna", "--withdraw", number).error
     assert (
@@ -156,9 +163,9 @@ def test_withdraw(server: LadderServer) -> None:
         f"challenge {number} of ben: 1 deal on 2-family, withdrawn"
     ]
     assert f"challenge {number} is over" in ladder(server, "challenge", "anna", "--accept", number).error
-    other = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge"]
+    other = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge_id"]
     withdrawn = json_of(server, "challenge", "ben", "--withdraw", other)
-    assert (withdrawn["challenge"], withdrawn["state"]) == (other, "withdrawn")
+    assert (withdrawn["challenge_id"], withdrawn["state"]) == (other, "withdrawn")
 
 
 def test_server_may_be_that_of_the_environment(server: LadderServer, monkeypatch: pytest.MonkeyPatch) -> None:

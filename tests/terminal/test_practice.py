@@ -122,7 +122,7 @@ def test_what_goes_wrong_is_one_line(
 def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
     listed = json.loads(happycity(tmp_path, "status", server, "--json").stdout)["bots"]
     house = [bot for bot in listed if bot["house"]]
-    listed = [(bot["bot"], bot["connected"], bot["games"]) for bot in house]
+    listed = [(bot["name"], bot["connected"], bot["games"]) for bot in house]
     assert listed == [("easy", True, 0), ("greedy", True, 0)]
     assert house[0]["software"].startswith("happycity-python/")
     lines = happycity(tmp_path, "status", server).stdout.splitlines()

@@ -45,6 +45,7 @@ CONFIG = TournamentConfig(
     ),
     concurrency=5,
     begin_incomplete=True,
+    hosted_bots={"ann": "0f" * 32},
     anchor="cem",
     anchor_elo=0.0,
     title="Spring cup",
@@ -191,6 +192,7 @@ def test_what_can_be_read_can_be_sent() -> None:
         format=Swiss(rounds=MAX_GAMES),
         anchor=None,
         anchor_elo=-100_000.0,
+        hosted_bots={},
         concurrency=10_000,
         policy=FailurePolicy(max_strikes=10**9, disqualify_games=10**9),
     )

@@ -41,13 +41,14 @@ class LadderSite:
         "/ladder",
         "/ladder?season=1&board=3-expert",
         "/ladder/bots/anna",
+        "/bots/anna",
         "/ladder/bots/anna/comparison?old={old}&new={new}",
         "/ladder/deals?season=1",
         "/ladder/challenges",
         "/ladder/seasons",
         "/ladder/flags",
     )
-    """All kinds of its pages."""
+    """All kinds of its pages, and the page of a bot that links to them."""
 
     async def versions(self, bot: str) -> dict[str, str]:
         """Return the ids of a bot's older and newer version."""

@@ -28,9 +28,11 @@ async def check_layout(page: Page) -> None:
     assert found.violations_count == 0, found.generate_report()
 
 
-async def sit_down(page: Page, *seats: str, name: str = "", mode: str = "family", clock: str = "300") -> None:
+async def sit_down(
+    page: Page, *seats: str, name: str = "", mode: str = "family", clock: str = "300", at: str = ""
+) -> None:
     """Set up a table by the form; a seat is "me", "invite" or a bot's name."""
-    await page.goto("/play")
+    await page.goto(f"{at}/play")
     await page.get_by_label("Your name").fill(name or f"Anna {next(_NUMBERS)}")
     await page.locator(f'[name="mode"][value="{mode}"]').check()
     await page.locator("#clock").select_option(clock)
@@ -53,10 +55,12 @@ def choice(page: Page, number: int = 1) -> Locator:
     return page.locator(f'[data-number="{number}"]')
 
 
-async def play_to_the_end(page: Page, choose: Callable[[Locator, int], Awaitable[None]]) -> None:
-    """Play a whole game; `choose` presses a button, whose number it gets too."""
+async def play_to_the_end(
+    page: Page, choose: Callable[[Locator, int], Awaitable[None]], *, most: int = 1000
+) -> None:
+    """Play a whole game, or `most` decisions; `choose` presses a button, whose number it gets too."""
     decision, answers = await next_decision(page, None), 0
-    while decision is not None:
+    while decision is not None and answers < most:
         available = await page.locator("[data-move]").count()
         # Something is bought more often than not, so that the game ends.
         number = 1 if answers % 3 else 1 + (7 * answers) % available

@@ -139,6 +139,8 @@ async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
                 for path in ("/matches/1.json", "/matches/1/analysis.json"):
                     hidden = await client.get(path)
                     assert (hidden.status_code, hidden.json()["reason"]) == (403, "MATCH_RUNNING")
+                assert (await client.get("/bots/anna.json")).json()["counted"] == 0
+                assert (await client.get("/index.json")).json()["podiums"] == {}
             await tournaments.StopTournament(tournament_id=number)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,7 @@ from tests.web.conftest import Site
 from tests.web.table import check_layout, play_to_the_end, sit_down
 
 from happycity_server.errors import ApiError
-from happycity_web import analyses
-from happycity_web.analyses import Analyses
+from happycity_web.background import MOST_OPEN, Background
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -80,26 +80,24 @@ async def test_person_tries_the_costliest_moves_again(browser: Browser, tmp_path
         await expect(page).to_have_url(re.compile(r"/play/.*ply=\d+"))
 
 
-async def test_analyses_are_bounded_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One is made at a time, a few may wait, and the next is refused; each match is analysed once."""
-    made: list[str] = []
+async def test_values_of_the_background_are_bounded_and_kept() -> None:
+    """One is made at a time, a few may wait, and the next is refused; each is made once."""
+    made: list[int] = []
     begun, release = asyncio.Event(), asyncio.Event()
 
-    async def analysed(record: str) -> bytes:
-        made.append(record)
+    async def make(number: int) -> object:
+        made.append(number)
         begun.set()
         await release.wait()
-        return b'{"places": [], "seats": [{"evaluator": "e", "loss": 0, "decisions": []}]}'
+        return object()
 
-    monkeypatch.setattr(analyses, "_analysed", analysed)
-    kept = Analyses()
-    wanted = [asyncio.ensure_future(kept.get(number, f"{number}")) for number in range(analyses.MOST_OPEN)]
-    again = asyncio.ensure_future(kept.get(0, "0"))
+    kept = Background[object]("analyses", kept=MOST_OPEN)
+    wanted = [asyncio.ensure_future(kept.get(n, partial(make, n))) for n in (*range(MOST_OPEN), 0)]
     await begun.wait()
-    assert made == ["0"]
+    assert made == [0]
     with pytest.raises(ApiError, match="8 analyses are open already"):
-        await kept.get(99, "99")
+        await kept.get(99, partial(make, 99))
     release.set()
-    results = await asyncio.gather(*wanted, again)
+    results = await asyncio.gather(*wanted)
     assert results[0] is results[-1]
-    assert made == [f"{number}" for number in range(analyses.MOST_OPEN)]
+    assert made == list(range(MOST_OPEN))

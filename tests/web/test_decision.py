@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from happycity import Config, Game, Move, MoveKind, Phase
 from happycity.text.board import deck_prices
 from happycity.wire.messages import decision_message
 from happycity_web.choices import Choice, Question, on_table, question
+from happycity_web.guide import advise
 
 
 def asked(game: Game) -> Question:
@@ -18,7 +21,7 @@ def test_a_draw_shows_what_is_left_of_its_deck() -> None:
     game.apply(Move.parse("draw 3"))
     ((kind, choices),) = asked(game).groups
     assert (kind, [choice.move.number for choice in choices]) == ("draw", [1, 2, 3])
-    assert asked(game).decks == game.deck_sizes
+    assert asked(game).view.decks == game.deck_sizes
     assert [deck_prices(choice.move.number) for choice in choices] == [(1, 3), (4, 5), (6, 9)]
 
 
@@ -74,3 +77,19 @@ def test_cards_say_why_they_cannot_be_had() -> None:
         game.apply(game.legal_moves[0])
     owned = [remark.on for remark in asked(game).remarks if remark.is_owned]
     assert owned == ['[data-stack="house"]']
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_guide_plays_a_whole_game(seed: int) -> None:
+    """Each phase of a family game has an advice, whose reason belongs to the move."""
+    game = Game.deal(Config(players=2), seed=seed)
+    kinds: dict[str, set[str]] = {}
+    while game.phase is not Phase.OVER:
+        advice = advise(asked(game))
+        kinds.setdefault(advice.reason, set()).add(advice.choice.kind)
+        game.apply(game.legal_moves[advice.choice.position])
+    assert game.outcome is not None
+    assert max(game.outcome.points) > 0
+    cards = {"build", "dwell"}
+    for reason, found in kinds.items():
+        assert found <= {"draw": {"draw"}, "take": {"take"}}.get(reason, cards | {reason}), reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -196,3 +197,71 @@ async def test_an_invitation_is_revoked(competition: Competition) -> None:
             answer = await client.post("/access", data={"act": "withdraw", "id": one.id})
             assert answer.status_code == status
     assert read_invitations(competition.tokens) == ()
+
+
+@asynccontextmanager
+async def hosting(tmp_path: Path) -> AsyncIterator[tuple[str, str]]:
+    """Yield the pages of a server whose sandbox runs no bot, and the token of a bot's author."""
+    tokens = tmp_path / "tokens.json"
+    token = h.issued_token(tokens, Role.BOT, "alice")
+    own: Any = {"hosted": tmp_path / "bots", "sandbox": "sh -c 'echo sesame' {socket} {folder} {command}"}
+    async with h.serving(tmp_path, web="127.0.0.1:0", tokens=tokens, **own) as (server, _):
+        assert server.web is not None
+        yield server.web, token
+
+
+async def test_files_as_a_browser_sends_them(tmp_path: Path) -> None:
+    """A line of JSON and the contents of files are a submission; anything else is refused in one line."""
+
+    def body(content: str, *files: tuple[str, object], command: str = "x") -> bytes:
+        described = {"command": command, "language": "", "files": files}
+        return f"{json.dumps(described)}\n{content}".encode()
+
+    refused = {
+        b"": (409, "broken off"),
+        b"[]\n": (400, "load the page again"),
+        b"x" * 2_000_000: (400, "load the page again"),
+        body("x", ("../up", 1)): (400, "not a path below the folder"),
+        body("x", ("bot.py", "many")): (400, "load the page again"),
+        body("x", ("bot.py", 2)): (409, "broken off"),
+        body(""): (400, "there are no files"),
+        body("x", ("bot.py", 1), command="'x"): (400, "can't read the command"),
+    }
+    async with hosting(tmp_path) as (url, token):
+        async with httpx.AsyncClient(base_url=url, headers={"authorization": f"Bearer {token}"}) as author:
+            for content, (status, says) in refused.items():
+                answer = await author.post("/hosted.json", content=content)
+                assert (answer.status_code, says in answer.json()["text"]) == (status, True), answer.text
+            answer = await author.post(
+                "/hosted.json", content=body("ab" * 99_999, ("a", 3), ("b", 0), ("c", 199_995))
+            )
+            (shown,) = (await author.get("/hosted.json")).json()["submissions"]
+            assert (shown["digest"], shown["files"]) == (answer.json()["digest"], 3)
+            assert int(shown["bytes"]) == 199_998
+        async with httpx.AsyncClient(base_url=url) as stranger:
+            assert (await stranger.post("/hosted.json", content=b"{}\n")).status_code == 401
+            assert (await stranger.get("/hosted")).status_code == 401
+
+
+@pytest.mark.thorough
+async def test_a_bot_is_submitted_in_the_browser(browser: Browser, tmp_path: Path) -> None:
+    """An author sends the files of a folder, and reads why the bot is rejected and what it printed."""
+    folder = tmp_path / "mine"
+    for name, content in {"bot.py": "x", "data/big": "y" * 300_000, ".git/config": "z", "empty": ""}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    async with hosting(tmp_path) as (url, token), tab(browser, url) as page:
+        await page.goto(f"/access?token={token}")
+        await page.get_by_role("link", name="Submitted bots").click()
+        await check_layout(page)
+        await page.get_by_label("Folder with its files").set_input_files(folder)
+        await page.get_by_label("Command that starts it there").fill("python 'bot.py")
+        await page.get_by_role("button", name="Submit").click()
+        await expect(page.locator("#submit-said")).to_contain_text("bot.command: can't read the command")
+        await page.get_by_label("Command that starts it there").fill("python bot.py")
+        await page.get_by_role("button", name="Submit").click()
+        await expect(page.locator("li.entry")).to_contain_text("steps failed")
+        await expect(page.locator("li.entry pre")).to_contain_text("sesame")
+        await check_layout(page)
+        (shown,) = json.loads(await (await page.request.get("/hosted.json")).text())["submissions"]
+        assert (shown["files"], int(shown["bytes"])) == (3, 300_001)

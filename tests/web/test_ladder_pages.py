@@ -103,8 +103,10 @@ async def test_games_of_open_deals_are_hidden(ladder: LadderSite) -> None:
 
     async with ladder.connected("anna", version="1.1", factory=Held), ladder.client("ivan") as client:
         (held,) = half_played(await ladder.until("/ladder/deals", half_played))
-        for path in ("/", "/matches", "/ladder/deals"):
-            assert f'href="/matches/{first[0]}"' not in (await client.get(path)).text
+        for path in ("/", "/matches", "/ladder/deals", "/bots/anna", "/bots/anna.json"):
+            text = (await client.get(path)).text
+            assert f'href="/matches/{first[0]}"' not in text
+            assert f'"match_id":"{first[0]}"' not in text
         assert "Shown when its deal is over" in (await client.get("/matches")).text
         assert (await client.get(f"/matches/{first[0]}")).status_code == 403
         may_go_on.set()
@@ -176,7 +178,9 @@ async def test_each_page_is_also_json(ladder: LadderSite) -> None:
             assert shown.json(), path
         lines = (await client.get("/ladder.json")).json()["leaderboard"]["lines"]
         assert {"anna", "bob"} <= {line["version"]["bot"] for line in lines}
-        assert (await client.get("/index.json")).json()["ladder"]["name"] == "City ladder"
+        home = (await client.get("/index.json")).json()
+        assert home["ladder"]["name"] == "City ladder"
+        assert home["leaders"] == (await client.get("/ladder.json")).json()["leaderboard"]["lines"][:5]
 
 
 async def test_wrong_addresses_say_what_is_wrong(ladder: LadderSite) -> None:

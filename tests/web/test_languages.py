@@ -89,6 +89,8 @@ async def test_nothing_stays_english(page: Page, site: Site, tournament: int, ex
         "/",
         f"/tournaments/{tournament}",
         f"/tournaments/{tournament}/bots/anna",
+        "/tournaments",
+        "/bots/anna",
         f"/matches/{expert_match}?ply=40",
         f"/matches/{expert_match}",
     ):

@@ -59,7 +59,13 @@ async def test_pages_of_the_ladder_fit_a_phone(browser: Browser, ladder: LadderS
 async def test_pages_fit_every_screen(
     page: Page, site: Site, tournament: int, expert_match: int, scheme: Scheme
 ) -> None:
-    paths = ("/", "/matches", f"/tournaments/{tournament}", f"/tournaments/{tournament}/bots/anna")
+    paths = (
+        "/",
+        "/matches",
+        "/tournaments",
+        f"/tournaments/{tournament}",
+        f"/tournaments/{tournament}/bots/anna",
+    )
     await check(page, *paths, scheme=scheme)
     for width in (_PHONE, 768, 1440):
         await check(page, f"/matches/{expert_match}", scheme=scheme, width=width)

@@ -1,22 +1,25 @@
-"""The lobby, tournaments and bots: what they show, and how they stay current."""
+"""The first page, tournaments and bots: what they show, and how they stay current."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 from tests.server.cables import Cable
 from tests.server.conftest import playing
-from tests.server.harness import connected, serving
+from tests.server.harness import connected, matches_at, serving, terms
 from tests.web.conftest import Site
 
 from happycity import Move
 from happycity.runtime.transport import Access
+from happycity.v1 import match_service_pb2 as match_pb
 from happycity_client import Bot, Decision
 from happycity_tournament.cli.console import ratings_table
 from happycity_tournament.client.connection import Connection
+from happycity_web.home import by_strength
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -30,6 +33,62 @@ async def test_lobby_shows_who_comes_and_goes(page: Page, site: Site) -> None:
     await expect(line).to_contain_text("waits")
     emil.cancel()
     await expect(line).to_contain_text("disconnected")
+
+
+async def test_home_follows_a_game_to_its_end(page: Page, site: Site) -> None:
+    """A game that is being played is shown small, move by move, and its result in the end."""
+    may_decide = asyncio.Event()
+
+    class Waiting(Bot):
+        async def choose(self, decision: Decision) -> Move:
+            await may_decide.wait()
+            return self.rng.choice(decision.moves)
+
+    async with playing(site.address, "fred", bot=Waiting, games=0):
+        created = await matches_at(site.channel).CreateMatch(**terms("fred", "anna", seed=3))
+        await page.goto("/")
+        await expect(page.locator("#best")).to_have_text(f"Match {created.match_id}")
+        await expect(page.locator("#h-best")).to_have_text("Best game being played")
+        assert await page.locator(".mini-seat .tile:not(.free)").count() == 2  # their markets
+        may_decide.set()
+        await expect(page.locator("#h-best")).to_have_text("Newest game")
+        assert await page.locator(".mini-seat .place").count() == 2
+        assert await page.locator(".mini-seat .tile:not(.free)").count() > 2
+        best = (await site.client.get("/index.json")).json()["best"]
+        assert (best["match"], best["bots"]) == (created.match_id, ["fred", "anna"])
+    await expect(page.locator("#h-best")).to_have_text("Newest game")
+
+
+@pytest.mark.parametrize(
+    ("ratings", "order"),
+    [({}, [1, 2, 3]), ({"anna": 900.0}, [1, 2, 3]), ({"carl": 900.0, "bob": 100.0}, [3, 2, 1])],
+)
+async def test_best_game_has_the_highest_ratings(ratings: dict[str, float], order: list[int]) -> None:
+    """Bots without a rating count for nothing; of equal games the one that began first is the best."""
+    games = [
+        match_pb.Match(match_id=3, bots=["carl", "bob"]),
+        match_pb.Match(match_id=2, bots=["bob", "bob"]),
+    ]
+    games.append(match_pb.Match(match_id=1, bots=["anna", "dora"]))
+    assert [game.match_id for game in by_strength(games, ratings)] == order
+
+
+async def test_list_of_tournaments_names_the_first_ones(site: Site, tournament: int) -> None:
+    """The newest comes first, each that is over with its bots in the order of the standings."""
+    for query, is_listed in {
+        "": True,
+        "?bot=bob&mode=family": True,
+        "?bot=nobody": False,
+        "?mode=expert": False,
+    }.items():
+        shown = (await site.client.get(f"/tournaments.json{query}")).json()
+        assert any(int(one["tournament_id"]) == tournament for one in shown["tournaments"]) is is_listed
+        assert (str(tournament) in shown["podiums"]) is is_listed
+    lines = (await site.client.get(f"/tournaments/{tournament}.json")).json()["standings"]
+    podium = (await site.client.get("/tournaments.json")).json()["podiums"][str(tournament)]
+    assert [line["bot"] for line in podium] == [line["bot"] for line in lines]
+    home = (await site.client.get("/index.json")).json()
+    assert home["cup"]["tournament_id"] in home["podiums"]
 
 
 @pytest.mark.thorough
@@ -116,12 +175,19 @@ async def test_each_page_is_also_json(site: Site, tournament: int, family_match:
     assert [line["rank"] for line in shown["standings"]] == sorted(
         line["rank"] for line in shown["standings"]
     )
+    assert [len(row) for row in shown["pairs"]] == [3, 3, 3]
+    assert [(span["first"], span["last"]) for span in shown["rounds"]] == [(n, n) for n in range(1, 5)]
     bot = (await site.client.get(f"/tournaments/{tournament}/bots/anna.json")).json()
     assert bot["line"]["bot"] == "anna"
     assert {meeting["opponent"] for meeting in bot["meetings"]} == {"bob", "carl"}
     assert bot["ratings"][-1] == [12, pytest.approx(bot["line"]["rating"]["elo"])]
     games = (await site.client.get("/matches.json?seats=3&bot=anna")).json()["games"]
     assert {len(game["bots"]) for game in games} == {3}
+    assert not (await site.client.get("/matches.json?mode=expert&seats=3")).json()["games"]
+    text = (await site.client.get("/matches?bot=anna&mode=family&seats=3")).text
+    shown = re.findall(r'class="place place-(\d)"', text)
+    places = [shown[first : first + 3] for first in range(0, len(shown), 3)]
+    assert places == [sorted(game) for game in places] != []
     match = (await site.client.get(f"/matches/{family_match}.json")).json()
     assert match["format"] == "happycity-plies/1"
     assert match["bots"] == ["anna", "bob", "carl"]
@@ -139,6 +205,8 @@ async def test_wrong_addresses_say_what_is_wrong(site: Site, tournament: int, fa
         ("/tournaments/{tournament}/bots/<b>", 400, "bot name"),
         ("/tournaments/{tournament}?ending=odd", 400, "ending: &#39;odd&#39; is not one of"),
         ("/matches?only=lost", 400, "only: lost games are those of a bot"),
+        ("/tournaments?page=odd", 400, "page_token"),
+        ("/matches?mode=odd", 400, "mode: &#39;odd&#39; is not one of family, expert"),
         ("/matches?seats=9", 400, "seats: &#39;9&#39; is not one of 2, 3, 4, 5"),
         ("/nothing", 404, "There is no such page"),
     ]:

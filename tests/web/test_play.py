@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import signal
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -13,14 +14,19 @@ import httpx
 import pytest
 import pytest_asyncio
 import websockets
-from playwright.async_api import Browser, BrowserContext, Page, expect
-from tests.server.harness import issued_token, met, pages, serving
+from playwright.async_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
+from tests.server.harness import issued_token, matches_at, met, pages, serving
+from tests.server.server_process import ended_server
 from tests.web.sockets import close_code, socket_of
 from tests.web.table import check_layout, choice, next_decision, play_to_the_end, sit_down
 
 from happycity import CARDS
+from happycity.records.replay import replay
 from happycity.runtime.tokens import Role
+from happycity.v1 import match_pb2
 from happycity_server.people import tables
+from happycity_tournament.storage.packing import unpack
+from happycity_tournament.storage.store import Store
 from happycity_web import seats
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -50,6 +56,17 @@ async def guest(browser: Browser, arena: str) -> AsyncIterator[Page]:
         yield await fresh.new_page()
 
 
+async def link_on(page: Page) -> str:
+    """Return the link that a page shows since a button was pressed."""
+    await expect(page.locator("#own-link-address")).to_have_value(re.compile("^http"))
+    return await page.locator("#own-link-address").input_value()
+
+
+async def press(button: Locator, _: int) -> None:
+    """Choose a move by a click."""
+    await button.click()
+
+
 async def results(page: Page) -> list[dict[str, object]]:
     """Return the results of the game that a page shows, as the server has stored them."""
     link = await page.get_by_role("link", name="Look at the game again").get_attribute("href") or ""
@@ -72,7 +89,7 @@ async def results(page: Page) -> list[dict[str, object]]:
 async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) -> None:
     """A game is played from the first choice to its result, which is the one that the server stores."""
     await sit_down(page, "me", *others, mode=mode)
-    await play_to_the_end(page, lambda button, _: button.click())
+    await play_to_the_end(page, press)
     own = (await results(page))[0]
     assert own["ending"] == "finished"
     await expect(page.locator("#panel .marked")).to_contain_text(f"{own['points']} point")
@@ -110,14 +127,110 @@ async def test_whole_game_by_keys(page: Page) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize(("width", "height"), [(375, 667), (1440, 900)])
+async def test_first_game_by_the_guide_alone(width: int, height: int, browser: Browser, arena: str) -> None:
+    """Who does what the guide says, and nothing else, ends a game; on a phone a second tap chooses."""
+    is_phone = width < 400
+    viewport: ViewportSize = {"width": width, "height": height}
+    async with await browser.new_context(
+        base_url=arena, viewport=viewport, has_touch=is_phone, is_mobile=is_phone, reduced_motion="reduce"
+    ) as context:
+        page = await context.new_page()
+        problems: list[str] = []
+        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        await page.goto("/how-to-play")
+        await page.get_by_role("link", name="First game?").click()
+        await page.get_by_label("Your name").fill(f"New {width}")
+        await page.get_by_role("button", name="Start").click()
+        decision, asked = await next_decision(page, None), set()
+        while decision is not None:
+            asked.add(await page.locator("#playing").get_attribute("data-asks"))
+            await expect(page.locator(".guide")).to_be_visible()
+            assert await page.evaluate(IN_SIGHT) == []
+            said = page.get_by_text(await page.locator(".guide b").inner_text(), exact=True)
+            button = page.locator("[data-move]").filter(has=page.locator(".choice-name").and_(said))
+            if is_phone:
+                await button.tap()
+                await expect(page.locator("#sheet")).to_contain_text(
+                    await button.locator("b, .choice-name").inner_text()
+                )
+                await button.tap()
+            else:
+                await button.click()
+            decision = await next_decision(page, decision)
+        assert asked >= {"draw", "buy"}
+        assert (await results(page))[0]["ending"] == "finished"
+        assert not problems
+
+
+@pytest.mark.thorough
+async def test_a_tap_shows_the_text_of_any_special(browser: Browser, arena: str) -> None:
+    """Where nothing hovers, what an expert special does can be read, also while it can't be had."""
+    async with await browser.new_context(base_url=arena, has_touch=True, is_mobile=True) as context:
+        page = await context.new_page()
+        await sit_down(page, "me", "greedy", mode="expert")
+        await next_decision(page, None)
+        card = page.locator('[data-list="specials"] .card[title]').first
+        await card.tap()
+        await expect(page.locator("#sheet")).to_contain_text(await card.get_attribute("title") or "no text")
+        await expect(page.get_by_role("button", name="Choose", exact=True)).to_be_hidden()
+        await expect(page.locator(".number-key").first).to_be_hidden()
+
+
+@pytest.mark.thorough
+async def test_guide_can_be_closed(page: Page) -> None:
+    """The guide is at the table of a guided game until it is closed, and can be opened again."""
+    await page.goto("/play?guide=1")
+    await page.get_by_label("Your name").fill("New")
+    await page.get_by_role("button", name="Start").click()
+    await next_decision(page, None)
+    await page.get_by_role("button", name="Close the guide").click()
+    await page.reload()
+    await next_decision(page, None)
+    await expect(page.locator(".guide")).to_be_hidden()
+    await page.get_by_text("Settings").click()
+    await page.get_by_label("Guide for a first game").check()
+    await expect(page.locator(".guide")).to_be_visible()
+    await page.get_by_role("button", name="Give up").click()
+    await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await sit_down(page, "me", "dummy", mode="expert")
+    await next_decision(page, None)
+    await expect(page.locator(".guide")).to_have_count(0)
+
+
+@pytest.mark.thorough
+async def test_same_deal_is_played_in_another_seat(page: Page, context: BrowserContext) -> None:
+    """After a game a person plays the same cards one seat further; a link to the game can be shared."""
+    await context.grant_permissions(["clipboard-read", "clipboard-write"])
+    await sit_down(page, "me", "greedy", "dummy")
+    await next_decision(page, None)
+    await page.get_by_role("button", name="Give up").click()
+    await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await page.get_by_role("button", name="Share a link").click()
+    await expect(page.locator("#shared")).to_have_text("Copied")
+    first = await (
+        await page.request.get(await page.evaluate("navigator.clipboard.readText()") + ".json")
+    ).json()
+    await page.get_by_role("button", name="The same deal in another seat").click()
+    await next_decision(page, None)
+    await expect(page.locator(".seat").first).to_have_attribute("data-seat", "1")
+    cards = await page.locator('[data-list="specials"] [data-card]').evaluate_all(
+        "all => all.map(one => one.dataset.card)"
+    )
+    assert cards == first["plies"][0]["specials"]
+
+
+@pytest.mark.thorough
 async def test_number_keys_can_be_switched_off(page: Page) -> None:
     """Without the keys, digits do nothing, and the browser remembers that."""
     await sit_down(page, "me", "dummy")
     decision = await next_decision(page, None)
+    await page.get_by_text("Settings").click()
     await page.locator("#number-keys").uncheck()
     await page.keyboard.press("1")
     await page.reload()
     assert await next_decision(page, None) == decision
+    await page.get_by_text("Settings").click()
     await expect(page.locator("#number-keys")).not_to_be_checked()
     await page.locator("#number-keys").check()
     await page.keyboard.press("1")
@@ -194,6 +307,31 @@ async def test_giving_up_asks_first(page: Page) -> None:
     await expect(page.locator("#panel .after")).to_be_visible()
     assert (await results(page))[0]["ending"] == "resigned"
     await sit_down(page, "me", "greedy", name="Zoe")
+
+
+async def test_browser_remembers_how_a_game_was_set_up(page: Page) -> None:
+    """The first page sets up the same game again by one button, and the form begins with it."""
+    await page.goto("/")
+    await expect(page.locator("[data-defaults]")).to_be_empty()
+    await sit_down(page, "me", "dummy", name="Maria", mode="expert", clock="60")
+    await page.context.clear_cookies()
+    await page.goto("/")
+    await expect(page.locator("[data-defaults]")).to_have_text("Maria · dummy")
+    await page.get_by_role("link", name="New game").click()
+    await expect(page.get_by_label("Your name")).to_have_value("Maria")
+    await expect(page.locator('[name="mode"][value="expert"]')).to_be_checked()
+    await expect(page.locator("#clock")).to_have_value("60")
+    await page.get_by_label("Your name").fill("Mario")
+    await page.get_by_role("button", name="Start").click()
+    await expect(page).to_have_url(re.compile("/play/.+"))
+    await page.get_by_role("button", name="Give up").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Give up").click()
+    await expect(page.locator("#panel .after")).to_be_visible()
+    before = page.url
+    await page.goto("/")
+    await page.get_by_role("link", name="Play now").click()
+    await expect(page).to_have_url(re.compile("/play/.+"))
+    assert page.url != before
 
 
 @pytest.mark.thorough
@@ -290,13 +428,36 @@ async def test_city_and_choices_are_in_sight(mode: str, page: Page) -> None:
         asked.add(asks)
         if asks != "special":  # they say what they need, and can be read
             await expect(page.locator('[data-list="specials"] .dimmed')).to_have_count(0)
+        await page.emulate_media(color_scheme="dark" if number % 2 else "light", reduced_motion="reduce")
         for width, height in ((375, 667), (820, 1180), (1440, 900), (1920, 1080)):
             await page.set_viewport_size({"width": width, "height": height})
+            if number < 2:
+                await check_layout(page)
             await page.evaluate("scrollTo(0, 0)")
             assert await page.evaluate(IN_SIGHT) == [], (asked, width)
         card = page.locator(".market .can .card")
         await (card if number % 2 and await card.count() else choice(page)).first.click()
     assert {"discard", "draw", "buy"} <= asked
+
+
+TRANSFERRED = """() => {
+  const all = ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type));
+  return [all.length, all.reduce((sum, one) => sum + one.encodedBodySize, 0)];
+}"""
+"""How many requests a page has made, and how many bytes came, compressed."""
+
+
+@pytest.mark.thorough
+async def test_pages_of_a_game_are_light(page: Page, context: BrowserContext) -> None:
+    await sit_down(page, "me", "greedy", "dummy", "greedy", "dummy")
+    await next_decision(page, None)
+    assert (await page.evaluate(TRANSFERRED))[1] <= 60_000
+    await play_to_the_end(page, lambda button, _: button.click())
+    link = await page.get_by_role("link", name="Look at the game again").get_attribute("href") or ""
+    match = await context.new_page()
+    await match.goto(link, wait_until="networkidle")
+    requests, size = await match.evaluate(TRANSFERRED)
+    assert (requests <= 8, size <= 60_000) == (True, True), (requests, size)
 
 
 @pytest.mark.thorough
@@ -333,24 +494,103 @@ async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str
         seen = await page.evaluate("window.seen")
         assert seen == sorted(seen)
         assert set(seen) == set(range(seen[0], seen[-1] + 1))
+        await page.evaluate("""() => {
+            new MutationObserver((_, observer) => {
+                if (!news.querySelector(".seat-no:not(.s0)")) return;
+                observer.disconnect();
+                document.querySelector(".market .card").click();
+                window.skipped = document.querySelector(".chosen") ? "chose" : "waited";
+            }).observe(news, { childList: true });
+        }""")
+        while not await page.evaluate("window.skipped"):
+            await choice(page).click()
+            decision = await next_decision(page, decision)
+        assert await page.evaluate("window.skipped") == "waited"
+        await page.get_by_text("Settings").click()
+        await page.get_by_label("Moves of others").select_option("at once")
+        await page.reload()
+        await expect(page.get_by_label("Moves of others")).to_have_value("0")
+        await play_to_the_end(page, lambda button, _: button.click())
+        await expect(page.locator("#news")).to_contain_text("greedy")  # whose turn was the last
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+async def test_game_continues_after_a_restart(by: signal.Signals, folder: Path, browser: Browser) -> None:
+    """Two people and two bots play on where the server was ended, without a reload; nothing is revealed.
+
+    One of them comes back with another browser, by the link to the own seat.
+    """
+    flags = ("--listen", "127.0.0.1:0", "--house", HOUSE)
+    people = [await browser.new_context(reduced_motion="reduce") for _ in range(3)]
+    host, guest, other = [await context.new_page() for context in people]
+    async with ended_server(folder, "--web", "127.0.0.1:0", *flags, by=by) as addresses:
+        web = addresses["web"]
+        await sit_down(host, "me", "invite", "greedy", "dummy", at=web)
+        await host.get_by_role("button", name="Invite").click()
+        await guest.goto(await link_on(host))
+        await guest.get_by_label("Your name").fill("Bob")
+        await guest.get_by_role("button", name="Take the seat").click()
+        playing = asyncio.create_task(play_to_the_end(host, press))
+        await play_to_the_end(guest, press, most=3)  # then the guest has to choose again
+        playing.cancel()
+        await guest.get_by_role("button", name="Continue on another device").click()
+        own_link = await link_on(guest)
+        shown = await host.locator("#board").get_attribute("data-ply")
+    with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
+        (table,) = (json.loads(unpack(packed)) for packed in store.tables().values())
+    before, match = table["record"], f"{web}/matches/{table['match_id']}"
+    assert "outcome" not in before
+    assert len(before["moves"]) >= int(shown or 0) >= 5
+    await expect(host.get_by_text("Connection lost")).to_be_visible()
+    await guest.close()
+    async with ended_server(folder, "--web", web.removeprefix("http://"), *flags):
+        await expect(host.get_by_role("heading", name="The game continues when")).to_be_visible()
+        await other.goto(own_link)
+        await other.get_by_role("button", name="Go on with your game").click()
+        await next_decision(other, None)
+        running = await host.request.get(f"{match}.json")
+        assert len((await running.json())["plies"]) > len(before["moves"])
+        assert "deal" not in await running.text()
+        assert (await host.request.get(f"{match}/record.json")).status == 403
+        await asyncio.gather(*(play_to_the_end(page, press) for page in (host, other)))
+        record = await (await host.request.get(f"{match}/record.json")).json()
+    replay(record)
+    assert record["moves"][: len(before["moves"])] == before["moves"]
+    assert {**record["deal"], "reshuffles": []} == {**before["deal"], "reshuffles": []}
+    assert record["endings"] == ["finished"] * 4
+    with Store.existing(f"sqlite:///{folder}/games.sqlite") as store:
+        assert not store.tables()
+
+
+@pytest.mark.thorough
+async def test_seat_is_given_up_after_a_restart(
+    folder: Path, guest: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A game whose person does not come back within the grace time goes on without the person, and ends."""
+    async with serving(folder, web="127.0.0.1:0", house="greedy") as (server, channel):
+        await met(channel, "greedy")
+        await sit_down(guest, "me", "greedy", at=server.web or "")
+        await next_decision(guest, None)
+    await guest.goto("about:blank")
+    monkeypatch.setattr(tables, "GRACE_SECONDS", 0.2)
+    async with serving(folder, house="greedy") as (_, channel):
+        (match, _) = (await matches_at(channel).ListMatches()).matches
+        over = await matches_at(channel).WaitMatch(match_id=match.match_id)
+    assert over.result.seats[0].ending == match_pb2.ENDING_ABSENT
 
 
 @pytest.mark.thorough
 async def test_table_that_is_gone_says_so(folder: Path, browser: Browser) -> None:
-    """After a restart of the server there is nothing to choose; the page offers a new game."""
+    """Where a server has another store there is nothing to choose; the page offers a new game."""
     async with await browser.new_context(reduced_motion="reduce") as context:
         page = await context.new_page()
         async with serving(folder, web="127.0.0.1:0", house="greedy") as (server, channel):
             await met(channel, "greedy")
             address = server.web or ""
-            await page.goto(f"{address}/play")
-            await page.get_by_label("Your name").fill("Anna")
-            await page.locator('[name="seat2"]').select_option("greedy")
-            for number in (3, 4, 5):
-                await page.locator(f'[name="seat{number}"]').select_option("")
-            await page.get_by_role("button", name="Start").click()
+            await sit_down(page, "me", "greedy", at=address)
             await next_decision(page, None)
-        async with serving(folder, web=address.removeprefix("http://"), house="greedy"):
+        async with serving(folder / "other", web=address.removeprefix("http://"), house="greedy"):
             await expect(page.get_by_text("This table is no longer there")).to_be_visible()
             await expect(page.locator("[data-move]")).to_have_count(0)
             await expect(page.locator("#clock")).to_be_hidden()
@@ -409,8 +649,15 @@ async def test_table_is_shown_to_its_people_only(arena: str) -> None:
         seated = await client.post("/play", data={"name": "Ida", "seat1": "me", "seat2": "invite"})
         table = seated.headers["location"]
         assert (await client.get(table)).status_code == 200
+        (seat,) = client.cookies.values()
         client.cookies.clear()
         assert (await client.get(table)).status_code == 404
+        own_link = f"/seats/{seat}"
+        assert "set-cookie" not in (await client.get(own_link)).headers  # it asks first
+        assert (await client.post(own_link)).headers["location"] == table
+        assert (await client.get(table)).status_code == 200
+        assert (await client.get(own_link[:-1])).status_code == 403
+        client.cookies.clear()
         await client.post("/play", data={"name": "Eve", "seat1": "me", "seat2": "invite"})
         assert (await client.get(table)).status_code == 404
 

@@ -100,6 +100,7 @@ class _Result(NamedTuple):
     round: int
     bots: Sequence[str]
     places: Sequence[int]
+    recorded_luck: Sequence[float] = ()
 
 
 def played(config: TournamentConfig, league: League, rng: np.random.Generator) -> Games:

@@ -174,7 +174,7 @@ class Growing:
         self.games = 0
         self._store = store
         self._ladder = LadderStore(store)
-        self._season = self._ladder.open_season(0.0).id
+        self._ladder.open_season(0.0)
         self._results = cycle(list(finished_games(League(spread(20, 150)), SEATS, 1000)))
         self._second = YEAR / games
         self._versions: dict[str, int] = {}
@@ -185,7 +185,7 @@ class Growing:
         now = self.games * self._second
         new = [self._deal(now) for _ in range(GAMES_AT_ONCE)]
         batch: list[tuple[FinishedGame, bytes]] = []
-        for deal, planned in zip(self._ladder.begin_deals(self._season, new, now), new, strict=True):
+        for deal, planned in zip(self._ladder.begin_deals(new, now), new, strict=True):
             for rotation in range(SEATS):
                 self.games += 1
                 at = self.games * self._second

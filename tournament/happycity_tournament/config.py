@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
@@ -46,6 +47,7 @@ MIN_ERROR = 0.1
 MAX_ROUNDS_UNTIL_ERROR = 10_000
 """The maximum of rounds where they end by the errors of the ratings, unless another one is given."""
 
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _STRICT = ConfigDict(extra="forbid")
 
 
@@ -179,6 +181,8 @@ class SprtTest(_Format):
     """The probability that H0 is accepted though H1 is true."""
     max_blocks: int = 100_000
     """Maximum number of deal blocks."""
+    luck_evaluator: str = ""
+    """Digest of the evaluator by which the luck of the draws is taken off the scores; empty: it isn't."""
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no test."""
@@ -231,6 +235,8 @@ class TournamentConfig:
     """What people call it: one line of at most `MAX_LABEL` characters; "" if it has no name."""
     begin_incomplete: bool = False
     """Whether to begin without bots that are missing after `connect_seconds`; else the tournament stops."""
+    hosted_bots: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """By bot that the server hosts: the digest of the submission that plays, in 64 hexadecimal digits."""
 
     def __post_init__(self) -> None:
         """Refuse what no tournament can have, whatever its schedule."""
@@ -244,12 +250,20 @@ class TournamentConfig:
             name = self.anchor[:80]
             raise ConfigError(f"anchor: {name!r} is not one of the bots; {suggestion(name, self.bots)}")
         check_elo("anchor_elo", self.anchor_elo)
+        for bot, digest in self.hosted_bots.items():
+            if bot not in self.bots or not _DIGEST.fullmatch(digest):
+                raise ConfigError(f"hosted_bots: {bot[:80]!r} is not one of the bots, or has no digest")
         _check_count("concurrency", self.concurrency, most=MAX_CONCURRENCY)
 
     @property
     def rounds(self) -> int:
         """The number of rounds; 0 in formats that don't fix it."""
         return getattr(self.format, "rounds", 0)
+
+    @property
+    def luck_evaluator(self) -> str:
+        """The digest of the evaluator by which a test takes luck off the scores; empty: it doesn't."""
+        return getattr(self.format, "luck_evaluator", "")
 
     def can_be_rated(self, disqualified: Collection[str]) -> bool:
         """Return whether a table can be filled without disqualified bots, whose games are not rated."""

@@ -95,6 +95,9 @@ class FinishedGame:
     luck: tuple[float, ...] = ()
     """The places that each seat won by chance (see `happycity_tournament.luck_adjusted`); empty where they
     aren't to be taken off."""
+    recorded_luck: tuple[float, ...] = ()
+    """The same as the game's record has it, for the sequential test that it belongs to; empty: it has none,
+    or wasn't read."""
     decisions: int
     """Decisions asked of the bots; in a game that was read from a record, those of the fallback count too."""
     created_at: float | None = None
@@ -175,6 +178,7 @@ class FinishedGame:
             endings=self.endings,
             reasons=self.reasons,
             luck=self.luck,
+            recorded_luck=self.recorded_luck,
         )
 
 
@@ -197,6 +201,8 @@ class Result(NamedTuple):
     """Why seats were forfeited; empty if no seat was, or without any reason."""
     luck: Sequence[float] = ()
     """The places that each seat won by chance; empty where they aren't to be taken off."""
+    recorded_luck: Sequence[float] = ()
+    """The same as the game's record has it; empty: it has none, or wasn't read."""
 
     @property
     def round(self) -> int:

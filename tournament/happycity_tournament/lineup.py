@@ -16,12 +16,13 @@ from happycity_tournament.config import check_bots
 
 DEFAULT_RESTARTS = 3
 """How often a run starts a bot again that ends."""
+_HOSTED = "hosted:"
 LOCAL_RAY = "local"
 """The Ray cluster of this machine alone that is started for a server and ends with it."""
 
 
 class BotEntry(BaseModel):
-    """One bot: a reference bot, a command to start, or one that connects by itself."""
+    """One bot: a reference bot, a command to start, one that connects by itself, or one that is hosted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -32,11 +33,13 @@ class BotEntry(BaseModel):
     """The program that plays under the name."""
     join: bool = Field(default=False, strict=True)
     """Whether the bot connects by itself."""
+    hosted: bool = Field(default=False, strict=True)
+    """Whether the server plays the bot, as its author has submitted it."""
 
     @model_validator(mode="after")
     def _check(self) -> BotEntry:
-        if (self.builtin is not None) + (self.command is not None) + self.join != 1:
-            raise ValueError("give exactly one of builtin, command and join = true")
+        if (self.builtin is not None) + (self.command is not None) + self.join + self.hosted != 1:
+            raise ValueError("give exactly one of builtin, command, join = true and hosted = true")
         try:
             check_bot_name(self.name)
             if self.builtin is not None:
@@ -52,6 +55,9 @@ def bot_entries(
     """Return the bots of a flag such as `--bots`, of `--bot` and of `--join`, or raise a ConfigError."""
     entries = []
     for text in filter(None, map(str.strip, bots.split(","))):
+        if flag == "--bots" and text.startswith(_HOSTED):
+            entries.append(_entry(flag, name=text.removeprefix(_HOSTED), hosted=True))
+            continue
         name, separator, builtin = text.partition("=")
         entries.append(_entry(flag, name=name, builtin=builtin if separator else name))
     for text in commands:
@@ -118,9 +124,14 @@ class Lineup:
         return tuple(bot.name for bot in self.bots if bot.join)
 
     @property
+    def hosted(self) -> tuple[str, ...]:
+        """The names of the bots that the server plays, as their authors have submitted them."""
+        return tuple(bot.name for bot in self.bots if bot.hosted)
+
+    @property
     def started(self) -> tuple[str, ...]:
         """The names of the bots that the run starts."""
-        return tuple(bot.name for bot in self.bots if not bot.join)
+        return tuple(bot.name for bot in self.bots if not (bot.join or bot.hosted))
 
     def json(self) -> str:
         """Return the lineup as JSON, which `of` reads."""

@@ -1,33 +1,41 @@
 """Games with what their seats won by chance, which is taken off wherever scores are computed.
 
 A seat's luck is that of `happycity_bots.luck`. Its mean is 0 with any evaluator, so ratings and
-differences without it estimate the same with smaller errors, which stay clustered by deal.
+differences without it estimate the same with smaller errors, which stay clustered by deal. The luck of a
+sequential test's games is computed when they end, and stays in their records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
-from happycity import Game, HappyCityError, Move
-from happycity.records.record import loads
+from numpy.linalg import LinAlgError
+
+from happycity import ConfigError, Game, HappyCityError, Move, RecordError
+from happycity.records.record import Json, dumps, loads
 from happycity.records.replay import deal_of, replay
 from happycity_bots.evaluator import Evaluator
 from happycity_bots.luck import draws_of, total_luck
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.recorded_games import RecordedGame
+from happycity_tournament.recorded_games import RecordedGame, luck_in, with_recorded_luck
+from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.sources import Source, SourceError
 from happycity_tournament.storage.stored import StoredTournament
 
 
 class LuckAdjusted(Source):
-    """A source whose games have their luck, which takes some 30 ms of computing for each."""
+    """A source whose games have their luck, which takes some 30 ms of computing for each.
 
-    def __init__(self, source: Source) -> None:
+    Unless it is `taken_off` the scores, they have that of their records alone, for sequential tests.
+    """
+
+    def __init__(self, source: Source, *, taken_off: bool) -> None:
         self._source = source
-        self._evaluator = Evaluator()
+        self._evaluator = Evaluator() if taken_off else None
         self.name, self.files = source.name, source.files
-        self.luck_evaluator = self._evaluator.digest
+        self.luck_evaluator = self._evaluator.digest if self._evaluator is not None else ""
 
     def tournaments(self) -> list[StoredTournament]:
         """Return its tournaments, oldest first."""
@@ -56,18 +64,55 @@ class LuckAdjusted(Source):
         self._source.close()
 
     def _with_luck(self, game: FinishedGame, line: str | None) -> FinishedGame:
-        if line is None:
-            raise SourceError(self.name, f"game {game.match_id} has no record to compute its luck from")
         try:
-            return replace(game, luck=luck_of(line, self._evaluator))
+            recorded = with_recorded_luck(game, line)
+            if self._evaluator is None:
+                return recorded
+            if line is None:
+                raise HappyCityError("it has no record to compute its luck from")
+            return replace(recorded, luck=luck_of(loads(line), self._evaluator))
         except HappyCityError as error:
             raise SourceError(self.name, f"game {game.match_id}: {error}") from None
 
 
-def luck_of(line: str, evaluator: Evaluator) -> tuple[float, ...]:
+def luck_of(record: Json, evaluator: Evaluator) -> tuple[float, ...]:
     """Return the places that each seat won by chance, from a game's record; errors are those of `replay`."""
-    record = loads(line)
     replay(record)  # checks the record
     deal = deal_of(record)
     moves = [Move.parse(move["move"]) for move in record["moves"]]
     return total_luck(draws_of(Game(deal), moves, evaluator.after_cards), deal.config.players)
+
+
+def recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, str]:
+    """Return a game of a sequential test and its record with their luck."""
+    content, evaluator = loads(unpack(pack(record))), Evaluator()
+    luck = luck_of(content, evaluator)
+    content["luck"] = {"evaluator": evaluator.digest, "places": luck}
+    return replace(game, recorded_luck=luck), dumps(content)
+
+
+def check_luck(record: Json) -> None:
+    """Refuse a record whose luck isn't that of this version's evaluator.
+
+    Raises:
+        RecordError: it is another one, or malformed.
+    """
+    if luck_in(record) != luck_of(record, Evaluator()):
+        raise RecordError("luck: it is not what the evaluator says")
+
+
+def own_evaluator() -> str:
+    """Return the digest of this version's evaluator."""
+    return Evaluator().digest
+
+
+@contextmanager
+def refusing_large_luck() -> Iterator[None]:
+    """Say in a ConfigError what is wrong where no ratings follow from scores without luck."""
+    try:
+        yield
+    except (ArithmeticError, LinAlgError):
+        raise ConfigError(
+            "--luck-adjusted: a bot won or lost nearly all of these games, more than luck can be taken off; "
+            "rate more games, or without it"
+        ) from None

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from happycity import RecordError
 from happycity.records.record import Json, dumps, loads
 from happycity.records.replay import clock_of, config_of, metrics_of, results_of
 from happycity.rules.deals import MAX_SEED
-from happycity_tournament.games import FinishedGame
+from happycity_tournament.games import FinishedGame, Result
 
 RecordedGame = tuple[FinishedGame, str | None]
 """A game and its record; None where there is none, or where records are not read."""
+
+_GAMES_AT_ONCE = 200
 
 
 def game_of_record(line: str, *, number: int) -> FinishedGame:
@@ -39,8 +44,38 @@ def game_of_record(line: str, *, number: int) -> FinishedGame:
         config=config,
         bots=tuple(map(check_printable, bots)),
         seats=seats,
+        recorded_luck=luck_in(record),
         decisions=len(record["moves"]),
     )
+
+
+def luck_in(record: Json) -> tuple[float, ...]:
+    """Return the places that each seat won by chance as a record has them (key `luck`); () if it has none.
+
+    Raises:
+        RecordError: they are malformed.
+    """
+    if "luck" not in record:
+        return ()
+    luck = record["luck"]
+    places = luck.get("places") if isinstance(luck, dict) else None
+    if not isinstance(places, list) or len(places) != config_of(record).players:
+        raise RecordError(f"luck: places: expected a number for each seat, found {places!r:.60}")
+    if not all(type(number) in (int, float) and math.isfinite(number) for number in places):
+        raise RecordError(f"luck: places: {places!r:.60} are not all numbers")
+    return tuple(map(float, places))
+
+
+def with_recorded_luck(game: FinishedGame, record: str | None) -> FinishedGame:
+    """Return a game with the luck that its record has; a RecordError says what is wrong with it."""
+    return game if record is None else replace(game, recorded_luck=luck_in(loads(record)))
+
+
+def in_parts(results: Iterable[Result]) -> Iterator[list[Result]]:
+    """Yield results some at once, as those who count them take them."""
+    left = iter(results)
+    while some := list(islice(left, _GAMES_AT_ONCE)):
+        yield some
 
 
 def movers(record: Json) -> list[int]:

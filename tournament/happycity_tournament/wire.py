@@ -109,6 +109,7 @@ def tournament_config_message(config: TournamentConfig, *, with_seed: bool = Tru
         anchor_elo=config.anchor_elo,
         title=config.title or None,
         begin_incomplete=config.begin_incomplete,
+        hosted_bots=config.hosted_bots,
         **{own.pop("kind").replace("-", "_"): own},
     )
 
@@ -133,6 +134,7 @@ def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> 
         anchor=message.anchor or None,
         title=message.title,
         begin_incomplete=message.begin_incomplete,
+        hosted_bots=dict(message.hosted_bots),
         **{name: getattr(message, name) for name in ("concurrency", "anchor_elo") if message.HasField(name)},
     )
 

@@ -37,7 +37,7 @@ async def _page(feeds: Feeds, fields: Mapping[str, str], *, problem: str = "", l
     """Return the page, whose form is filled with fields; `link` is that of a new invitation."""
     arena, token = feeds.arena, principal().token
     values: dict[str, Any] = {"token": token, "fields": fields, "problem": problem, "link": link}
-    values |= {"tokens": None, "invitations": None}
+    values |= {"tokens": None, "invitations": None, "hosts": arena.hosting is not None}
     if token is not None and arena.may_call(arena.access.ListTokens):
         values["tokens"] = list((await arena.call(arena.access.ListTokens, pb.ListTokensRequest())).tokens)
     if token is not None and arena.may_call(arena.access.ListInvitations):

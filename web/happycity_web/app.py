@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import structlog
@@ -23,7 +24,9 @@ from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.frontends import Site
 from happycity_web.access import AccessForms, access_page
 from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
+from happycity_web.characters import character_page
 from happycity_web.feed import results_feed
+from happycity_web.games import GameQuery, games_page
 from happycity_web.guard import (
     COOKIE,
     HTTP_STATUS,
@@ -35,6 +38,8 @@ from happycity_web.guard import (
     read_form,
     shown_token,
 )
+from happycity_web.home import home_page
+from happycity_web.hosting import hosted_page, submit
 from happycity_web.ladder import (
     BotQuery,
     DealQuery,
@@ -47,7 +52,6 @@ from happycity_web.ladder import (
     leaderboard_page,
     seasons_page,
 )
-from happycity_web.lobby import GameQuery, games_page, lobby_page
 from happycity_web.matches import (
     MatchQuery,
     analysis_page,
@@ -59,7 +63,7 @@ from happycity_web.matches import (
 from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
-from happycity_web.tournaments import bot_page, tournament_page
+from happycity_web.tournaments import TournamentQuery, bot_page, tournament_page, tournaments_page
 from happycity_web.watch import COMPRESSION, Feeds, follow_match, follow_page, pack, packed_response
 
 SOCKET_CODE = 4000
@@ -69,11 +73,14 @@ _MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
 _Answer = Callable[[Request], Awaitable[Response]]
 _Follow = Callable[[WebSocket, Principal], Awaitable[None]]
 _PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
-    ("/", Query, lobby_page),
+    ("/", Query, home_page),
     ("/matches", GameQuery, games_page),
+    ("/tournaments", TournamentQuery, tournaments_page),
     ("/tournaments/{tournament_id:id}", GameQuery, tournament_page),
     ("/tournaments/{tournament_id:id}/bots/{bot}", GameQuery, bot_page),
+    ("/bots/{bot}", Query, character_page),
     ("/access", Query, access_page),
+    ("/hosted", Query, hosted_page),
     ("/ladder", LeaderboardQuery, leaderboard_page),
     ("/ladder/bots/{bot}", BotQuery, ladder_bot_page),
     ("/ladder/bots/{bot}/comparison", BotQuery, comparison_page),
@@ -121,16 +128,18 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         Route("/matches/{match_id:id}/analysis.json", handlers.page(MatchQuery, analysis_page, as_json=True)),
         Route("/matches/{match_id:id}/analysis", handlers.page(MatchQuery, analysis_page)),
         Route("/matches/{match_id:id}.json", handlers.download(match_json)),
-        Route("/feed.atom", handlers.download(results_feed)),
+        Route("/feed.atom", handlers.page(Query, results_feed, media_type="application/atom+xml")),
         Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),
         WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),
         Route("/how-to-play", handlers.shown(seats.how_to_play)),
         Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
         Route("/play/{table_id}", handlers.shown(seats.table)),
         WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, seats.admit)),
+        Route("/seats/{secret}", handlers.shown(seats.own_seat), methods=["GET", "POST"]),
         Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
         Route("/join", handlers.shown(access.join), methods=["GET", "POST"]),
         Route("/access", handlers.answered(access.act), methods=["POST"]),
+        Route("/hosted.json", handlers.answered(partial(submit, feeds)), methods=["POST"]),
         Route("/ladder/challenges", handlers.answered(challenges.create), methods=["POST"]),
         Route("/ladder/challenges/{challenge_id:id}", handlers.answered(challenges.answer), methods=["POST"]),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
@@ -159,7 +168,9 @@ class _Handlers:
         self._most_viewers = most_viewers
         self._gate = feeds.arena.gate
 
-    def page(self, query: type[Query], make: _MakePage, *, as_json: bool = False) -> _Answer:
+    def page(
+        self, query: type[Query], make: _MakePage, *, as_json: bool = False, media_type: str = "text/html"
+    ) -> _Answer:
         """Return the handler that answers with a page, or with the same as JSON."""
 
         async def answer(request: Request) -> Response:
@@ -173,9 +184,9 @@ class _Handlers:
                 return await feeds.in_thread(pack, lambda: page.html(reader))
 
             if page.key is None:
-                return packed_response(request, await html(), "text/html")
+                return packed_response(request, await html(), media_type)
             key = page.key, reader.language.code, reader.origin, reader.path
-            return packed_response(request, await feeds.html.get(key, html), "text/html")
+            return packed_response(request, await feeds.html.get(key, html), media_type)
 
         return self.shown(answer)
 

@@ -31,17 +31,19 @@ _STEPS = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How the row's bot did against the column's."""
+    """How a bot did: against another one, in a round, or with a card."""
 
     share: float
     """Its score a game, 0 to 1."""
     games: int
+    even: float = 0.5
+    """What it is compared with."""
 
     @property
     def shade(self) -> str:
         """The class of its colour: how far the score is from even."""
-        side = "above" if self.share >= 0.5 else "below"
-        return f"{side} shade-{round(2 * _SHADES * abs(self.share - 0.5))}"
+        side = "above" if self.share >= self.even else "below"
+        return f"{side} shade-{min(_SHADES, round(2 * _SHADES * abs(self.share - self.even)))}"
 
 
 def history(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
@@ -56,6 +58,12 @@ def pairs(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
         cells = {meeting.opponent: Cell(meeting.score, meeting.games) for meeting in figures.meetings(bot)}
         rows.append([cells.get(opponent) for opponent in bots])
     return rows
+
+
+def rounds(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
+    """Return by row how a bot did in each column of `figures.rounds`; None where it did not play."""
+    spans = [span.scores for span in figures.rounds]
+    return [[Cell(*scores[bot]) if bot in scores else None for scores in spans] for bot in bots]
 
 
 def rating_history(points: Sequence[ladder_pb.RatingPoint], *, label: str) -> Markup:

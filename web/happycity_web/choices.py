@@ -73,14 +73,17 @@ class Question:
     """A decision that waits for a person."""
 
     decision_id: int
-    phase: Phase
+    view: View
     groups: tuple[tuple[str, tuple[Choice, ...]], ...]
     """The moves, those of one kind together."""
-    decks: tuple[int, ...]
-    """Cards left in decks 1, 2 and 3; with 0 the discards of a deck are shuffled when it is drawn from."""
     remarks: tuple[Remark, ...]
     missing: Mapping[Card, Mapping[Colour, int]]
     """By special of the table the cards of each colour that the city lacks for it; empty with a special."""
+
+    @property
+    def phase(self) -> Phase:
+        """The step of the turn that asks."""
+        return self.view.phase
 
     def nearer(self, card: Card) -> list[str]:
         """Return the ids of the specials of which the city lacks a card of this one's colour."""
@@ -121,7 +124,7 @@ def question(decision: play.Decision) -> Question:
     ]
     if view.phase is Phase.BUY:
         remarks += _refusals(view, cities, {choice.card for choice in choices})
-    return Question(decision.decision_id, view.phase, groups, view.decks, tuple(remarks), missing)
+    return Question(decision.decision_id, view, groups, tuple(remarks), missing)
 
 
 def on_table(zone: str, card: Card) -> str:

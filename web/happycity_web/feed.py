@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity_tournament.wire import state_of
-from happycity_web.render import origin_of, render_feed
-from happycity_web.watch import Feeds, cached_response
+from happycity_web.query import Query
+from happycity_web.render import Page
+from happycity_web.watch import Feeds
 
 ENTRIES = 50
 """The most entries of the feed, and of each kind that are looked through."""
@@ -20,7 +20,7 @@ FEED_CALLS = 4
 """What making the feed costs besides the request, in calls."""
 
 
-async def results_feed(feeds: Feeds, request: Request) -> Response:
+async def results_feed(feeds: Feeds, _request: Request, _query: Query) -> Page:
     """Return the feed, newest results first."""
     arena = feeds.arena
     arena.gate.charge(FEED_CALLS)
@@ -36,8 +36,7 @@ async def results_feed(feeds: Feeds, request: Request) -> Response:
             (deal.finish_time.ToDatetime(UTC), deal) for deal in deals if deal.HasField("finish_time")
         ]
     results.sort(key=lambda result: result[0], reverse=True)
-    text = await feeds.in_thread(render_feed, results[:ENTRIES], origin_of(request))
-    return cached_response(request, text.encode(), "application/atom+xml", cache="max-age=60")
+    return Page("feed.atom", {"results": results[:ENTRIES]}, ())
 
 
 def _end_of(tournament: tournament_pb.Tournament) -> datetime:

@@ -65,6 +65,7 @@ HTTP_STATUS: Final = {
     grpc.StatusCode.PERMISSION_DENIED: 403,
     grpc.StatusCode.FAILED_PRECONDITION: 403,
     grpc.StatusCode.NOT_FOUND: 404,
+    grpc.StatusCode.ABORTED: 409,
     grpc.StatusCode.RESOURCE_EXHAUSTED: 429,
     grpc.StatusCode.UNAVAILABLE: 503,
 }

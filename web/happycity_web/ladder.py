@@ -15,7 +15,7 @@ from happycity_server.access.roles import is_public
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
-from happycity_web.lobby import BOTS_SHOWN
+from happycity_web.home import BOTS_SHOWN
 from happycity_web.query import ListQuery, Query, bot_name, number, words
 from happycity_web.render import Page, words_of_enum
 from happycity_web.watch import Feeds
@@ -124,13 +124,20 @@ async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQ
 
 async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
     """Show the seasons, newest first."""
-    arena = feeds.arena
-    got = await arena.call(
-        arena.ladder.ListSeasons, pb.ListSeasonsRequest(page_size=PAGE_LINES, page_token=chosen.page)
-    )
+    return await _listed(feeds, feeds.arena.ladder.ListSeasons, pb.ListSeasonsRequest, "seasons", chosen)
+
+
+async def acts_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
+    """Show what organisers did, newest first."""
+    return await _listed(feeds, feeds.arena.ladder.ListActs, pb.ListActsRequest, "acts", chosen)
+
+
+async def _listed(feeds: Feeds, call: Any, request: Any, field: str, chosen: ListQuery) -> Page:
+    """Show a page of a list, which is a field of the call's response, by the template of that name."""
+    got = await feeds.arena.call(call, request(page_size=PAGE_LINES, page_token=chosen.page))
     values = await ladder_values(feeds)
-    values |= {"seasons": list(got.seasons), "page": chosen.page, "next_page": got.next_page_token}
-    return Page("seasons.html", values, ("seasons", "next_page"))
+    values |= {field: list(getattr(got, field)), "page": chosen.page, "next_page": got.next_page_token}
+    return Page(f"{field}.html", values, (field, "next_page"))
 
 
 async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) -> Page:
@@ -140,16 +147,6 @@ async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) 
     values = await ladder_values(feeds)
     values |= {"flags": list(got.flags), "season": season or values["ladder"].season.season_id}
     return Page("flags.html", values, ("season", "flags"))
-
-
-async def acts_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
-    """Show what organisers did, newest first."""
-    arena = feeds.arena
-    asked = pb.ListActsRequest(page_size=PAGE_LINES, page_token=chosen.page)
-    got = await arena.call(arena.ladder.ListActs, asked)
-    values = await ladder_values(feeds)
-    values |= {"acts": list(got.acts), "page": chosen.page, "next_page": got.next_page_token}
-    return Page("acts.html", values, ("acts", "next_page"))
 
 
 async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) -> Page:

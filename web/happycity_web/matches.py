@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -15,22 +16,25 @@ from happycity.text.words import move_in_words
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
+from happycity_server.access.roles import is_public
 from happycity_server.errors import ApiError, Reason
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.recorded_games import named_record
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
+from happycity_web.analyses import analysis_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
-from happycity_web.watch import Feeds, Ply, cached_response, end_of, pack, packed_response, plies_in, plies_of
+from happycity_web.watch import Feeds, Ply, end_of, pack, packed_response, plies_in, plies_of
 
 PAGE_CALLS = 4
 """What rendering the page of a game costs besides the request, in calls."""
 PICTURE_CALLS = 20
 """What drawing the picture of a game costs besides, in calls."""
 
+_TO_OTHER_SITES = {"cross-origin-resource-policy": "cross-origin"}
 ANALYSIS_CALLS = 20
 """What an analysis costs that is not kept from the last time, in calls."""
 
@@ -60,7 +64,7 @@ async def match_values(
     feeds: Feeds, match_id: int, query: MatchQuery, own: Language, *, seat: int = 1
 ) -> dict[str, Any]:
     """Return what the templates show of a match, with words in a language; `seat` is first by default."""
-    match, shown = await _shown(feeds, match_id)
+    match, shown = await shown_match(feeds, match_id)
     plies = await plies_of(feeds, shown, own)
     game = _game(shown, plies)
     last, players = len(plies) - 1, len(match.bots)
@@ -100,8 +104,10 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
     record = await arena.call(arena.matches.GetMatchRecord, match_pb.GetMatchRecordRequest(match_id=match_id))
     if match_id not in feeds.analyses:
         arena.gate.charge(ANALYSIS_CALLS)
-    match, shown = await _shown(feeds, match_id)
-    analysis = await feeds.analyses.get(match_id, named_record(list(match.bots), record.json))
+    match, shown = await shown_match(feeds, match_id)
+    analysis = await feeds.analyses.get(
+        match_id, partial(analysis_of, named_record(list(match.bots), record.json))
+    )
     texts = language_of(request).texts
     seat = number_of("seat", str(query.seat or 1), 1, len(match.bots))
 
@@ -126,7 +132,7 @@ async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Pa
 
 async def match_json(feeds: Feeds, request: Request) -> Response:
     """Return a match as the viewer takes it; of a finished one this is made once."""
-    _, match = await _shown(feeds, request.path_params["match_id"])
+    _, match = await shown_match(feeds, request.path_params["match_id"])
     if match.is_over:
         content = await feeds.in_thread(match.whole, _packed_game)
     else:
@@ -138,7 +144,7 @@ async def match_json(feeds: Feeds, request: Request) -> Response:
 async def match_picture(feeds: Feeds, request: Request) -> Response:
     """Return the picture of a finished match, which changes no more."""
     match_id = request.path_params["match_id"]
-    _, match = await _shown(feeds, match_id)
+    _, match = await shown_match(feeds, match_id)
     if not match.playback.results:
         raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} has no result, of which there is a picture")
 
@@ -147,7 +153,8 @@ async def match_picture(feeds: Feeds, request: Request) -> Response:
         return await feeds.in_thread(_drawn, match)
 
     content = await feeds.pictures.get(match_id, draw)
-    return cached_response(request, content, "image/png", cache="max-age=31536000, immutable")
+    headers = {"cache-control": f"{'public' if is_public() else 'private'}, max-age=31536000, immutable"}
+    return Response(content, media_type="image/png", headers=headers | _TO_OTHER_SITES)
 
 
 def _drawn(match: WatchedMatch) -> bytes:
@@ -155,7 +162,7 @@ def _drawn(match: WatchedMatch) -> bytes:
     return game_picture(game_json(match.playback, [last], end=end_of(match)))
 
 
-async def _shown(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:
+async def shown_match(feeds: Feeds, match_id: int) -> tuple[match_pb.Match, WatchedMatch]:
     """Return a match, and its positions up to the present one."""
     match, watched = await feeds.arena.matches.watch(match_id)
     if watched.value.at_worker and not watched.value.is_over:

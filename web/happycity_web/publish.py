@@ -32,10 +32,12 @@ MARK = Path("static", "happycity-site")
 TRIES = 60
 """How often a page is asked for, once a second, while the server has too many requests."""
 
-_PAGE = re.compile(r"/|/acts|/ladder|/ladder/(seasons|deals|bots/[^/]+)|/tournaments/\d+(/bots/[^/]+)?")
+_PAGE = re.compile(
+    r"/|/acts|/bots/[^/]+|/ladder|/ladder/(seasons|deals|bots/[^/]+)|/tournaments(/\d+(/bots/[^/]+)?)?"
+)
 _GAME = re.compile(r"/matches/(\d+)(/record\.json)?")
-_CHOICES = {"/ladder": {"board", "season", "page"}}
-"""What the addresses of published pages may ask for, others only for a board; more is not published."""
+_CHOICES = {"board", "page"}
+"""What the addresses of published pages may ask for, those of leaderboards also for a season."""
 _LINK = re.compile(r' (href|src)="([/?][^"]*)"')
 
 
@@ -105,15 +107,16 @@ class Snapshot:
     def _file_of(self, url: str) -> str | None:
         """Return the file of the page to which a link leads; None if that is not published."""
         path, query = urlsplit(url).path, urlsplit(url).query
+        page = f"{path}?{query}".removesuffix("?")
         if game := _GAME.fullmatch(path):
             page = path
             if game[1] not in self.games and len(self.games) >= self._most_games:
                 return None
             self.games.add(game[1])
-        elif not _PAGE.fullmatch(path) or parse_qs(query).keys() - _CHOICES.get(path, {"board"}):
+        elif not _PAGE.fullmatch(path) or parse_qs(query).keys() - _CHOICES - {
+            path == "/ladder" and "season"
+        }:
             return None
-        else:
-            page = f"{path}?{query}".removesuffix("?")
         if page not in self.files:
             self.files[page] = page[1:] if page.endswith("/record.json") else _file_name(page)
             self._waiting.append(page)
@@ -121,13 +124,19 @@ class Snapshot:
 
 
 def _file_name(page: str) -> str:
-    """Return the file of a page; names that file systems don't take, or don't tell apart, have a hash."""
-    parts = []
-    for part in page[1:].split("/"):
-        plain = re.sub(r"[^a-z0-9_-]", "_", part.lower())[:60]
-        digest = hashlib.sha256(part.encode()).hexdigest()[:8]
-        parts.append(plain if plain == part else f"{plain}-{digest}")
-    return f"{'/'.join(parts)}.html"
+    """Return the file of a page: by its path, unless file systems may not take that, or not tell it apart."""
+    is_plain = re.fullmatch(r"[a-z0-9_/-]{1,120}", page)
+    return f"{page[1:] if is_plain else hashlib.sha256(page.encode()).hexdigest()[:16]}.html"
+
+
+def _recover(target: Path) -> Path:
+    """Undo what is left of a replacement that was interrupted; return where the old snapshot goes."""
+    old = target.with_name(f".{target.name}.old")
+    if (old / MARK).exists() and target.exists():
+        shutil.rmtree(old)
+    elif (old / MARK).exists():
+        old.rename(target)
+    return old
 
 
 def publish_site(
@@ -148,6 +157,7 @@ def publish_site(
     from rich.console import Console  # noqa: PLC0415 - the help does without
 
     target = folder.resolve()
+    old = _recover(target)
     if target.exists() and not (target / MARK).exists() and (target.is_file() or any(target.iterdir())):
         raise ConfigError(f"{folder}: it is not a snapshot of this command; name another folder")
     snapshot = Snapshot(web, games=games)
@@ -157,14 +167,15 @@ def publish_site(
             TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as temporary,
             Console(stderr=True).status("") as status,
         ):
-            new, old = Path(temporary, "new"), Path(temporary, "old")
-            snapshot.write(new, status.update)
-            if target.exists():
+            snapshot.write(new := Path(temporary, "new"), status.update)
+            if (target / MARK).exists():
                 target.rename(old)
             new.rename(target)
     except HTTPError as error:
         raise ConfigError(f"--web: {error.url} was refused with status {error.code}; try again") from None
     except OSError as error:
         raise ConfigError(f"{folder}: it can't be written: {error.strerror or error}") from None
+    finally:
+        _recover(target)
     pages, replays = len(snapshot.files), len(snapshot.games)
     remark(f"{folder}: {plural(pages, 'page')}, {plural(replays, 'replay')}")

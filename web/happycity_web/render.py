@@ -22,6 +22,12 @@ from starlette.responses import HTMLResponse, Response
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.v1 import game_pb2 as game_pb
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity.wire.json import enum_word
+from happycity.wire.messages import config_of
 from happycity_server.errors import invalid
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.results import interval_text, ranks_text
@@ -79,9 +85,9 @@ def origin_of(connection: HTTPConnection) -> str:
 def language_of(connection: HTTPConnection) -> Language:
     """Return the language of an answer: that of `?lang=`, of the cookie, or of what the browser prefers.
 
-    JSON is for programs, and always English.
+    JSON and the feed are for programs, and always English.
     """
-    if connection.url.path.endswith(".json"):
+    if connection.url.path.endswith((".json", ".atom")):
         return language("en")
     for code in (connection.query_params.get("lang"), connection.cookies.get(LANGUAGE_COOKIE)):
         if code in LANGUAGES:
@@ -100,13 +106,6 @@ def check_language(connection: HTTPConnection) -> str | None:
 def keep_language(response: Response, code: str) -> None:
     """Let a browser keep a language."""
     response.set_cookie(LANGUAGE_COOKIE, code, max_age=365 * 24 * 3600, httponly=True, samesite="lax")
-
-
-def enum_word(enum: Any, number: int) -> str:
-    """Return a value of the contract's enums as a word, its name in lower case; ValueError if it has none."""
-    prefix: str = enum.Name(0).removesuffix("UNSPECIFIED")
-    name: str = enum.Name(number)
-    return name.removeprefix(prefix).lower()
 
 
 def words_of_enum(enum: Any) -> dict[str, Any]:
@@ -165,6 +164,29 @@ def ladder_bot_path(bot: str) -> str:
     return f"/ladder/bots/{quote(bot, safe='')}"
 
 
+def mode_of(game: game_pb.GameConfig) -> str:
+    """Return the mode of a kind of game, in a word."""
+    return config_of(game).mode.value
+
+
+def state_word(tournament: tournament_pb.Tournament) -> str:
+    """Return where a tournament stands, in a word."""
+    return enum_word(tournament_pb.TournamentState, tournament.progress.state)
+
+
+def by_place(match: match_pb.Match) -> list[tuple[str, match_pb2.SeatResult | None]]:
+    """Return the bots of a match with their results, best first; in the order of seats before its end."""
+    if not match.HasField("result"):
+        return [(bot, None) for bot in match.bots]
+    order = sorted(enumerate(match.result.seats), key=lambda entry: (entry[1].place, entry[1].rank))
+    return [(match.bots[number], seat) for number, seat in order]
+
+
+def character_path(bot: str) -> str:
+    """Return the path of a bot's page over all its games."""
+    return f"/bots/{quote(bot, safe='')}"
+
+
 @cache
 def documentation() -> str:
     """Return the address of the documentation, as the package names it; empty if it names none."""
@@ -192,12 +214,16 @@ def _environment(language: Language) -> Environment:
         "MEAN_ELO": MEAN_ELO,
         "ranks_text": ranks_text,
         "bot_path": bot_path,
+        "by_place": by_place,
+        "character_path": character_path,
         "charts": charts,
         "deal_places": deal_places,
         "deck_prices": deck_prices,
         "documentation": documentation(),
         "ladder_bot_path": ladder_bot_path,
         "line_class": line_class,
+        "mode_of": mode_of,
+        "state_word": state_word,
     }
     return made
 
@@ -240,11 +266,6 @@ def render(template: str, values: Mapping[str, Any], reader: Reader, parts: _Par
             "part": mark,
         }
     )
-
-
-def render_feed(results: Sequence[tuple[datetime, Message]], origin: str) -> str:
-    """Return the feed with some results of a server, each with its end, in English."""
-    return _environment(language("en")).get_template("feed.atom").render(results=results, origin=origin)
 
 
 def page_response(request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.websockets import WebSocket
 
-from happycity import DWELLINGS, Card, Config, ConfigError, Mode, Scoring
+from happycity import DWELLINGS, Config, ConfigError, Mode, Scoring
 from happycity.match import PERSON_MARK
+from happycity.records.playback import Playback
 from happycity.records.record import Json
 from happycity.rules.cards import BUILDINGS, SPECIALS
 from happycity.rules.deals import DECKS, MAX_PLAYERS, MIN_PLAYERS
 from happycity.text.words import events_in_words
-from happycity.v1 import play_service_pb2 as play
-from happycity.wire.messages import event_of
 from happycity_server.access.roles import Principal, require_token
 from happycity_server.broadcast import Broadcast, first_of
 from happycity_server.errors import ApiError, Reason, invalid
@@ -27,6 +27,7 @@ from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
 from happycity_web.choices import question
 from happycity_web.guard import SEAT_COOKIE, admit, keep_secret, peer_of, read_form, shown_seat, shown_token
+from happycity_web.guide import advise
 from happycity_web.matches import MatchQuery, match_values
 from happycity_web.render import Reader, language_of, page_response, render
 from happycity_web.watch import (
@@ -42,6 +43,7 @@ from happycity_web.watch import (
 CLOCKS: Mapping[str, float | None] = {"60": 60.0, "300": 300.0, "none": None}
 """The limits of a decision that a table may have, in seconds, by their names in the form."""
 DEFAULT_CLOCK = "300"
+_SEED_BITS = 53  # as a number of JavaScript has
 _SEATS = 4  # of a table that the form proposes
 
 
@@ -64,12 +66,14 @@ class Seats:
         if occupied is not None:
             return self._form(request, fields, occupied, problem="You sit at a table already.")
         try:
-            table, secret = self._tables.create(plan_of(fields), fields.get("name", ""))
+            own = shown_seat(request)
+            table, secret = self._tables.create(plan_of(fields), fields.get("name", ""), earlier=own)
         except (ConfigError, ApiError) as error:
             if isinstance(error, ApiError) and error.reason in (Reason.WRONG_ROLE, Reason.RATE_LIMITED):
                 raise
             return self._form(request, fields, None, problem=str(error))
-        return _seated(request, table.table_id, secret)
+        query = "?guide=1" if "guide" in fields else ""
+        return await self._seated(request, table, secret, query=query)
 
     async def how_to_play(self, request: Request) -> Response:
         """Show the rules in six steps, and all cards."""
@@ -77,6 +81,7 @@ class Seats:
         values = {
             "by_deck": {deck: [card for card in BUILDINGS if card.deck == deck] for deck in DECKS},
             "dwellings": DWELLINGS,
+            "has_house": bool(self._tables.house),
             **{mode.value: [card for card in SPECIALS if card.special_set is mode] for mode in Mode},
         }
         return await self._feeds.in_thread(page_response, request, "how_to_play.html", values)
@@ -85,12 +90,18 @@ class Seats:
         """Show the table at which a person sits."""
         place, _ = self._place(request)
         table = place.table
-        house = self._tables.house
-        values: dict[str, Any] = {"table": table, "place": place, "house": house, "is_live": False}
+        values: dict[str, Any] = {
+            "table": table,
+            "place": place,
+            "house": self._tables.house,
+            "is_live": False,
+            "may_be_guided": may_be_guided(table.plan),
+        }
         if table.match_id is None:
             return page_response(request, "waiting.html", values)
         query, own = MatchQuery.of(request.query_params), language_of(request)
         values |= await match_values(self._feeds, table.match_id, query, own, seat=place.seat + 1)
+        await self._tables.saved(table)
         return await self._feeds.in_thread(page_response, request, "play.html", values)
 
     async def invitation(self, request: Request) -> Response:
@@ -111,7 +122,18 @@ class Seats:
                 raise
             values |= {"name": name, "problem": str(error)}
             return page_response(request, "invitation.html", values, 400)
-        return _seated(request, table.table_id, secret)
+        return await self._seated(request, table, secret)
+
+    async def own_seat(self, request: Request) -> Response:
+        """Ask whether this browser is to have the seat of a personal link, or let it have the seat."""
+        self._feeds.arena.gate.admit_anybody(peer_of(request))
+        secret = request.path_params["secret"]
+        place = self._tables.place_of(secret)
+        if place is None:
+            raise ApiError(Reason.REVOKED, "this link to a seat is unknown, or its table is over")
+        if request.method != "POST":  # only a person presses the button
+            return page_response(request, "own_seat.html", {"place": place})
+        return await self._seated(request, place.table, secret)
 
     def admit(self, socket: WebSocket) -> Principal:
         """Admit a person to the socket of their table."""
@@ -129,6 +151,13 @@ class Seats:
                 take=lambda text: self._act(socket, place, text),
             )
 
+    async def _seated(self, request: Request, table: Table, secret: str, *, query: str = "") -> Response:
+        """Let the browser keep a seat, once it is stored, and go to its table."""
+        await self._tables.saved(table)
+        response = RedirectResponse(f"/play/{table.table_id}{query}", 303)
+        keep_secret(response, request, SEAT_COOKIE, secret)
+        return response
+
     def _place(self, connection: Request | WebSocket) -> tuple[TablePlace, Principal]:
         """Admit a person to their table; return the place there, and the caller."""
         arena, secret = self._feeds.arena, shown_seat(connection)
@@ -137,8 +166,8 @@ class Seats:
             arena.gate.admit_anybody(peer_of(connection))
             raise ApiError(
                 Reason.UNKNOWN_MATCH,
-                "you have no seat at this table: it ended long ago, the server was restarted, "
-                "or the seat was taken with another browser",
+                "you have no seat at this table: it is over, or the seat was taken with another "
+                "browser, which shows the link to it",
             )
         return place, admit(arena, connection, secret)
 
@@ -192,12 +221,12 @@ class Seats:
         while True:
             versions, is_over = (watched.version, changes.version), watched.is_over
             plies = await plies_of(self._feeds, watched.value, reader.language)
+            end = end_of(watched.value)
+            panel = seat_json(place, watched.value.playback, end, reader)
+            await self._tables.saved(place.table)  # a kill takes back nothing that is shown
             if position < len(plies):
                 await send(socket, plies_message(plies, position))
                 position = len(plies)
-            end = end_of(watched.value)
-            playback = watched.value.playback
-            panel = seat_json(place, playback.bots, playback.steps[-1].view.cities, end, reader)
             if panel != shown:
                 shown = panel
                 await self._say(socket, {**panel, "left": place.person.seconds_left})
@@ -220,6 +249,8 @@ class Seats:
                     await self._say(socket, {"link": link, "seat": seat})
                 case {"fill": [int(seat), str(bot)]}:
                     self._tables.fill(place, seat, bot)
+                case {"seat": True}:
+                    await self._say(socket, {"link": f"/seats/{shown_seat(socket)}"})
                 case _:
                     raise ValueError
         except (ValueError, RecursionError):
@@ -239,57 +270,73 @@ def plan_of(fields: Mapping[str, str]) -> TablePlan:
             scoring=Scoring(fields.get("scoring", Scoring.PRODUCT.value)),
         )
         limit = CLOCKS[fields.get("clock", DEFAULT_CLOCK)]
+        seed = int(fields["seed"]) if "seed" in fields else secrets.randbits(_SEED_BITS)
     except (ValueError, KeyError) as error:
         raise ConfigError(f"the form has a value that is unknown: {error}") from None
-    return TablePlan(config=config, seats=seats, decision_seconds=limit)
+    if not 0 <= seed < 1 << _SEED_BITS:
+        raise ConfigError(f"seed: {seed} is not between 0 and 2^{_SEED_BITS} - 1")
+    return TablePlan(config=config, seats=seats, decision_seconds=limit, seed=seed)
 
 
-def fields_of(table: Table) -> dict[str, str]:
-    """Return the fields of a form that sets up the same table again: `plan_of` reads them."""
+def fields_of(table: Table, *, same_deal: bool = False) -> dict[str, str]:
+    """Return the fields of a form that sets up the same table again: `plan_of` reads them.
+
+    With the same deal, each player sits one seat further.
+    """
     plan = table.plan
+    seats = (*plan.seats[-1:], *plan.seats[:-1]) if same_deal else plan.seats
     return {
+        **({"seed": str(plan.seed)} if same_deal else {}),
         "name": (table.names[table.host] or "").removeprefix(PERSON_MARK),
         "mode": plan.config.mode.value,
         "scoring": plan.config.scoring.value,
         "clock": next(name for name, limit in CLOCKS.items() if limit == plan.decision_seconds),
-        **{f"seat{number}": seat for number, seat in enumerate(plan.seats, start=1)},
+        **{f"seat{number}": seat for number, seat in enumerate(seats, start=1)},
     }
 
 
-def seat_json(
-    place: TablePlace, bots: Sequence[str], cities: Sequence[Sequence[Card]], end: Json | None, reader: Reader
-) -> Json:
+def seat_json(place: TablePlace, playback: Playback, end: Json | None, reader: Reader) -> Json:
     """Return what a person's page shows besides the game: the choices, and what has happened."""
     person = place.person
     decision = person.decision
     asked = None if decision is None else question(decision)
+    is_host = place.seat == place.table.host
     values = {
         "place": place,
         "person": person,
-        "bots": bots,
+        "bots": playback.bots,
         "question": asked,
-        "cities": cities,
+        "advice": advise(asked) if asked is not None and may_be_guided(place.table.plan) else None,
+        "cities": playback.steps[-1].view.cities,
         "scoring": place.table.plan.config.scoring.value,
-        "again": fields_of(place.table) if place.seat == place.table.host else None,
+        "again": fields_of(place.table) if is_host else None,
+        "same_deal": fields_of(place.table, same_deal=True) if is_host and end is not None else None,
         "end": end,
         "unlimited": place.table.plan.decision_seconds is None,
     }
     return {
         "panel": render("seat.html", values, reader),
-        "news": [] if decision is None else news(decision, bots, reader.language),
+        "news": [] if decision is None and end is None else news(playback, place.seat, reader.language),
         "plays": end is None and not person.has_left,
         "decision": None if decision is None else decision.decision_id,
+        "end": end is not None,
         "asks": None if asked is None else str(asked.phase),
     }
 
 
-def news(decision: play.Decision, bots: Sequence[str], language: Language) -> list[str]:
-    """Return what has happened since the person's last decision, in sentences."""
-    return events_in_words(map(event_of, decision.events), bots, texts=language.texts)
+def news(playback: Playback, seat: int, language: Language) -> list[str]:
+    """Return what has happened since the last move of a seat, in sentences; that move is the first."""
+    steps = playback.steps
+    own = (
+        number
+        for number in reversed(range(len(steps)))
+        if steps[number].move and steps[number].view.seat == seat
+    )
+    events = [event for step in steps[next(own, -1) + 1 :] for event in step.events]
+    return events_in_words(events, playback.bots, texts=language.texts)
 
 
-def _seated(request: Request, table_id: str, secret: str) -> Response:
-    """Let the browser keep a seat, and go to its table."""
-    response = RedirectResponse(f"/play/{table_id}", 303)
-    keep_secret(response, request, SEAT_COOKIE, secret)
-    return response
+def may_be_guided(plan: TablePlan) -> bool:
+    """Return whether the guide may advise at a table: in a family game against bots alone."""
+    is_known = plan.config.mode is Mode.FAMILY and plan.config.scoring is Scoring.PRODUCT
+    return is_known and INVITED not in plan.seats

@@ -1,11 +1,11 @@
-"""The pages of a tournament and of a bot in it."""
+"""The pages of all tournaments, of one, and of a bot in it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -28,17 +28,74 @@ from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
 from happycity_tournament.wire import ratings_of
+from happycity_web import charts
 from happycity_web.charts import rating_scale
-from happycity_web.lobby import GameQuery, HiddenGames, choices, list_games, state_word
-from happycity_web.render import Page, language_of
-from happycity_web.watch import Feeds, RecordNotes
+from happycity_web.games import MODES, GameQuery, HiddenGames, choices, list_games, search
+from happycity_web.query import ListQuery, bot_name, words
+from happycity_web.render import Page, language_of, mode_of, state_word
+from happycity_web.watch import Feeds, RecordNotes, loaded
 
 PAIRS_SHOWN = 30
-"""Bots of a tournament whose pairs are shown in one table; with more, each bot's page has its own."""
-LOAD_SECONDS = 0.3
-"""How long a page waits for standings; loading those of 100,000 games takes several seconds."""
+"""Bots of a tournament whose pairs are in one table; with more, each bot's page has its own."""
+TOURNAMENTS_A_PAGE = 20
+PAGES_SEARCHED = 10
+"""Pages that are looked through for tournaments of one mode."""
+PODIUM = 3
+"""Bots that are named as the first ones of a tournament."""
+_OVER = ("finished", "stopped")
 FIGURES_SECONDS = 10.0
 """How long the figures of a running tournament are shown before they are computed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TournamentQuery(ListQuery):
+    """Which tournaments are listed."""
+
+    bot: str = bot_name()
+    """Those in which it takes part."""
+    mode: str = words(*MODES)
+
+
+async def tournaments_page(feeds: Feeds, request: Request, chosen: TournamentQuery) -> Page:
+    """Show tournaments, newest first, with those who came first."""
+    arena = feeds.arena
+
+    async def ask(token: str) -> tuple[list[tournament_pb.Tournament], str]:
+        asked = tournament_pb.ListTournamentsRequest(
+            page_size=TOURNAMENTS_A_PAGE, page_token=token, bot=chosen.bot or None
+        )
+        page = await arena.call(arena.tournaments.ListTournaments, asked)
+        found = [one for one in page.tournaments if chosen.mode in ("", mode_of(one.config.game))]
+        return found, page.next_page_token
+
+    tournaments, token = await search(feeds, ask, chosen.page, most=TOURNAMENTS_A_PAGE, pages=PAGES_SEARCHED)
+    values = {
+        "chosen": chosen,
+        "modes": MODES,
+        "tournaments": tournaments,
+        "podiums": await podiums(feeds, request, tournaments),
+        "next_page": token,
+    }
+    return Page("tournaments.html", values, ("tournaments", "podiums", "next_page"))
+
+
+async def podiums(
+    feeds: Feeds, request: Request, tournaments: Iterable[tournament_pb.Tournament]
+) -> dict[int, list[tournament_pb.Standing]]:
+    """Return the first bots of tournaments that are over; those that take long to load are missing."""
+    over = [one for one in tournaments if state_word(one) in _OVER and one.progress.games_finished]
+    keys = [(one.tournament_id, one.progress.games_finished) for one in over]
+    feeds.arena.gate.charge(sum(key not in feeds.podiums for key in keys))  # as calls of a client would be
+    found = await asyncio.gather(
+        *(loaded(request, feeds.podiums.get(key, partial(_podium, feeds, key[0]))) for key in keys)
+    )
+    return {one.tournament_id: podium for one, podium in zip(over, found, strict=True) if podium}
+
+
+async def _podium(feeds: Feeds, tournament_id: int) -> list[tournament_pb.Standing]:
+    asked = tournament_pb.GetStandingsRequest(tournament_id=tournament_id)
+    shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, asked)
+    return list(shown.standings[:PODIUM])
 
 
 async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
@@ -48,14 +105,17 @@ async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> P
     found = await list_games(feeds, query, tournament_id=tournament_id)
     standings = await _standings(feeds, tournament_id, request)
     values = await _values(feeds, tournament, standings)
+    figures: Figures | None = values["figures"]
+    bots = [line.bot for line in values["standings"]]
     values |= {
         **choices(),
         "found": found,
         "games": found.games,
         "scale": rating_scale(line.rating for line in values["standings"]),
-        "pairs_shown": PAIRS_SHOWN,
+        "pairs": charts.pairs(figures, bots) if figures and len(bots) <= PAIRS_SHOWN else [],
+        "rounds": figures.rounds if figures else [],
     }
-    shown = ("tournament", "standings", "above_next", "games")
+    shown = ("tournament", "standings", "above_next", "pairs", "rounds", "games")
     return Page("tournament.html", values, shown, is_final=values["is_final"])
 
 
@@ -82,7 +142,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         )
         for loss in losses
     }
-    notes = await _bot_notes(feeds, bot, [] if values["hidden"].tournaments else found.games)
+    notes = await _bot_notes(feeds, bot, found.games if values["is_over"] else [])
     values |= {
         **choices(),
         "found": found,
@@ -112,7 +172,7 @@ async def _values(
 ) -> dict[str, Any]:
     """Return what both pages show of a tournament, without standings if these are being loaded."""
     state = state_word(tournament)
-    is_over = state in ("finished", "stopped")
+    is_over = state in _OVER
     shown = tournament_pb.Standings()
     if standings is not None:
         request = tournament_pb.GetStandingsRequest(
@@ -136,7 +196,7 @@ async def _values(
         "state": state,
         "is_over": is_over,
         "is_final": state in ("finished", "stopped", "unreadable") and standings is not None,
-        "hidden": HiddenGames.of(feeds, tournament),
+        "hidden": HiddenGames.of(feeds),
         "standings": _rated(shown),
         "final": final,
         "above_next": _above_next(final),
@@ -172,19 +232,13 @@ def _above_next(final: Ratings | None) -> dict[str, tuple[str, Difference]]:
 
 async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Standings | None:
     """Return standings, which are loaded once for all who ask; None if it takes long and the page follows."""
-    is_final = request.url.path.endswith(".json") or "snapshot" in request.query_params
-    try:
-        async with asyncio.timeout(None if is_final else LOAD_SECONDS):
-            return await feeds.standings.get(
-                tournament_id, partial(feeds.arena.tournaments.standings, tournament_id)
-            )
-    except TimeoutError:
-        return None
+    load = partial(feeds.arena.tournaments.standings, tournament_id)
+    return await loaded(request, feeds.standings.get(tournament_id, load))
 
 
 async def _figures(feeds: Feeds, tournament: tournament_pb.Tournament, standings: Standings) -> Figures:
     """Return the figures of standings; those of a running tournament may be some seconds old."""
-    is_over = state_word(tournament) in ("finished", "stopped")
+    is_over = state_word(tournament) in _OVER
     moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
     return await feeds.figures.get(
         (tournament.tournament_id, moment), partial(asyncio.to_thread, _computed, standings)
@@ -194,7 +248,7 @@ async def _figures(feeds: Feeds, tournament: tournament_pb.Tournament, standings
 def _computed(standings: Standings) -> Figures:
     """Return the figures of standings with what takes long to compute."""
     figures = standings.figures()
-    _ = figures.history, list(figures.meetings(figures.games.bots[0]))
+    _ = figures.history, figures.rounds, list(figures.meetings(figures.games.bots[0]))
     return figures
 
 

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hasha
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
-from hashlib import sha256
 from time import monotonic, thread_time
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -18,7 +17,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity import Incident
 from happycity.records.record import Json
-from happycity_server.access.roles import is_public, principal
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity_server.access.roles import principal
 from happycity_server.broadcast import Broadcast, SharedValues, first_of
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
@@ -26,7 +26,9 @@ from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode, end_json, position_json, words_json
-from happycity_web.analyses import Analyses
+from happycity_web.analyses import KEPT
+from happycity_web.background import Background
+from happycity_web.purchases import Purchases
 from happycity_web.render import Page, Part, Reader
 
 MATCH_SECONDS = 0.1
@@ -38,6 +40,8 @@ SEND_SECONDS = 20.0
 VIEWER_SECONDS = 0.01
 """Time between two messages to the same viewers, for each viewer there is: so writing to all of them takes
 about 1.5 % of the event loop's time."""
+LOAD_SECONDS = 0.3
+"""How long a page waits for what may take seconds; it follows with the next version of the page."""
 RENDERING_SHARE = 0.02
 """Of a processor's time, for rendering all pages that follow by themselves for one caller."""
 ASKING_SHARE = 0.1
@@ -119,6 +123,8 @@ class Feeds:
         """Sockets that are open."""
         self.standings = SharedValues[int, Standings](kept=0)
         """By tournament: those that are being loaded."""
+        self.podiums = SharedValues[tuple[int, int], list[tournament_pb.Standing]](kept=200)
+        """By tournament that is over, and number of games."""
         self.figures = SharedValues[tuple[int, int], Figures](kept=16)
         """By tournament, and number of games or moment."""
         self.notes = SharedValues[int, RecordNotes](kept=1000)
@@ -127,7 +133,11 @@ class Feeds:
         """By finished match; each takes some 60 kB."""
         self.html = SharedValues[Hashable, bytes](kept=32)
         """By page that changes no more, and its address and language: the page, compressed."""
-        self.analyses = Analyses()
+        self.analyses = Background[Json]("analyses", kept=KEPT)
+        """By match."""
+        self.characters = Background[dict[str, Any]]("statistics of bots", kept=32)
+        """By bot and the games that count: what these show, as of `character_of`."""
+        self.purchases = Purchases()
         self._pages: dict[Hashable, LivePage] = {}
         # One, as Python runs one at a time anyway, and each more would make the event loop wait longer.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pages")
@@ -224,15 +234,17 @@ def packed_response(request: Request, content: bytes, media_type: str) -> Respon
     return Response(content, media_type=media_type, headers=headers)
 
 
-def cached_response(request: Request, content: bytes, media_type: str, *, cache: str) -> Response:
-    """Return the response with content that may be kept as `cache` says; by all, if the public may see it."""
-    tag = f'W/"{sha256(content).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": f"{'public' if is_public() else 'private'}, {cache}"}
-    if is_public():
-        headers["cross-origin-resource-policy"] = "cross-origin"
-    if tag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    return Response(content, media_type=media_type, headers=headers)
+async def loaded(request: Request, value: Awaitable[_T]) -> _T | None:
+    """Return what may take seconds to load; None if it does, and the page can follow.
+
+    What makes the value has to go on when it is no longer awaited, as `SharedValues` do.
+    """
+    is_final = request.url.path.endswith(".json") or "snapshot" in request.query_params
+    try:
+        async with asyncio.timeout(None if is_final else LOAD_SECONDS):
+            return await value
+    except TimeoutError:
+        return None
 
 
 async def follow_page(

@@ -108,7 +108,7 @@ def submit(
     passes. The token, in HAPPYCITY_TOKEN or HAPPYCITY_TOKENS, is the bot's. The exit status is 1 if the bot
     is rejected.
     """
-    from happycity_terminal.submitting import list_submissions, show_submission, submit_bot
+    from happycity_terminal.submitting import Act, list_submissions, submit_bot
     from happycity_tournament.client.run_folder import RemoteServer
 
     if show + list_all + withdraw > 1:
@@ -116,10 +116,9 @@ def submit(
     at = RemoteServer(address=server or DEFAULT_ADDRESS)
     if list_all:
         list_submissions(at, as_json=as_json)
-    elif show or withdraw:
-        show_submission(at, folder, withdraw=withdraw, as_json=as_json)
-    else:
-        submit_bot(at, folder, wait=not no_wait, as_json=as_json)
+        return
+    act: Act = "show" if show else "withdraw" if withdraw else "submit"
+    submit_bot(at, folder, act, wait=not no_wait, as_json=as_json)
 
 
 def practice(

@@ -12,11 +12,11 @@ import typer
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from happycity.match import one_line
-from happycity.records.record import Json
 from happycity.runtime import event_loop
 from happycity.runtime.transport import Access
 from happycity.v1.bot_service_pb2 import ConnectedBot
-from happycity.wire.match import bot_info_of, seconds_of
+from happycity.wire.json import message_json
+from happycity.wire.match import bot_info_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,7 +37,7 @@ def show_status(address: str, *, health: bool, service: str, server_name: str, a
     if as_json:
         from happycity_tournament.cli.json import write_json
 
-        write_json({"server": address, "health": answer, "bots": list(map(_bot_json, bots))})
+        write_json({"server": address, "health": answer, "bots": list(map(message_json, bots))})
     elif bots:
         from rich.console import Console
 
@@ -67,28 +67,6 @@ def _bots(address: str) -> list[ConnectedBot]:
     from happycity_tournament.client.run_folder import RemoteServer
 
     return call_server(RemoteServer.at(address, setting="ADDRESS"), lambda connection: connection.bots())
-
-
-def _bot_json(bot: ConnectedBot) -> Json:
-    info = bot_info_of(bot.info)
-    return {
-        "bot": bot.name,
-        "house": bot.house,
-        "connected": bot.connected,
-        "since": bot.since.ToJsonString(),
-        "games": bot.games,
-        "max_games": bot.max_games if bot.HasField("max_games") else None,
-        "answers": bot.answers,
-        "strikes": bot.strikes,
-        "decisions_waiting": bot.decisions_waiting,
-        "waiting_seconds": seconds_of(bot.waiting_for) if bot.HasField("waiting_for") else None,
-        "round_trip_seconds": seconds_of(bot.round_trip) if bot.HasField("round_trip") else None,
-        "software": bot.software,
-        "author": info.author,
-        "version": info.version,
-        "language": info.language,
-        "description": info.description,
-    }
 
 
 def _table(listed: Sequence[ConnectedBot]) -> Table:

@@ -11,18 +11,18 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import typer
-from google.protobuf.json_format import MessageToDict
 
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
-from happycity.records.record import Json
 from happycity.runtime.commands import remark
 from happycity.runtime.settings import Settings, load
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, parse_tokens
 from happycity.text.words import plural
+from happycity.wire.json import message_json
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
@@ -30,12 +30,10 @@ from happycity_tournament.client.run_folder import RemoteServer
 BOT_FILE = "bot.toml"
 CHUNK_BYTES = 256 * 1024
 POLL_SECONDS = 1.0
-_WORDS = {
-    pb.SUBMISSION_STATE_TRYING: "is being tried",
-    pb.SUBMISSION_STATE_REJECTED: "is rejected",
-    pb.SUBMISSION_STATE_PLAYING: "plays",
-    pb.SUBMISSION_STATE_RETIRED: "is retired",
-}
+
+
+Act = Literal["submit", "show", "withdraw"]
+"""What is done with the bot of a folder."""
 
 
 class BotFile(Settings):
@@ -64,6 +62,11 @@ class BotFile(Settings):
             raise ConfigError(f"{file}: name either command and files, or image")
         return own
 
+    @property
+    def message(self) -> pb.HostedBot:
+        """What is submitted, without its files."""
+        return pb.HostedBot(**self.model_dump(exclude={"files"}))
+
     def paths(self, folder: Path) -> list[Path]:
         """Return the files that are submitted, each once; ConfigError if one is not a plain file inside."""
         found: dict[Path, None] = {}
@@ -83,8 +86,7 @@ class BotFile(Settings):
 
 async def _parts(bot: BotFile, folder: Path, paths: Sequence[Path]) -> AsyncIterator[pb.SubmitRequest]:
     """Yield a submission, part by part."""
-    head = pb.HostedBot(name=bot.name, command=bot.command, language=bot.language, image=bot.image)
-    yield pb.SubmitRequest(bot=head)
+    yield pb.SubmitRequest(bot=bot.message)
     for path in paths:
         name, executable = path.relative_to(folder).as_posix(), os.access(path, os.X_OK)
         yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=executable))
@@ -93,37 +95,41 @@ async def _parts(bot: BotFile, folder: Path, paths: Sequence[Path]) -> AsyncIter
             yield pb.SubmitRequest(content=content[start : start + CHUNK_BYTES])
 
 
-def submit_bot(server: RemoteServer, folder: Path, *, wait: bool, as_json: bool) -> None:
-    """Submit the bot of a folder; print the result of its trial, unless that is not waited for."""
+def submit_bot(server: RemoteServer, folder: Path, act: Act, *, wait: bool, as_json: bool) -> None:
+    """Submit the bot of a folder, show the newest submission, or withdraw it; print where it stands.
+
+    The result of its trial is waited for if `wait`.
+    """
     bot = BotFile.read(folder)
-    paths = bot.paths(folder)
+    paths = bot.paths(folder) if act == "submit" else []
 
-    async def submit(at: Connection) -> pb.Submission:
-        submission: pb.Submission = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
-        sent = f"{plural(submission.files, 'file')}, {submission.bytes:,} bytes"
-        remark(f"{submission.bot} {submission.digest[:12]}: submitted {sent}")
-        request = pb.GetSubmissionRequest(bot=submission.bot, digest=submission.digest)
-        while wait and submission.state == pb.SUBMISSION_STATE_TRYING:
+    async def call(at: Connection) -> pb.Submission:
+        named = pb.GetSubmissionRequest(bot=bot.name)
+        if act == "withdraw":
+            return await at.call(at.hosting.WithdrawSubmission, pb.WithdrawSubmissionRequest(bot=bot.name))
+        if act == "submit":
+            sent = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
+            size = f"{plural(sent.files, 'file')}, {sent.bytes:,} bytes"
+            remark(f"{bot.name} {sent.digest[:12]}: submitted {size}")
+            named.digest = sent.digest
+        while True:
+            submission: pb.Submission = await at.call(at.hosting.GetSubmission, named)
+            if act == "show" or not wait or submission.state != pb.SUBMISSION_STATE_TRYING:
+                return submission
             await asyncio.sleep(POLL_SECONDS)
-            submission = await at.call(at.hosting.GetSubmission, request)
-        return submission
 
-    submission = call_server(_as_owner(server, bot.name), submit)
-    is_rejected = submission.state == pb.SUBMISSION_STATE_REJECTED
-    _print(submission, as_json=as_json, with_log=is_rejected)
+    submission = call_server(_as_owner(server, bot.name), call)
+    is_rejected = act == "submit" and submission.state == pb.SUBMISSION_STATE_REJECTED
+    if as_json:
+        write_json(message_json(submission))
+    else:
+        typer.echo("\n  ".join([_line(submission), *submission.result]))
+        if submission.log_end and (is_rejected or act == "show"):
+            typer.echo("the end of its output:")
+            for line in submission.log_end.splitlines()[-30:]:
+                # What a program prints must not move the cursor of whose terminal shows it.
+                typer.echo("  | " + "".join(c if c.isprintable() else " " for c in line))
     raise typer.Exit(int(is_rejected))
-
-
-def show_submission(server: RemoteServer, folder: Path, *, withdraw: bool, as_json: bool) -> None:
-    """Print what became of the newest submission of a folder's bot, or let the server play it no longer."""
-    name = BotFile.read(folder).name
-
-    async def ask(at: Connection) -> pb.Submission:
-        if withdraw:
-            return await at.call(at.hosting.WithdrawSubmission, pb.WithdrawSubmissionRequest(bot=name))
-        return await at.call(at.hosting.GetSubmission, pb.GetSubmissionRequest(bot=name))
-
-    _print(call_server(_as_owner(server, name), ask), as_json=as_json, with_log=not withdraw)
 
 
 def list_submissions(server: RemoteServer, *, as_json: bool) -> None:
@@ -132,7 +138,7 @@ def list_submissions(server: RemoteServer, *, as_json: bool) -> None:
         _as_owner(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
     )
     if as_json:
-        write_json(list(map(_content, found.submissions)))
+        write_json(list(map(message_json, found.submissions)))
         return
     for one in found.submissions:
         typer.echo(f"{one.create_time.ToDatetime():%Y-%m-%d %H:%M} UTC  {one.owner}: {_line(one)}")
@@ -146,30 +152,12 @@ def _as_owner(server: RemoteServer, name: str = "") -> RemoteServer:
 
 def _line(submission: pb.Submission) -> str:
     """Return where a submission stands, and what it has cost."""
-    line = f"{submission.bot} {submission.digest[:12]} {_WORDS[submission.state]}"
+    line = f"{submission.bot.name} {submission.digest[:12]}: {_state(submission)}"
     if not submission.peak_memory_bytes:
         return line
     memory = f"{submission.peak_memory_bytes / 1e6:,.0f} MB"
     return f"{line}; {submission.cpu_seconds:,.1f} CPU seconds, {memory}"
 
 
-def _content(submission: pb.Submission) -> Json:
-    """Return a submission as JSON."""
-    content: Json = MessageToDict(
-        submission, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
-    )
-    state = pb.SubmissionState.Name(submission.state).removeprefix("SUBMISSION_STATE_").lower()
-    numbers = {name: getattr(submission, name) for name in ("bytes", "peak_memory_bytes")}
-    return {**content, "state": state, **numbers}
-
-
-def _print(submission: pb.Submission, *, as_json: bool, with_log: bool) -> None:
-    if as_json:
-        write_json(_content(submission))
-        return
-    typer.echo("\n  ".join([_line(submission), *submission.result]))
-    if with_log and submission.log_end:
-        typer.echo("the end of its output:")
-        for line in submission.log_end.splitlines()[-30:]:
-            # What a program prints must not move the cursor of whose terminal shows it.
-            typer.echo("  | " + "".join(c if c.isprintable() else " " for c in line))
+def _state(submission: pb.Submission) -> str:
+    return pb.SubmissionState.Name(submission.state).removeprefix("SUBMISSION_STATE_").lower()

@@ -48,21 +48,20 @@ class Recorder:
         metrics: Sequence[Json] = (),
         incidents: Sequence[Incident] = (),
     ) -> Json:
-        """Return the record of the finished `game`.
+        """Return the record of the `game`; one that is not finished has no outcome yet.
 
         `endings` and `reasons` of forfeits are by seat, empty if all finished; `clock` and `metrics` are by
         `clock_json` and `metrics_json`.
         """
-        assert game.outcome is not None
         lines: list[Json] = [{"seat": seat, "move": move.text} for seat, move in self.moves]
         for line, traced in zip(lines, self._traced, strict=False):
             line.update(traced)
         record: Json = {
             "format": FORMAT,
-            "config": _config_json(self._deal.config),
+            "config": config_json(self._deal.config),
             "deal": _deal_json(self._deal, game.reshuffles),
             "moves": lines,
-            "outcome": outcome_json(game.outcome),
+            **({} if game.outcome is None else {"outcome": outcome_json(game.outcome)}),
             "endings": [ending.value for ending in endings or [Ending.FINISHED] * self._deal.config.players],
         }
         if any(reasons):
@@ -165,7 +164,8 @@ def _ids(cards: Iterable[Card]) -> list[str]:
     return [card.id for card in cards]
 
 
-def _config_json(config: Config) -> Json:
+def config_json(config: Config) -> Json:
+    """Return a kind of game in the form of a record's `config`."""
     return {"players": config.players, "mode": config.mode.value, "scoring": config.scoring.value}
 
 

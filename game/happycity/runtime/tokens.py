@@ -327,6 +327,9 @@ def rename_owner(path: Path, owner: str, new_owner: str | None) -> int:
     """Give an owner's invitations and tokens of bots to another name; return how many there are.
 
     Without a new name they are removed.
+
+    Raises:
+        ConfigError: another owner has that name already.
     """
 
     def changed(kept: list[_Kept], own: list[_Kept]) -> list[_Kept]:
@@ -336,6 +339,9 @@ def rename_owner(path: Path, owner: str, new_owner: str | None) -> int:
     with _changed(path) as content:
         tokens = [one for one in content.tokens if (one.role, one.owner) == (Role.BOT, owner)]
         invitations = [one for one in content.invitations if one.owner == owner]
+        others = {token.owner for token in content.tokens} | {one.owner for one in content.invitations}
+        if new_owner in others and (tokens or invitations):
+            raise ConfigError(f"new_owner: {new_owner!r} is another participant; choose another name")
         content.tokens = changed(content.tokens, tokens)
         content.invitations = changed(content.invitations, invitations)
     return len(tokens) + len(invitations)

@@ -118,11 +118,9 @@ class Principal:
     roles: Roles
     token: Token | None = None
     house_bot: str = ""
-    """The bot of the house that calls; "" for any other caller."""
-    hosted_bot: str = ""
-    """The hosted bot that calls; "" for any other caller."""
+    """The bot that calls, if the server itself runs its program; "" for any other caller."""
     hosted_version: str = ""
-    """Its version, by the digest of its files."""
+    """Its version by the digest of its files, if an author has submitted it."""
     person: str = ""
     """The person at a table who calls; "" for any other caller."""
 
@@ -131,7 +129,7 @@ class Principal:
         """The only bot or person for which it may act; "" if it acts for none, or for any."""
         if self.token is not None and self.token.role is Role.BOT:
             return self.token.name
-        return self.house_bot or self.hosted_bot or self.person
+        return self.house_bot or self.person
 
 
 principal_variable: ContextVar[Principal] = ContextVar("principal")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from happycity import ConfigError
+from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_name, one_line
@@ -49,8 +49,6 @@ MAX_ACT_TEXT = 200
 """Characters of why an organiser acts."""
 MAX_ACT_DEALS = 1000
 """Deals that one act names."""
-CostOf = Callable[[str, str], tuple[float, int] | None]
-"""Returns CPU seconds and peak memory, in bytes, of a bot's version; None for a bot that isn't hosted."""
 _DAY = 86400.0
 _KINDS = {kind: pb.DealKind.Value(f"DEAL_KIND_{kind.name}") for kind in DealKind}
 _ACTS = {kind: pb.ActKind.Value(f"ACT_KIND_{kind.name}") for kind in ActKind}
@@ -58,18 +56,26 @@ _TO_OWNERS = frozenset({ActKind.RENAME, ActKind.DELETE})
 _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
 
 
+class HostedBots(Protocol):
+    """What a ladder knows of the bots that the server hosts."""
+
+    def cost(self, bot: str, version: str) -> Submission | None:
+        """Return a bot's version with what it has used; None if it isn't hosted."""
+
+    def rename_owner(self, owner: str, new_owner: str | None) -> None:
+        """Give an owner's submissions to another name; without one, remove those that don't play."""
+
+
 class LadderService(LadderServiceServicer):
     """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 
-    def __init__(self, reader: LadderReader | None, tokens: TokenFile | None, *, cost_of: CostOf) -> None:
-        """Serve what `reader` reads.
-
-        Acts to participants change `tokens`, None on an open server; `cost_of` returns what a version of a
-        bot has used.
-        """
+    def __init__(
+        self, reader: LadderReader | None, tokens: TokenFile | None, hosted: HostedBots | None
+    ) -> None:
+        """Serve what `reader` reads; acts to participants change `tokens` and `hosted` too."""
         self._reader = reader
         self._tokens = tokens
-        self._cost_of = cost_of
+        self._hosted = hosted
 
     @property
     def keeps_ladder(self) -> bool:
@@ -125,7 +131,7 @@ class LadderService(LadderServiceServicer):
         present, suspended = reader.ladder.presence.version_ids, reader.ladder.presence.suspended
         return pb.GetLeaderboardResponse(
             lines=[
-                _line(line, config, present, self._cost_of, suspended=line.version.bot in suspended)
+                _line(line, config, present, self._hosted, suspended=line.version.bot in suspended)
                 for line in lines[first:end]
             ],
             next_page_token=page_token(end) if len(lines) > end else "",
@@ -213,7 +219,7 @@ class LadderService(LadderServiceServicer):
         """End a season; the next one begins."""
         reader = self._ladder()
         season = await reader.season(request.season_id)
-        await reader.ladder.seasons.close(season.id)
+        await reader.ladder.close_season(season.id)
         return _season(await reader.season(), reader.ladder.config)
 
     async def CreateChallenge(self, request: pb.CreateChallengeRequest, context: object) -> pb.Challenge:
@@ -291,15 +297,17 @@ class LadderService(LadderServiceServicer):
             text=request.text,
         )
         check_act(act, request)
-        has_tokens = False
-        if act.owner is not None and self._tokens is not None:
-            change = partial(rename_owner, self._tokens.path, act.owner, request.new_owner or None)
-            # First the file: if the server is killed between, repeating the act completes it.
-            with token_refusals():
-                has_tokens = await asyncio.to_thread(change) > 0
-        stored = await ladder.perform(
-            act, deal_ids=request.deal_ids, new_owner=request.new_owner or None, has_tokens=has_tokens
-        )
+        new_owner = request.new_owner or None
+
+        def rename_elsewhere() -> bool:
+            assert act.owner is not None
+            renamed = 0 if self._tokens is None else rename_owner(self._tokens.path, act.owner, new_owner)
+            if self._hosted is not None:
+                self._hosted.rename_owner(act.owner, new_owner)
+            return renamed > 0
+
+        with token_refusals():
+            stored = await ladder.perform(act, request.deal_ids, new_owner, rename_elsewhere=rename_elsewhere)
         return _act(stored)
 
     async def ListActs(self, request: pb.ListActsRequest, context: object) -> pb.ListActsResponse:
@@ -417,14 +425,16 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
         planned_end_time=timestamp_or_none(planned_end),
         deals=season.deals,
         games=season.games,
+        commitment=hashlib.sha256(season.commitment.encode()).hexdigest(),
     )
 
 
 def _line(
-    line: Line, config: LadderConfig, present: Collection[int], cost_of: CostOf, *, suspended: bool
+    line: Line, config: LadderConfig, present: Collection[int], hosted: HostedBots | None, *, suspended: bool
 ) -> pb.LeaderboardLine:
     """Write a line of a leaderboard."""
-    cost = cost_of(line.version.bot, line.version.profile.info.version)
+    version = line.version.profile.info.version
+    cost = None if hosted is None else hosted.cost(line.version.bot, version)
     return pb.LeaderboardLine(
         rank=line.rank or None,
         version=_version(line.version, present),
@@ -436,7 +446,7 @@ def _line(
         firsts=line.score.firsts,
         forfeits=line.score.forfeits,
         suspended=suspended,
-        cost=None if cost is None else pb.BotCost(cpu_seconds=cost[0], peak_memory_bytes=cost[1]),
+        cost=cost and pb.BotCost(cpu_seconds=cost.cpu_seconds, peak_memory_bytes=cost.peak_memory_bytes),
     )
 
 

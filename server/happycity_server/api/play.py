@@ -84,6 +84,9 @@ class PlayService:
         check_name(hello.name, house=self._lobby.house)
         if version := principal().hosted_version:
             hello.info.version = version
+        elif self._lobby.is_hosted(hello.name):
+            text = "the server plays it, as submitted; to play it elsewhere, use: happycity submit --withdraw"
+            raise ApiError(Reason.WRONG_NAME, f"{hello.name}: {text}", name=hello.name)
         return hello
 
     async def _exchange(self, session: Session, outbox: Outbox, context: _Context) -> None:

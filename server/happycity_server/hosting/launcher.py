@@ -1,7 +1,11 @@
 """Runs one hosted bot in its sandbox with a clean environment and bounded output, measured and limited.
 
 It is started as a program of its own, so that nothing of it costs the server's event loop, and needs nothing
-but Python's own library: python -I launcher.py RUN.json
+but Python's own library: python -I launcher.py RESULTS MEMORY FILTER COMMAND...
+
+`usage.json` and `log.txt` are stored in the folder RESULTS, MEMORY is the most bytes that the bot may use,
+FILTER the file of the seccomp filter, "" for none, and {socket} in the command stands for the arena's socket,
+which HAPPYCITY_SERVER names.
 """
 
 from __future__ import annotations
@@ -11,19 +15,18 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 POLL_SECONDS = 0.25
 """How often usage is measured, and how soon a bot that exceeds a limit, or lost its server, is ended."""
 STORE_SECONDS = 2.0
 """How often usage and the end of the output are stored."""
 OUTPUT_PER_SECOND = 8 * 1024
-OUTPUT_BURST = 128 * 1024
-"""Bytes of output that are read: a bot that prints more waits for its own output."""
+"""Bytes of output that are read; what a pipe holds is read at the end."""
+PIPE_BYTES = 64 * 1024
 KEPT_OUTPUT = 16 * 1024
 """Bytes of the end of the output that are stored for the author."""
 MOST_FILES = 4096
@@ -32,33 +35,19 @@ FILTER_FD = 9
 """The file descriptor at which bubblewrap reads the seccomp filter."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_PASSED = ("HAPPYCITY_NAME", "HAPPYCITY_TOKEN")
+SOCKET = "/run/arena"
+"""Where the arena's socket is in a sandbox."""
+OF_RUNTIME = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST")
+"""Variables of the server that a container runtime needs; none of them is the bot's."""
+_PASSED = ("HAPPYCITY_NAME", "HAPPYCITY_TOKEN", *OF_RUNTIME)
 
 
-class Output:
-    """Passes a bot's output on at a bounded rate, and keeps its end."""
-
-    def __init__(self, source: IO[bytes]) -> None:
-        self._source = source
-        self._end: deque[int] = deque(maxlen=KEPT_OUTPUT)
-        self._reader = threading.Thread(target=self._pass_on, daemon=True)
-        self._reader.start()
-
-    def _pass_on(self) -> None:
-        level, then = float(OUTPUT_BURST), time.monotonic()
-        while data := self._source.read1(4096):  # type: ignore[attr-defined]  # of a buffered pipe
-            now = time.monotonic()
-            level, then = min(OUTPUT_BURST, level + (now - then) * OUTPUT_PER_SECOND) - len(data), now
-            self._end.extend(data)
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
-            if level < 0:
-                time.sleep(-level / OUTPUT_PER_SECOND)
-
-    def end(self, *, wait: float = 0.0) -> bytes:
-        """Return the end of the output so far, after its reader had time to read the rest."""
-        self._reader.join(wait)
-        return bytes(self._end.copy())
+def pass_on(output: IO[bytes], most: int) -> bytes:
+    """Pass on what a bot has printed, up to a number of bytes, and return it; the bot waits with the rest."""
+    data = output.read(most) or b""  # None if there is nothing at present
+    sys.stdout.buffer.write(data)
+    sys.stdout.flush()
+    return data
 
 
 def tree(pid: int) -> list[int]:
@@ -118,50 +107,48 @@ def replace(path: Path, content: bytes) -> None:
     partial.replace(path)
 
 
-def run(run_file: Path) -> int:
-    """Run the bot to its end; return the exit status.
-
-    The file has the command, its environment, the file of the seccomp filter, the most bytes of memory, the
-    arena's socket, and the folder for `usage.json` and `log.txt`, as `happycity_server.hosting.sandbox` wrote
-    them.
-    """
-    plan: dict[str, Any] = json.loads(run_file.read_text())
-    folder, parent = Path(plan["folder"]), os.getppid()
-    if (socket := Path(plan["socket"])).is_socket():
+def run(folder: Path, allowed: int, filter_file: str, command: Sequence[str]) -> int:
+    """Run the bot to its end with `allowed` bytes of memory; return the exit status."""
+    parent, socket = os.getppid(), Path(os.environ["HAPPYCITY_SERVER"].removeprefix("unix:"))
+    if socket.is_socket():
         socket.chmod(0o666)  # the bot may run as another user; its folder keeps all others away
+    folder.mkdir(exist_ok=True)
     usage_file = folder / "usage.json"
     used = json.loads(usage_file.read_text()) if usage_file.exists() else {}
     before = float(used.get("cpu_seconds", 0.0))
     own = {name: os.environ[name] for name in _PASSED if name in os.environ}
-    inherited = (os.open(plan["filter"], os.O_RDONLY),) if plan["filter"] else ()
-    for descriptor in inherited:
-        os.dup2(descriptor, FILTER_FD)
+    if filter_file:
+        os.dup2(os.open(filter_file, os.O_RDONLY), FILTER_FD)
     bot = subprocess.Popen(  # noqa: S603 - the sandbox of just this program
-        plan["command"],
+        [word.replace("{socket}", str(socket)) for word in command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={**plan["environment"], **own},
-        pass_fds=(FILTER_FD,) if inherited else (),
+        bufsize=0,
+        env={**own, "HAPPYCITY_SERVER": f"unix:{SOCKET}", "LANG": "C.UTF-8"},
+        pass_fds=(FILTER_FD,) if filter_file else (),
     )
     assert bot.stdout is not None
     signal.signal(signal.SIGTERM, lambda *_: bot.terminate())
-    output, peak, seconds, problem = Output(bot.stdout), int(used.get("peak_memory_bytes", 0)), 0.0, ""
+    os.set_blocking(bot.stdout.fileno(), False)
+    output, peak, seconds, problem = b"", int(used.get("peak_memory_bytes", 0)), 0.0, ""
 
     def store() -> None:
         usage = {"cpu_seconds": round(before + seconds, 2), "peak_memory_bytes": peak}
         replace(usage_file, json.dumps(usage).encode())
-        replace(folder / "log.txt", output.end() + problem.encode())
+        replace(folder / "log.txt", output[-KEPT_OUTPUT:] + problem.encode())
 
     stored = time.monotonic()
     while bot.poll() is None and not problem:
+        printed = pass_on(bot.stdout, int(OUTPUT_PER_SECOND * POLL_SECONDS))
+        output = (output + printed)[-KEPT_OUTPUT:]
         pids = tree(bot.pid)
         measured, memory = measure(pids)
-        if memory > plan["memory"]:  # which takes long to see exactly
+        if memory > allowed:  # which takes long to see exactly
             memory = shared_fairly(pids, memory)
         seconds, peak = max(seconds, measured), max(peak, memory)
-        if memory > plan["memory"]:
-            problem = f"ended: it used {memory >> 20} MB of memory, and {plan['memory'] >> 20} MB are allowed"
+        if memory > allowed:
+            problem = f"ended: it used {memory >> 20} MB of memory, and {allowed >> 20} MB are allowed"
         elif files_in_tmp(pids) > MOST_FILES:
             problem = f"ended: it has more than {MOST_FILES} files in /tmp"
         elif os.getppid() != parent:
@@ -175,14 +162,12 @@ def run(run_file: Path) -> int:
             continue
     bot.kill()
     status = bot.wait()
-    output.end(wait=2.0)
+    output += pass_on(bot.stdout, PIPE_BYTES)
     problem = f"{problem}\n" if problem else ""
     store()
     sys.stdout.write(problem)
-    sys.stdout.flush()
     return 1 if problem else status if status >= 0 else 128 - status
 
 
 if __name__ == "__main__":
-    # What is still read from the bot's output must not hold the end up.
-    os._exit(run(Path(sys.argv[1])))
+    sys.exit(run(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]))

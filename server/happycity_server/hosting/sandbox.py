@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,8 +17,6 @@ from happycity.runtime.files import replacing
 from happycity_server.hosting import launcher, seccomp
 
 BWRAP = "bwrap"
-SOCKET = "/run/arena"
-"""Where the arena's socket is in a sandbox."""
 HOME = "/bot"
 """Where the bot's files are in a sandbox, read-only."""
 TMP_BYTES = 64 * 1024 * 1024
@@ -38,114 +34,72 @@ _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confined:
-    """What is to run in a sandbox."""
-
-    command: Sequence[str]
-    files: Path
-    """The folder of the bot's files."""
-    address: str
-    """Where the arena listens, `unix:PATH`."""
-    image: str = ""
-    slot: int = 0
-    """A number that no other bot has at the same time."""
-
-    @property
-    def socket(self) -> str:
-        """The file of the arena's socket."""
-        return self.address.removeprefix("unix:")
-
-
 class Sandbox:
-    """Confines bots; see the fields of `Confined`, and docs/hosted-bots.md for what is guaranteed."""
+    """Confines bots by a command with places to fill in; docs/hosted-bots.md says what is guaranteed."""
 
     def __init__(self, setting: str, folder: Path, *, memory: int) -> None:
         """Prepare a sandbox; `setting` is "bwrap" or a template, `folder` is for its own files.
 
+        A bot may use `memory` bytes.
+
         Raises:
             ConfigError: the template lacks something, or the sandbox doesn't work on this machine.
         """
-        self.memory = memory
-        """The most bytes of memory that a bot may use."""
-        self._template: list[str] | None = None
-        self._filter = folder / "seccomp.bpf"
-        if setting == BWRAP:
+        self._memory = memory
+        self._filter = folder / "seccomp.bpf" if setting == BWRAP else None
+        self._words = _template(setting) if self._filter is None else [*_bubblewrap(memory)]
+        program = self._words[0] if self._filter is None else BWRAP
+        if shutil.which(program) is None:
+            raise ConfigError(f"--sandbox: there is no program {program!r} on this machine; install it")
+        if self._filter is not None:
             with replacing(self._filter) as partial:
                 partial.write_bytes(seccomp.program())
-        else:
-            self._template = _template(setting)
-        self._try(folder)
+            _try(self.command(("python3", "-c", "pass"), files=folder, results=folder / "try"), self._filter)
 
     @property
     def takes_images(self) -> bool:
         """Whether it runs OCI images, which participants name; else folders of files."""
-        return self._template is not None and any("{image}" in word for word in self._template)
+        return any("{image}" in word for word in self._words)
 
-    def command(self, confined: Confined) -> list[str]:
-        """Return the command that runs something confined."""
-        if self._template is None:
-            return list(_bubblewrap(confined, self.memory, is_root=os.geteuid() == 0))
-        values = {"{socket}": confined.socket, "{image}": confined.image, "{folder}": str(confined.files)}
-        words: list[str] = []
-        for word in self._template:
-            if word == "{command}":
-                words += confined.command
-                continue
+    def command(
+        self, command: Sequence[str], *, files: Path, results: Path, image: str = "", slot: int = 0
+    ) -> list[str]:
+        """Return what runs a bot's command in the sandbox, with the variables of a bot in its environment.
+
+        `files` is the folder of the bot's files, `results` where the launcher stores output and usage, and
+        `slot` a number that no other bot has at the same time.
+        """
+        cores = sorted(os.sched_getaffinity(0))
+        values = {
+            "{image}": image,
+            "{folder}": str(files),
+            "{core}": str(cores[slot % len(cores)]),
+            "{uid}": str(FIRST_UID + slot),
+        }
+        words = [sys.executable, "-I", launcher.__file__, str(results), str(self._memory)]
+        words.append(str(self._filter or ""))
+        for word in self._words:
             for place, value in values.items():
                 word = word.replace(place, value)  # noqa: PLW2901 - one place after the other
-            words.append(word)
+            words += command if word == "{command}" else [word]
         return words
 
-    def write_run(self, confined: Confined, folder: Path) -> tuple[str, ...]:
-        """Write what the launcher needs to run something; return the launcher's command."""
-        plan = {
-            "command": self.command(confined),
-            "environment": self.environment(),
-            "filter": str(self._filter) if self._template is None else "",
-            "memory": self.memory,
-            "folder": str(folder),
-            "socket": confined.socket,
-        }
-        folder.mkdir(parents=True, exist_ok=True)
-        run_file = folder / "run.json"
-        with replacing(run_file) as partial:
-            partial.write_text(json.dumps(plan), encoding="utf-8")
-        return (sys.executable, "-I", launcher.__file__, str(run_file))
 
-    def environment(self) -> Mapping[str, str]:
-        """Return the environment of a bot besides its name and token.
-
-        A template runs with the server's own PATH and HOME, which the runtime needs, and passes on what it
-        names itself.
-        """
-        own = {"HAPPYCITY_SERVER": f"unix:{SOCKET}", "LANG": "C.UTF-8"}
-        if self._template is not None:
-            kept = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST")
-            return {**{name: os.environ[name] for name in kept if name in os.environ}, **own}
-        path = (f"{sys.prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
-        return {**own, "HOME": "/tmp", "PATH": ":".join(path), "PYTHONDONTWRITEBYTECODE": "1"}  # noqa: S108 - its own
-
-    def _try(self, folder: Path) -> None:
-        """Make sure that a program runs in the sandbox; ConfigError with what it says if not."""
-        program = BWRAP if self._template is None else self._template[0]
-        if shutil.which(program) is None:
-            raise ConfigError(f"--sandbox: there is no program {program!r} on this machine; install it")
-        if self._template is not None:
-            return
-        words = ("python3", "-c", "pass")
-        tried = subprocess.run(  # noqa: S603 - the own launcher
-            self.write_run(Confined(command=words, files=folder, address=str(self._filter)), folder / "try"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-            timeout=60,
-        )
-        if tried.returncode:
-            said = tried.stdout.decode(errors="replace").split("\n")
-            text = next(filter(None, map(one_line, reversed(said))), f"status {tried.returncode}")
-            raise ConfigError(f"--sandbox: {BWRAP} doesn't work on this machine: {text}")
+def _try(command: Sequence[str], socket: Path) -> None:
+    """Make sure that a command runs in the sandbox; ConfigError with what it says if not."""
+    tried = subprocess.run(  # noqa: S603 - the own launcher
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "HAPPYCITY_SERVER": f"unix:{socket}"},
+        check=False,
+        timeout=60,
+    )
+    if tried.returncode:
+        said = tried.stdout.decode(errors="replace").split("\n")
+        text = next(filter(None, map(one_line, reversed(said))), f"status {tried.returncode}")
+        raise ConfigError(f"--sandbox: {BWRAP} doesn't work on this machine: {text}")
 
 
 def _template(setting: str) -> list[str]:
@@ -154,25 +108,20 @@ def _template(setting: str) -> list[str]:
         words = words_of(setting)
     except ChildError as error:
         raise ConfigError(f"--sandbox: {error}") from None
-    has = {place: any(place in word for word in words) for place in ("{socket}", "{image}", "{folder}")}
-    is_complete = {
-        "{socket}": has["{socket}"],
-        "{image} or {folder}": has["{image}"] or has["{folder}"],
-        "{command}, as a word of its own": "{command}" in words or not has["{folder}"],
-    }
-    for missing in (what for what, given in is_complete.items() if not given):
-        raise ConfigError(f"--sandbox: the template lacks {missing}; 'bwrap' needs none")
+    for place in ("{socket}", "{image}") if "{image}" in setting else ("{socket}", "{folder}", "{command}"):
+        if place not in (words if place == "{command}" else setting):
+            raise ConfigError(f"--sandbox: the template lacks {place}; 'bwrap' needs no template")
     return words
 
 
-def _bubblewrap(confined: Confined, memory: int, *, is_root: bool) -> Iterator[str]:
-    """Yield the command that runs something by bubblewrap.
+def _bubblewrap(memory: int) -> Iterator[str]:
+    """Yield the template of bubblewrap.
 
     A server that is not root has a user namespace made, in which the bot is nobody. From root's the bot gets
     a user id of its own: it could do little with the one of root, but not nothing.
     """
-    cores = sorted(os.sched_getaffinity(0))
-    yield from ("taskset", "--cpu-list", str(cores[confined.slot % len(cores)]), BWRAP)
+    is_root = os.geteuid() == 0
+    yield from ("taskset", "--cpu-list", "{core}", BWRAP)
     yield from ("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
     yield from ("--hostname", "arena", "--new-session", "--die-with-parent", "--cap-drop", "ALL")
     if is_root:
@@ -191,16 +140,19 @@ def _bubblewrap(confined: Confined, memory: int, *, is_root: bool) -> Iterator[s
     # A shared mapping of /dev/zero is memory that no limit counts.
     yield from ("--ro-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev")
     yield from ("--size", str(TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108 - its own
-    yield from ("--ro-bind", str(confined.files), HOME, "--chdir", HOME)
-    yield from ("--dir", "/run", "--bind", confined.socket, SOCKET, "--remount-ro", "/")
+    yield from ("--ro-bind", "{folder}", HOME, "--chdir", HOME)
+    yield from ("--dir", "/run", "--bind", "{socket}", launcher.SOCKET, "--remount-ro", "/")
+    for name in launcher.OF_RUNTIME:
+        yield from ("--unsetenv", name)
+    yield from ("--setenv", "PATH", f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME")
+    yield from ("/tmp", "--setenv", "PYTHONDONTWRITEBYTECODE", "1")  # noqa: S108 - likewise
     yield from ("--seccomp", str(launcher.FILTER_FD), "--")
     if is_root:
-        uid = FIRST_UID + confined.slot
-        yield from ("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups")
+        yield from ("setpriv", "--reuid={uid}", "--regid={uid}", "--clear-groups")
         yield from ("--inh-caps=-all", "--bounding-set=-all")
     yield from ("prlimit", f"--data={memory}", f"--nproc={PROCESSES}", f"--nofile={FILES}", "--core=0")
     yield from (f"--cpu={CPU_SECONDS}", f"--fsize={TMP_BYTES}", "--msgqueue=0", "--memlock=65536", "--")
-    yield from confined.command
+    yield "{command}"
 
 
 def _readable() -> list[Path]:

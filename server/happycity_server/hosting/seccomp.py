@@ -12,64 +12,46 @@ import errno
 import struct
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-
-class Architecture(NamedTuple):
-    """A kind of machine: the kernel's name of it, and which column of the table has its numbers."""
-
-    audit: int
-    column: int
-
-
-X86_64 = Architecture(0xC000003E, 0)
-AARCH64 = Architecture(0xC00000B7, 1)
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""The kernel's numbers of the architectures, by the columns of the table."""
 _X32 = 0x40000000
 """From here on x86-64 has the numbers of a second interface, which nothing needs."""
 NEWEST = 450
 """The newest system call that this table was made with."""
 
 
-class DeniedCall(NamedTuple):
-    """A call that always fails."""
+class Rule(NamedTuple):
+    """A call that fails, always or by the masked lower 32 bits of an argument.
 
-    numbers: tuple[int | None, int | None]
-    """Its numbers on x86-64 and aarch64; None where there is none."""
+    The flags in the table are those of Linux' headers: CLONE_NEW*; TIOCSTI and TIOCLINUX; AF_UNIX, AF_INET,
+    AF_INET6 and AF_NETLINK, which all belong to a network namespace; MAP_SHARED | MAP_ANONYMOUS.
+    """
+
+    numbers: Mapping[str, int]
+    """Its numbers on the architectures that have it."""
     error: int
     """EPERM, or ENOSYS as on a kernel without the call, so that programs do the same by others. `clone3` is
     among these as its flags are in memory, which no filter can read."""
+    argument: int
+    mask: int
+    allowed: tuple[int, ...]
+    """The only values that don't fail."""
+    denied: tuple[int, ...]
+    """The only values that fail."""
+
+    @classmethod
+    def of(cls, row: Mapping[str, str]) -> Self:
+        """Read a row of the table; it has no values for a call that always fails."""
+        numbers = {name: int(row[name]) for name in ARCHITECTURES if row[name]}
+        allowed, denied = (tuple(int(value, 0) for value in row[name].split()) for name in cls._fields[-2:])
+        argument, mask = (int(row[name] or "0", 0) for name in ("argument", "mask"))
+        return cls(numbers, getattr(errno, row["error"]), argument, mask, allowed, denied)
 
 
 with Path(__file__).with_name("system_calls.csv").open(encoding="utf-8", newline="") as _table:
-    CALLS: Mapping[str, DeniedCall] = {
-        row["name"]: DeniedCall(
-            (int(row["x86_64"]), int(row["aarch64"]) if row["aarch64"] else None),
-            getattr(errno, row["error"]),
-        )
-        for row in csv.DictReader(_table)
-    }
-
-
-class ArgumentRule(NamedTuple):
-    """A call that is denied by the lower 32 bits of an argument."""
-
-    numbers: tuple[int, int]
-    argument: int
-    values: tuple[int, ...]
-    """What the masked argument is compared with."""
-    only: bool
-    """Whether only these values are allowed, else all others are."""
-    mask: int = 0xFFFFFFFF
-
-
-# The flags are those of Linux' headers: CLONE_NEW*; TIOCSTI and TIOCLINUX; AF_UNIX, AF_INET, AF_INET6 and
-# AF_NETLINK, which all belong to a network namespace, unlike AF_VSOCK; MAP_SHARED | MAP_ANONYMOUS.
-ARGUMENTS: Mapping[str, ArgumentRule] = {
-    "clone": ArgumentRule((56, 220), argument=0, mask=0x7E020080, values=(0,), only=True),
-    "ioctl": ArgumentRule((16, 29), argument=1, values=(0x5412, 0x541C), only=False),
-    "socket": ArgumentRule((41, 198), argument=0, values=(1, 2, 10, 16), only=True),
-    "mmap": ArgumentRule((9, 222), argument=3, mask=0x21, values=(0x21,), only=False),
-}
+    RULES: Mapping[str, Rule] = {row["name"]: Rule.of(row) for row in csv.DictReader(_table)}
 
 # Instructions of classic BPF on the kernel's `struct seccomp_data`: its number, architecture, arguments.
 _LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
@@ -87,31 +69,26 @@ def program() -> bytes:
     so the length of the program costs nothing.
     """
     instructions: list[_Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE_AT)]
-    for architecture in (X86_64, AARCH64):
+    for architecture, number in ARCHITECTURES.items():
         block = _block(architecture)
         # A jump reaches 255 instructions, which a block may exceed: its neighbour jumps over it.
-        instructions += [(_IF_EQUAL, 1, 0, architecture.audit), (0x05, 0, 0, len(block)), *block]
+        instructions += [(_IF_EQUAL, 1, 0, number), (0x05, 0, 0, len(block)), *block]
     instructions.append((_RETURN, 0, 0, _KILL))
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in instructions)
 
 
-def _block(architecture: Architecture) -> list[_Instruction]:
+def _block(architecture: str) -> list[_Instruction]:
     """Return the program of one architecture."""
-    column = architecture.column
     block: list[_Instruction] = [(_LOAD, 0, 0, _NUMBER_AT)]
-    if architecture is X86_64:
+    if architecture == "x86_64":
         block += [(_IF_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
     block += [(_IF_AT_LEAST, 0, 1, NEWEST + 1), (_RETURN, 0, 0, _ERROR | errno.ENOSYS)]
-    for call in CALLS.values():
-        if (number := call.numbers[column]) is not None:
-            block += [(_IF_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERROR | call.error)]
-    for rule in ARGUMENTS.values():
-        inside, outside = _ERROR | errno.EPERM, _ALLOW
-        if rule.only:
-            inside, outside = outside, inside
+    for rule in RULES.values():
         body: list[_Instruction] = [(_LOAD, 0, 0, _ARGUMENTS_AT + 8 * rule.argument), (_AND, 0, 0, rule.mask)]
-        for value in rule.values:
-            body += [(_IF_EQUAL, 0, 1, value), (_RETURN, 0, 0, inside)]
-        body.append((_RETURN, 0, 0, outside))
-        block += [(_IF_EQUAL, 0, len(body), rule.numbers[column]), *body]
+        fails, passes = (_RETURN, 0, 0, _ERROR | rule.error), (_RETURN, 0, 0, _ALLOW)
+        for value in (*rule.allowed, *rule.denied):
+            body += [(_IF_EQUAL, 0, 1, value), fails if rule.denied else passes]
+        body.append(passes if rule.denied else fails)
+        if architecture in rule.numbers:
+            block += [(_IF_EQUAL, 0, len(body), rule.numbers[architecture]), *body]
     return [*block, (_RETURN, 0, 0, _ALLOW)]

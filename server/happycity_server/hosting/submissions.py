@@ -7,22 +7,21 @@ them, and each is created by a path that was checked, in a new folder that has n
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import datetime
-from enum import Enum
+from contextlib import suppress
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from google.protobuf.json_format import MessageToJson, Parse, ParseError
 
 from happycity import ConfigError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
 from happycity.runtime.files import replacing
 
@@ -41,56 +40,6 @@ VERSION_DIGITS = 12
 _INCOMING = "incoming-"
 
 
-class State(Enum):
-    """Where a submission stands."""
-
-    TRYING = "trying"
-    """It waits to be tried, or is being tried."""
-    REJECTED = "rejected"
-    """The trial failed; its files are not kept."""
-    PLAYING = "playing"
-    RETIRED = "retired"
-    """It was replaced by a newer one, or withdrawn."""
-
-
-class Program(BaseModel):
-    """What an author says of a program."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    bot: str
-    command: str
-    language: str
-    image: str = ""
-
-
-class Submission(BaseModel):
-    """A program that was submitted."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    program: Program
-    owner: str
-    digest: str
-    files: int
-    size: int
-    """Bytes of all files."""
-    created: AwareDatetime
-    state: State = State.TRYING
-    result: tuple[str, ...] = ()
-    """What the trial found, in lines for people."""
-
-    @property
-    def bot(self) -> str:
-        """The bot's name."""
-        return self.program.bot
-
-    @property
-    def version(self) -> str:
-        """What the ladder shows as the version."""
-        return self.digest[:VERSION_DIGITS]
-
-
 def checked_path(text: str) -> Path:
     """Return the path of a file below its folder; ConfigError if it can't be one, or leads out of it."""
     parts = text.split("/")
@@ -104,20 +53,30 @@ def checked_path(text: str) -> Path:
 
 
 class Upload:
-    """A program while its files come."""
+    """A program while its files come, into a folder that has nothing else."""
 
-    def __init__(self, folder: Path, program: Program) -> None:
-        self.program = program
-        self.files = folder
-        self._count = self._size = 0
+    def __init__(self, parent: Path, bot: pb.HostedBot) -> None:
+        self._folder = TemporaryDirectory(prefix=_INCOMING, dir=parent, ignore_cleanup_errors=True)
+        self.files = Path(self._folder.name) / "files"
+        self.files.mkdir()
+        self.submission = pb.Submission(bot=bot, state=pb.SUBMISSION_STATE_TRYING)
         self._current: IO[bytes] | None = None
 
-    def begin_file(self, text: str, *, executable: bool) -> None:
-        """Begin a file; ConfigError if the path can't be used, or there are too many files."""
+    def take(self, part: pb.SubmitRequest) -> None:
+        """Take the next part of the program; ConfigError if it can't be taken."""
+        match part.WhichOneof("part"):
+            case "file":
+                self._begin(part.file.path, executable=part.file.executable)
+            case "content":
+                self._add(part.content)
+            case _:
+                raise ConfigError("only the first message says what is submitted; files follow")
+
+    def _begin(self, text: str, *, executable: bool) -> None:
         target = self.files / checked_path(text)
         self.end_file()
-        self._count += 1
-        if self._count > MAX_FILES:
+        self.submission.files += 1
+        if self.submission.files > MAX_FILES:
             raise ConfigError(f"there are more than {MAX_FILES} files")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -126,40 +85,35 @@ class Upload:
         except OSError as error:  # such as two files of one path, or a file that is a folder too
             raise ConfigError(f"{text!r} can't be created: {error.strerror}") from None
 
-    def add(self, content: bytes) -> None:
-        """Write the next bytes of the file that began last; ConfigError if that is too much, or none did."""
+    def _add(self, content: bytes) -> None:
         if self._current is None:
             raise ConfigError("content comes before a file")
-        self._size += len(content)
-        if self._size > MAX_BYTES:
+        self.submission.bytes += len(content)
+        if self.submission.bytes > MAX_BYTES:
             raise ConfigError(f"the files have more than {MAX_BYTES >> 20} MB")
         self._current.write(content)
-
-    def submission(self, owner: str, now: datetime) -> Submission:
-        """Return the whole program, with its digest, to be tried; ConfigError if it has no files."""
-        self.end_file()
-        if not self._count and not self.program.image:
-            raise ConfigError("there are no files")
-        whole = hashlib.sha256(self.program.model_dump_json().encode())
-        for path in sorted(path for path in self.files.rglob("*") if path.is_file()):
-            with path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").hexdigest()
-            right = "x" if os.access(path, os.X_OK) else "-"
-            whole.update(f"\n{path.relative_to(self.files).as_posix()}\0{right}\0{content}".encode())
-        return Submission(
-            program=self.program,
-            owner=owner,
-            digest=whole.hexdigest(),
-            files=self._count,
-            size=self._size,
-            created=now,
-        )
 
     def end_file(self) -> None:
         """Close the file that began last."""
         if self._current is not None:
             self._current.close()
             self._current = None
+
+    def close(self) -> None:
+        """Remove what was not kept; it takes long if there are many files."""
+        self.end_file()
+        self._folder.cleanup()
+
+
+def digest_of(bot: pb.HostedBot, folder: Path) -> str:
+    """Return the SHA-256 over what a program is, and the paths, rights and contents of its files."""
+    whole = hashlib.sha256("\0".join((bot.name, bot.command, bot.language, bot.image)).encode())
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        right = "x" if os.access(path, os.X_OK) else "-"
+        whole.update(f"\n{path.relative_to(folder).as_posix()}\0{right}\0{content}".encode())
+    return whole.hexdigest()
 
 
 class Submissions:
@@ -168,69 +122,66 @@ class Submissions:
     def __init__(self, folder: Path) -> None:
         """Read the folder; ConfigError if it can't be used."""
         self.folder = folder.resolve()
-        self._known: defaultdict[str, dict[str, Submission]] = defaultdict(dict)
+        self._known: defaultdict[str, dict[str, pb.Submission]] = defaultdict(dict)
         """By bot and digest."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob(f"{_INCOMING}*"):
                 shutil.rmtree(left)
             for file in self.folder.glob("bot.*/*/submission.json"):
-                submission = Submission.model_validate_json(file.read_bytes())
-                self._known[submission.bot][submission.digest] = submission
-        except (OSError, ValidationError) as error:
+                submission = Parse(file.read_bytes(), pb.Submission())
+                self._known[submission.bot.name][submission.digest] = submission
+        except (OSError, ParseError) as error:
             raise ConfigError(f"--hosted: {folder} can't be used: {one_line(str(error))}") from None
 
-    def __iter__(self) -> Iterator[Submission]:
+    def __iter__(self) -> Iterator[pb.Submission]:
         """Yield all, newest first."""
-        every = chain.from_iterable(map(self.of, list(self._known)))
-        yield from sorted(every, key=lambda one: one.created, reverse=True)
+        every = chain.from_iterable(map(self._of, list(self._known)))
+        yield from sorted(every, key=_created, reverse=True)
 
-    def of(self, bot: str) -> list[Submission]:
+    def _of(self, bot: str) -> list[pb.Submission]:
         """Return the submissions of a bot; a copy, as threads keep new ones."""
         return list(self._known.get(bot, {}).values())
 
-    def find(self, bot: str, digest: str = "") -> Submission | None:
+    def find(self, bot: str, digest: str = "") -> pb.Submission | None:
         """Return a bot's newest submission whose digest begins so."""
-        found = (one for one in self.of(bot) if one.digest.startswith(digest))
-        return max(found, key=lambda one: one.created, default=None)
+        found = (one for one in self._of(bot) if one.digest.startswith(digest))
+        return max(found, key=_created, default=None)
 
-    def playing(self, bot: str) -> Submission | None:
+    def playing(self, bot: str) -> pb.Submission | None:
         """Return the submission of a bot that plays."""
-        return next((one for one in self.of(bot) if one.state is State.PLAYING), None)
+        return next((one for one in self._of(bot) if one.state == pb.SUBMISSION_STATE_PLAYING), None)
 
-    def place(self, submission: Submission) -> Path:
+    def place(self, submission: pb.Submission) -> Path:
         """Return the folder of a submission: `files`, and `run` and `trial` with what the launcher stores."""
-        return self.folder / f"bot.{submission.bot}" / submission.digest
+        return self.folder / f"bot.{submission.bot.name}" / submission.digest
 
-    @contextmanager
-    def upload(self, program: Program) -> Iterator[Upload]:
-        """Yield what takes a program in, and remove in the end what was not kept.
+    def upload(self, bot: pb.HostedBot) -> Upload:
+        """Return what takes a program, and is closed in the end.
 
         ConfigError if the disk or the bot has no room for it.
         """
         if shutil.disk_usage(self.folder).free < FREE_BYTES + MAX_BYTES:
             raise ConfigError("the server's disk is full; tell the organiser")
-        if sum(one.state is not State.REJECTED for one in self.of(program.bot)) >= MAX_VERSIONS:
-            raise ConfigError(f"{MAX_VERSIONS} versions of {program.bot} are kept, and no more are taken")
-        with TemporaryDirectory(prefix=_INCOMING, dir=self.folder, ignore_cleanup_errors=True) as folder:
-            files = Path(folder) / "files"
-            files.mkdir()
-            upload = Upload(files, program)
-            try:
-                yield upload
-            finally:
-                upload.end_file()
+        if sum(one.state != pb.SUBMISSION_STATE_REJECTED for one in self._of(bot.name)) >= MAX_VERSIONS:
+            raise ConfigError(f"{MAX_VERSIONS} versions of {bot.name} are kept, and no more are taken")
+        return Upload(self.folder, bot)
 
-    def keep(self, upload: Upload, owner: str, now: datetime) -> Submission:
+    def keep(self, upload: Upload, owner: str, now: datetime) -> pb.Submission:
         """Keep a whole program to be tried; return the submission of before if that plays or is being tried.
 
         Raises:
             ConfigError: it has no files.
             OSError: it can't be written.
         """
-        submission = upload.submission(owner, now)
-        known = self.find(submission.bot, submission.digest)
-        if known is not None and known.state in (State.PLAYING, State.TRYING):
+        upload.end_file()
+        submission = upload.submission
+        if not submission.files and not submission.bot.image:
+            raise ConfigError("there are no files")
+        submission.digest, submission.owner = digest_of(submission.bot, upload.files), owner
+        submission.create_time.FromDatetime(now.astimezone(UTC))
+        known = self.find(submission.bot.name, submission.digest)
+        if known is not None and known.state in (pb.SUBMISSION_STATE_PLAYING, pb.SUBMISSION_STATE_TRYING):
             return known
         files = self.place(submission) / "files"
         shutil.rmtree(files, ignore_errors=True)
@@ -239,26 +190,35 @@ class Submissions:
         self.save(submission)
         return submission
 
-    def save(self, submission: Submission) -> None:
+    def save(self, submission: pb.Submission) -> None:
         """Store where a submission stands; the files of a rejected one are removed."""
         with replacing(self.place(submission) / "submission.json") as partial:
-            partial.write_text(submission.model_dump_json(indent=2), encoding="utf-8")
-        self._known[submission.bot][submission.digest] = submission
-        if submission.state is State.REJECTED:
+            partial.write_text(MessageToJson(submission), encoding="utf-8")
+        self._known[submission.bot.name][submission.digest] = submission
+        if submission.state == pb.SUBMISSION_STATE_REJECTED:
             shutil.rmtree(self.place(submission) / "files", ignore_errors=True)
 
-    def usage(self, submission: Submission) -> tuple[float, int]:
-        """Return a submission's CPU seconds since it first played, and the most bytes it used at once."""
-        try:
-            used = json.loads((self.place(submission) / "run" / "usage.json").read_bytes())
-        except FileNotFoundError:
-            return 0.0, 0
-        return float(used["cpu_seconds"]), int(used["peak_memory_bytes"])
+    def rename_owner(self, owner: str, new_owner: str | None) -> None:
+        """Give an owner's submissions to another name; without one, remove those that don't play."""
+        for one in [one for one in self if one.owner == owner]:
+            if new_owner is not None:
+                one.owner = new_owner
+                self.save(one)
+            elif one.state in (pb.SUBMISSION_STATE_REJECTED, pb.SUBMISSION_STATE_RETIRED):
+                shutil.rmtree(self.place(one))
+                del self._known[one.bot.name][one.digest]
 
-    def log_end(self, submission: Submission) -> str:
-        """Return the end of what a submission printed last, in its trial or since; "" for nothing."""
-        for kind in ("run", "trial"):
-            file = self.place(submission) / kind / "log.txt"
-            if file.exists():
-                return file.read_text(encoding="utf-8", errors="replace")
-        return ""
+    def shown(self, submission: pb.Submission, *, with_log: bool = False) -> pb.Submission:
+        """Return a submission with its usage, and with the end of what it printed last, in trial or since."""
+        shown = pb.Submission()
+        with suppress(FileNotFoundError):
+            Parse((self.place(submission) / "run" / "usage.json").read_bytes(), shown)
+        logs = [self.place(submission) / kind / "log.txt" for kind in ("run", "trial") if with_log]
+        for file in filter(Path.exists, logs[::-1]):
+            shown.log_end = file.read_text(encoding="utf-8", errors="replace")
+        shown.MergeFrom(submission)
+        return shown
+
+
+def _created(submission: pb.Submission) -> int:
+    return submission.create_time.ToNanoseconds()

@@ -6,7 +6,7 @@ import asyncio
 import json
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from tempfile import TemporaryFile
 
@@ -16,7 +16,7 @@ from happycity_server.config import ServerSettings
 from happycity_server.people.practice import practice_match
 from happycity_server.process.private_arena import private_arena
 from happycity_server.process.programs import (
-    Program,
+    bot_program,
     bot_programs,
     guarded,
     new_secrets,
@@ -35,9 +35,6 @@ CONNECT_SECONDS = 60.0
 LONGEST_GAME_SECONDS = 600.0
 _PLAYERS = 4
 
-Launch = Callable[[str], Sequence[str]]
-"""Returns the command that runs the bot in its sandbox, with an arena's address, `unix:PATH`."""
-
 
 class TrialError(HappyCityError):
     """A bot failed its trial; the lines say why."""
@@ -47,17 +44,17 @@ class TrialError(HappyCityError):
         self.lines = lines
 
 
-async def check(launch: Launch) -> str:
-    """Put a bot to the conformance suite; return its summary.
+async def check(command: Sequence[str]) -> str:
+    """Put a bot, which a command runs in its sandbox, to the conformance suite; return its summary.
 
     Raises:
         TrialError: a step failed.
     """
     steps = [word for step in STEPS for word in ("--only", step)]
     with private_address() as address, TemporaryFile() as printed, TemporaryFile() as said:
-        own = ("--json", *steps, "--listen", address, "--bot", shlex.join(launch(address)))
-        command = (sys.executable, "-m", "happycity", "check", *own)
-        child = Child.start(command, environment=child_environment(), stdout=printed, stderr=said)
+        own = ("--json", *steps, "--listen", address, "--bot", shlex.join(command))
+        words = (sys.executable, "-m", "happycity", "check", *own)
+        child = Child.start(words, environment=child_environment(), stdout=printed, stderr=said)
         async with guarded(child):
             if await child.wait(LONGEST_CHECK_SECONDS) is None:
                 raise TrialError(f"conformance: it took more than {LONGEST_CHECK_SECONDS:g} s")
@@ -72,7 +69,7 @@ async def check(launch: Launch) -> str:
     return f"conformance: all {len(report)} steps passed"
 
 
-async def play(settings: ServerSettings, name: str, launch: Launch) -> str:
+async def play(settings: ServerSettings, name: str, command: Sequence[str]) -> str:
     """Let a bot play a game against reference bots in an arena of its own; return how it went.
 
     Raises:
@@ -83,7 +80,7 @@ async def play(settings: ServerSettings, name: str, launch: Launch) -> str:
     async with private_arena(settings, secrets) as arena:
         for program in bot_programs({opponent: "random"}, Lineup(), secrets, arena.address):
             arena.programs.keep(program)
-        arena.programs.keep(bot_program(name, secrets[name], launch(arena.address), restarts=0))
+        arena.programs.keep(bot_program(name, command, secrets[name], arena.address, restarts=0))
         if missing := await arena.lobby.wait_for((name, opponent), CONNECT_SECONDS):
             raise TrialError(f"practice game: {missing[0]} did not connect within {CONNECT_SECONDS:g} s")
         bots = (name, *(opponent,) * (_PLAYERS - 1))
@@ -99,9 +96,3 @@ async def play(settings: ServerSettings, name: str, launch: Launch) -> str:
     if own.forfeited:
         raise TrialError(f"practice game: it forfeited: {own.reason or own.ending.value}")
     return f"practice game: place {own.place} of {_PLAYERS} against {opponent}, {own.points} points"
-
-
-def bot_program(name: str, secret: str, command: Sequence[str], *, restarts: int | None = None) -> Program:
-    """Return the program of a hosted bot, whose sandbox has the address."""
-    environment = {"HAPPYCITY_NAME": name, "HAPPYCITY_TOKEN": secret}
-    return Program(kind="bot", name=name, command=command, environment=environment, restarts=restarts)

@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from happycity import Ending, VoidReason
+from happycity import ConfigError, Ending, VoidReason
 from happycity_ladder.entries import Act, ActKind, Deal
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.errors import ApiError, Reason
@@ -104,31 +104,48 @@ class Ladder:
         self._start(self._play())
         self._start(self._rate())
 
+    async def close_season(self, season_id: int) -> None:
+        """End a season between two turns, unless it has ended already."""
+        async with self._turn:
+            await self.seasons.close(season_id)
+
     async def perform(
         self,
         act: Act,
-        *,
         deal_ids: Collection[int] = (),
         new_owner: str | None = None,
-        has_tokens: bool = False,
+        *,
+        rename_elsewhere: Callable[[], bool] = lambda: False,
     ) -> Act:
         """Do what an organiser wants, between two turns; return the act as it is stored.
+
+        `rename_elsewhere` renames a participant outside the ladder, and returns whether it has tokens.
 
         Raises:
             ApiError: the bot is not in the ladder; or one that is to be deleted is still there.
             ConfigError: a field of the act is wrong; the text names it.
         """
-        acts, write = self.stored.acts, self.stored.write
+        acts, entries, read, write = (
+            self.stored.acts,
+            self.stored.entries,
+            self.stored.read,
+            self.stored.write,
+        )
         async with self._turn:
             if act.kind is ActKind.VOID:
                 stored = await self.ratings.void(act, deal_ids)
             elif act.owner is not None:
-                bots = await self.stored.read(self.stored.entries.bots_of, act.owner)
+                bots = await read(entries.bots_of, act.owner)
+                # Bots of both have come back while an act was interrupted, which is repeated now.
+                if new_owner and set(await read(entries.bots_of, new_owner)) - set(bots):
+                    text = f"new_owner: {new_owner!r} is another participant; choose another name"
+                    raise ConfigError(text)
+                has_tokens = await asyncio.to_thread(rename_elsewhere)
                 if act.kind is ActKind.DELETE:
                     self._check_away(bots)
                     self.ratings.forget_names(bots)
                 stored = await write(partial(acts.rename, has_tokens=has_tokens), act, new_owner)
-            elif await self.stored.read(self.stored.entries.versions_of, act.bot or ""):
+            elif await read(entries.versions_of, act.bot or ""):
                 stored = await write(acts.add, act)
             else:
                 raise not_in_ladder("bot", act.bot or "")
@@ -207,14 +224,14 @@ class Ladder:
         if self._challenges_changed or (queue.next_expiry or now) < now:
             self._challenges_changed = False
             await queue.read_challenges()
-        season = await self.seasons.turn()
+        await self.seasons.turn()
         for deal, bots, played in await queue.resume(presence.versions, self.deals):
             self._begin(deal, bots, played=played)
         limit = self.config.deals_at_once - len(self.deals)
         rooms = presence.rooms(limit=limit)
         new = await queue.new_deals(presence, rooms, limit=limit)
         if new and not self._closing.is_set():
-            begun = await self.stored.write(self.stored.entries.begin_deals, season.id, new, now)
+            begun = await self.stored.write(self.stored.entries.begin_deals, new, now)
             for deal, planned in zip(begun, new, strict=True):
                 self._begin(deal, planned.bots)
 

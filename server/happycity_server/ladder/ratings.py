@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 import structlog
 
 from happycity_ladder.beliefs import Beliefs
-from happycity_ladder.entries import Act, RatedDeal, Rating, RatingPoint, Season, Version
+from happycity_ladder.entries import Act, RatedDeal, Rating, RatingPoint, Version
+from happycity_ladder.rater import Rater
 from happycity_server.ladder.stored import StoredLadder
 
 DEALS_AT_ONCE = 500
@@ -39,12 +40,9 @@ class Ratings:
 
     def __init__(self, ladder: StoredLadder) -> None:
         self._ladder = ladder
-        config = ladder.config
-        self._beliefs = {board.name: Beliefs(board.players, config) for board in config.boards}
+        self._rater = Rater(ladder.config)
         self._finished = 0  # the number of the last deal that was read
         self._saved = 0  # the same, when the ratings were stored
-        self._entered: dict[str, dict[str, int]] = {board: {} for board in self._beliefs}
-        """By board and bot: the newest version that was entered."""
         self._history = _History()
         self.behind = True
         """Whether deals are missing that were finished before the start."""
@@ -69,10 +67,8 @@ class Ratings:
         except ValueError as error:
             _log.warning("ladder_ratings_made_again", board=board, problem=str(error))
             return 0
-        self._beliefs[board] = beliefs
         entered = beliefs.ratings(self._ladder.clock())
-        versions = await self._ladder.read(self._ladder.entries.versions, entered)
-        self._entered[board] = {versions[version].bot: version for version in sorted(entered)}
+        self._rater.take(board, beliefs, await self._ladder.read(self._ladder.entries.versions, entered))
         return finished
 
     async def catch_up(self) -> None:
@@ -83,7 +79,7 @@ class Ratings:
                 seasons = await self._ladder.read(self._ladder.entries.closed_seasons)
                 ids = {version for _, deal in deals for version in deal.versions}
                 versions = await self._ladder.read(self._ladder.entries.versions, ids)
-                latest = await self._in_thread(self._add, deals, versions, seasons)
+                latest = await self._in_thread(self._rater.add, deals, versions, seasons)
                 self._finished = deals[-1][1].finished
                 points = list(latest.values())
                 replaced = self._history.add(points, versions)
@@ -101,15 +97,14 @@ class Ratings:
             stored, boards = await self._ladder.write(self._ladder.acts.void, act, deal_ids)
             players = {board.name: board.players for board in self._ladder.config.boards}
             for board in boards & players.keys():
-                self._beliefs[board] = Beliefs(players[board], self._ladder.config)
-                self._entered[board] = {}
+                self._rater.take(board, Beliefs(players[board], self._ladder.config), {})
                 self._finished, self.behind = 0, True
             self._history = _History()
             return stored
 
     def forget_names(self, bots: Collection[str]) -> None:
         """Let a bot that takes one of these names begin as a new one."""
-        for entered in self._entered.values():
+        for entered in self._rater.entered.values():
             for bot in bots:
                 entered.pop(bot, None)
 
@@ -127,13 +122,14 @@ class Ratings:
         """End the thread."""
         self._thread.shutdown()
 
-    async def of(self, board: str) -> dict[int, Rating]:
-        """Return what is known now of all versions that have played on a board."""
-        return await self._in_thread(self._beliefs[board].ratings, self._ladder.clock())
+    async def of(self, board: str, at: float | None = None) -> dict[int, Rating]:
+        """Return what is known, by default now, of all versions that have played on a board."""
+        at = self._ladder.clock() if at is None else at
+        return await self._in_thread(self._rater.beliefs[board].ratings, at)
 
     async def using(self, function: Callable[[Mapping[str, Beliefs]], _T]) -> _T:
         """Return what a function makes of the beliefs by board; it runs in the thread of the ratings."""
-        return await self._in_thread(function, self._beliefs)
+        return await self._in_thread(function, self._rater.beliefs)
 
     async def _in_thread(self, function: Callable[..., _T], *args: Any) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, function, *args)
@@ -143,49 +139,10 @@ class Ratings:
             return list(islice(deals, DEALS_AT_ONCE))
 
     async def _save(self) -> None:
-        for board, beliefs in self._beliefs.items():
+        for board, beliefs in self._rater.beliefs.items():
             state = await self._in_thread(beliefs.dump)
             await self._ladder.write(self._ladder.ratings.keep_beliefs, board, self._finished, state)
         self._saved = self._finished
-
-    # In the thread of the ratings
-
-    def _add(
-        self,
-        deals: Sequence[tuple[str, RatedDeal]],
-        versions: Mapping[int, Version],
-        seasons: Sequence[Season],
-    ) -> dict[tuple[str, int], RatingPoint]:
-        """Rate deals; return the latest ratings of their versions, by board and version."""
-        latest = {}
-        for board, deal in deals:
-            beliefs = self._beliefs.get(board)  # None for one that the ladder no longer has
-            if beliefs is None or deal.finished <= beliefs.finished:
-                continue
-            for season in seasons:
-                assert season.closed_after is not None
-                assert season.ended_at is not None
-                if beliefs.finished <= season.closed_after < deal.finished:
-                    beliefs.end_season(season.ended_at)
-            for version in deal.versions:
-                self._enter(board, beliefs, versions[version])
-            beliefs.add(deal)
-            for version in deal.versions:
-                at, rating = deal.finished_at, beliefs.rating(version, deal.finished_at)
-                latest[board, version] = RatingPoint(board=board, version_id=version, at=at, rating=rating)
-        return latest
-
-    def _enter(self, board: str, beliefs: Beliefs, version: Version) -> None:
-        newest = self._entered[board].get(version.bot)
-        beliefs.enter(
-            version.id,
-            version.first_at,
-            before=newest if newest != version.id else None,
-            house=version.house,
-            anchor=version.house and version.bot == self._ladder.config.anchor,
-        )
-        if newest is None or newest < version.id:
-            self._entered[board][version.bot] = version.id
 
 
 @dataclass(slots=True)

@@ -33,7 +33,8 @@ class Seasons:
 
     async def begin(self) -> None:
         """Begin the first season unless there is one."""
-        self.present = await self._ladder.write(self._ladder.entries.open_season, self._ladder.clock())
+        ladder = self._ladder
+        self.present = await ladder.write(ladder.entries.open_season, ladder.clock(), ladder.config.json())
 
     @property
     def planned_end(self) -> float | None:
@@ -53,20 +54,24 @@ class Seasons:
         async with self._closing:
             if season_id != self.present.id:
                 return self.present
-            await self._ratings.catch_up()
-            names = [board.name for board in self._ladder.config.boards]
-            boards = {name: await self.leaderboard(name, season_id) for name in names}
-            close = self._ladder.entries.close_season
-            self.present = await self._ladder.write(close, season_id, boards, self._ladder.clock())
+            config = self._ladder.config
+            while self.present.id == season_id:  # until no deal is finished meanwhile
+                last = await self._ladder.read(self._ladder.ratings.last_finished)
+                await self._ratings.catch_up()
+                at = self._ladder.clock()
+                boards = {one.name: await self.leaderboard(one.name, season_id, at) for one in config.boards}
+                close = partial(self._ladder.entries.close_season, last=last)
+                self.present = await self._ladder.write(close, season_id, boards, at, config.json())
             _log.info("ladder_season_closed", season=season_id)
             return self.present
 
-    async def leaderboard(self, board: str, season_id: int) -> list[Line]:
-        """Return the lines of a board as they are now, with the scores of a season."""
-        ratings = await self._ratings.of(board)
+    async def leaderboard(self, board: str, season_id: int, at: float | None = None) -> list[Line]:
+        """Return the lines of a board, by default as they are now, with the scores of a season."""
+        at = self._ladder.clock() if at is None else at
+        ratings = await self._ratings.of(board, at)
         versions = await self._ladder.read(self._ladder.entries.versions, ratings)
         scores = await self._ladder.read(self._ladder.entries.scores, season_id, board)
-        config, present, at = self._ladder.config, self._presence.versions, self._ladder.clock()
+        config, present = self._ladder.config, self._presence.versions
         return await asyncio.to_thread(
             partial(leaderboard, present=present, at=at), versions.values(), ratings, scores, config
         )

@@ -21,6 +21,8 @@ from happycity_tournament.schedule import bot_seeds
 
 MAX_DECISION_SECONDS = 600.0
 """The longest time for a decision that may be asked for."""
+VISITORS = 25
+"""Visitors whose tables one address may have, as all visitors of a proxy have the same."""
 
 
 class Practice:
@@ -70,9 +72,16 @@ class Practice:
                 )
         return own
 
-    def charge_table(self, caller: str, *, is_open: int) -> None:
-        """Count a table that a person sets up, of whom `is_open` are open; refuse one too many."""
-        self._charge(f"table of {caller}", is_open=is_open, what="tables of yours")
+    def charge_table(self, visitor: str, address: str, *, own: int, of_address: int) -> None:
+        """Count a table that a person sets up; refuse one too many of the visitor, or of all at an address.
+
+        `own` of the visitor's tables are open, and `of_address` of all that were set up from there.
+        """
+        most = VISITORS * self._open_per_bot
+        if of_address >= most:
+            raise too_many(most, "tables of your address", advice="try again when one is over")
+        self._rates.take(f"tables of {address}", 1 / VISITORS)
+        self._charge(f"table of {visitor}", is_open=own, what="tables of yours")
 
     def _charge(self, key: str, *, is_open: int, what: str) -> None:
         """Count a match; refuse one too many."""

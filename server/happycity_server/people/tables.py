@@ -1,8 +1,10 @@
-"""Tables at which people play: who sits where, invitations, and the match once everybody is there."""
+"""Tables at which people play: who sits where, invitations, the match, and how it outlasts a restart."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import json
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,15 +12,21 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from happycity import Config, ConfigError, FailurePolicy, TimeControl
-from happycity.match import check_person_name
+from happycity import Config, ConfigError, FailurePolicy, TimeControl, VoidReason
+from happycity.match import PERSON_MARK, check_person_name
+from happycity.records.record import Json, config_json
+from happycity.records.replay import config_of, deal_of
 from happycity.runtime.tokens import Role
 from happycity_server.access.roles import principal, require
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.people.person import Person
-from happycity_server.people.practice import Practice, practice_match
+from happycity_server.people.practice import Practice, single_match
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec
+from happycity_tournament.games import practice_seed
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.packing import unpack
 
 HOST = "me"
 """In a plan: the seat of the person who sets the table up."""
@@ -36,7 +44,7 @@ KEPT_SECONDS = 3600.0
 CONNECT_SECONDS = 60.0
 """How long a match waits for bots of the house that are just being started."""
 GRACE_SECONDS = 300.0
-"""How long the seat of a person without an open page is kept."""
+"""How long the seat of a person without an open page is kept, and a game waits for all after a restart."""
 UNLIMITED_SECONDS = 86400.0
 """The limit of a decision at a table without a clock. A match that really had none would last for ever if
 everybody forgot it, and bots at its table would never count as gone."""
@@ -56,6 +64,8 @@ class TablePlan:
     """By seat: `HOST` once, `INVITED`, or the name of a bot of the house."""
     decision_seconds: float | None
     """The limit of each decision; None: no clock."""
+    seed: int
+    """Of the deal, 0 to 2^53 - 1."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,23 +74,32 @@ class Table:
 
     table_id: str
     plan: TablePlan
-    caller: str
-    """Who has set it up, as limits count callers."""
+    visitor: str
+    """Who has set it up: a token's caller, or a browser as its seats' cookies tell."""
+    address: str
+    """The caller who has set it up; "" after a restart, as it is not stored."""
     host: int
     """The seat of the person who has set it up."""
     created_at: float
+    """Unix time in seconds."""
     names: list[str | None]
     """By seat; None where an invitation waits to be taken."""
     people: dict[int, Person] = field(default_factory=dict)
     """By seat."""
-    invitations: dict[int, set[str]] = field(default_factory=dict)
-    """By seat, the hashes of the invitations' tokens."""
+    secrets: dict[str, int] = field(default_factory=dict)
+    """Seats by the hashes of the secrets that prove them."""
+    invitations: dict[str, int] = field(default_factory=dict)
+    """Seats by the hashes of the tokens that take them."""
     match_id: int | None = None
     """The match, once everybody was there."""
     over_at: float | None = None
-    """When the match ended, or the table was given up."""
+    """When the match ended, or the table was given up, Unix time in seconds."""
     is_closed: bool = False
     """Whether it was given up before its game."""
+    is_unsaved: bool = False
+    """Whether the store does not know the latest of it."""
+    saving: asyncio.Task[None] | None = None
+    """What stores it."""
 
     def signal(self) -> None:
         """Let all pages of the table look again."""
@@ -103,20 +122,30 @@ class TablePlace:
 
 
 class Tables:
-    """Keeps the tables of people. They are in memory only: a restart ends them, with their matches.
+    """Keeps the tables of people, and stores those that are not over, so that they outlast a restart.
 
     Secrets are what browsers prove a seat by, and invitations what they get one by; of both only hashes are
     kept.
     """
 
-    def __init__(self, lobby: Lobby, begin: Callable[[MatchSpec], Match], practice: Practice) -> None:
-        """Keep tables in a lobby; `begin` sets a match up and has it played."""
+    def __init__(
+        self,
+        lobby: Lobby,
+        begin: Callable[[MatchSpec, int | None], Match],
+        practice: Practice,
+        store: AsyncStore,
+        unix_clock: Callable[[], float],
+    ) -> None:
+        """Keep tables in a lobby; `begin` sets a match up, with an id if it has one, and has it played."""
         self._lobby = lobby
         self._begin_match = begin
         self._practice = practice
+        self._store = store
+        self._now = unix_clock
         self._tables: dict[str, Table] = {}  # oldest first
+        self._matches: dict[Table, Match] = {}  # that are played at present
         self._places: dict[str, TablePlace] = {}  # by the hash of the person's secret
-        self._invitations: dict[str, tuple[Table, int]] = {}  # by the hash of the token
+        self._invitations: dict[str, Table] = {}  # by the hash of the token
 
     @property
     def house(self) -> list[str]:
@@ -133,8 +162,10 @@ class Tables:
         place = self.place_of(secret)
         return "" if place is None else place.person.name
 
-    def create(self, plan: TablePlan, name: str) -> tuple[Table, str]:
+    def create(self, plan: TablePlan, name: str, *, earlier: str = "") -> tuple[Table, str]:
         """Set up a table for the admitted caller; return it and the secret of the host's seat.
+
+        By `earlier`, the secret of an earlier seat of the same browser, limits count its tables together.
 
         Raises:
             ApiError: the caller may not, a bot is not of the house, or there are too many tables.
@@ -148,18 +179,27 @@ class Tables:
         self._check(plan)
         name = self._free_name(name)
         self._forget()
-        own = [table for table in self._tables.values() if table.caller == caller.caller]
-        self._practice.charge_table(caller.caller, is_open=sum(table.over_at is None for table in own))
+        place = self._places.get(_digest(earlier))
+        is_known = place is not None and place.seat == place.table.host
+        visitor = place.table.visitor if place is not None and is_known else secrets.token_urlsafe(9)
+        visitor = visitor if caller.token is None else caller.caller
+        opened = [table for table in self._tables.values() if table.over_at is None]
+        self._practice.charge_table(
+            visitor,
+            caller.caller,
+            own=sum(table.visitor == visitor for table in opened),
+            of_address=sum(table.address == caller.caller for table in opened),
+        )
         self._make_room()
         table = Table(
             table_id=secrets.token_urlsafe(9),
             plan=plan,
-            caller=caller.caller,
+            visitor=visitor,
+            address=caller.caller,
             host=plan.seats.index(HOST),
-            created_at=self._lobby.clock(),
+            created_at=self._now(),
             names=[None if seat in (HOST, INVITED) else seat for seat in plan.seats],
         )
-        self._tables[table.table_id] = table
         _log.info("table_set_up", table=table.table_id, seats=list(plan.seats), caller=caller.caller)
         return table, self._seat(table, table.host, name)
 
@@ -174,12 +214,12 @@ class Tables:
             raise ApiError(Reason.WRONG_ROLE, "only the person who has set the table up invites")
         if not 0 <= seat < len(table.names) or table.names[seat] is not None:
             raise invalid(f"seat: {seat + 1} is not free")
-        hashes = table.invitations.setdefault(seat, set())
-        if len(hashes) >= MAX_INVITATIONS:
+        if list(table.invitations.values()).count(seat) >= MAX_INVITATIONS:
             raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
         clear = secrets.token_urlsafe(24)
-        hashes.add(_digest(clear))
-        self._invitations[_digest(clear)] = table, seat
+        table.invitations[_digest(clear)] = seat
+        self._invitations[_digest(clear)] = table
+        self._save(table)
         return clear
 
     def invitation(self, clear: str) -> tuple[Table, int]:
@@ -189,10 +229,11 @@ class Tables:
             ApiError: it is unknown or expired, or the seat is taken.
         """
         self._forget()
-        table, seat = self._invitations.get(_digest(clear), (None, 0))
+        table = self._invitations.get(_digest(clear))
         if table is None or table.is_closed:
             text = "this invitation is unknown or no longer valid; ask for another link"
             raise ApiError(Reason.REVOKED, text)
+        seat = table.invitations[_digest(clear)]
         if table.names[seat] is not None:
             text = "this seat is taken already: a link is good for one person; ask for another link"
             raise ApiError(Reason.REVOKED, text)
@@ -223,6 +264,7 @@ class Tables:
         seats = table.plan.seats
         table.plan = replace(table.plan, seats=(*seats[:seat], bot, *seats[seat + 1 :]))
         table.names[seat] = bot
+        self._save(table)
         self._begin_if_complete(table)
         table.signal()
 
@@ -261,42 +303,72 @@ class Tables:
         people = [person for table in tables for person in table.people.values()]
         taken = {person.name for person in people if not person.has_left}
         if _look(name) in map(_look, taken):
-            raise ApiError(Reason.WRONG_NAME, f"somebody plays as {name[1:]} already; choose another name")
+            text = (
+                f"somebody plays as {name[1:]} already; choose another name, or, if that is you, "
+                "open the link to your seat, which its page shows"
+            )
+            raise ApiError(Reason.WRONG_NAME, text)
         return name
 
     def _seat(self, table: Table, seat: int, name: str) -> str:
         """Give a person a seat; return the secret that proves it."""
         table.names[seat] = name
-        person = table.people[seat] = Person(name, self._lobby)
+        table.people[seat] = Person(name, self._lobby)
         secret = secrets.token_urlsafe(32)
-        self._places[_digest(secret)] = TablePlace(table, seat, person)
+        table.secrets[_digest(secret)] = seat
+        self._index(table)
+        self._save(table)
         return secret
+
+    def _index(self, table: Table) -> None:
+        """Let the secrets and invitations of a table be found."""
+        self._tables[table.table_id] = table
+        for digest, seat in table.secrets.items():
+            self._places[digest] = TablePlace(table, seat, table.people[seat])
+        self._invitations |= dict.fromkeys(table.invitations, table)
 
     def _begin_if_complete(self, table: Table) -> None:
         names = tuple(name for name in table.names if name is not None)
         all_present = all(person.is_present for person in table.people.values())
         if table.match_id is not None or table.is_closed or len(names) < len(table.names) or not all_present:
             return
+        self._begin(table, seed=practice_seed(table.plan.seed))
+
+    def _begin(self, table: Table, *, seed: int, past: Json | None = None) -> None:
+        """Begin the match of a table, or let it continue where its record so far ends."""
         limit = table.plan.decision_seconds
-        match = self._begin_match(
-            practice_match(
-                table.plan.config,
-                names,
-                seed=secrets.randbits(53),
-                time=TimeControl(
-                    connect_seconds=CONNECT_SECONDS,
-                    decision_seconds=UNLIMITED_SECONDS if limit is None else limit,
-                ),
-                policy=FailurePolicy(grace_seconds=GRACE_SECONDS),
-            )
+        spec = single_match(
+            "practice",
+            table.plan.config,
+            tuple(name for name in table.names if name is not None),
+            seed=seed,
+            time=TimeControl(
+                connect_seconds=CONNECT_SECONDS if past is None else GRACE_SECONDS,
+                decision_seconds=UNLIMITED_SECONDS if limit is None else limit,
+            ),
+            policy=FailurePolicy(grace_seconds=GRACE_SECONDS),
         )
+        if past is not None:
+            spec = replace(spec, deal=deal_of(past), past=past)
+        match = self._matches[table] = self._begin_match(spec, table.match_id)
         table.match_id = match.match_id
+        for seat, person in table.people.items():
+            person.has_left = match.is_forfeited(seat)
+        match.watchers.add(lambda: self._save(table))
         match.over.add_done_callback(lambda _: self._end(table))
+        self._save(table)
 
     def _end(self, table: Table) -> None:
-        """Note that nothing is played at a table any longer."""
-        table.over_at = self._lobby.clock()
+        """Note that nothing is played at a table any longer, unless the next server continues its game."""
+        match = self._matches.get(table)
+        if match is not None and match.void_reason is VoidReason.SHUTDOWN:
+            return
+        table.over_at = self._now()
         table.signal()
+        self._matches.pop(table, None)
+        table.is_unsaved = False  # the store removes it in the transaction that keeps its game
+        if match is None or match.void_reason is not None:
+            self._save(table)
 
     def _close(self, table: Table) -> None:
         """Give up a table whose game has not begun."""
@@ -307,7 +379,7 @@ class Tables:
 
     def _forget(self) -> None:
         """Give up tables that have waited for too long, and forget those that are over for long."""
-        now = self._lobby.clock()
+        now = self._now()
         for table in list(self._tables.values()):
             if table.match_id is None and not table.is_closed and now - table.created_at > WAITING_SECONDS:
                 self._close(table)
@@ -325,10 +397,95 @@ class Tables:
 
     def _remove(self, table: Table) -> None:
         del self._tables[table.table_id]
-        for digest in [digest for digest, place in self._places.items() if place.table is table]:
+        for digest in table.secrets:
             del self._places[digest]
-        for digest in set().union(*table.invitations.values()):
+        for digest in table.invitations:
             del self._invitations[digest]
+
+    # What outlasts a restart
+
+    async def restore(self) -> None:
+        """Set up the tables of the store again, and let their games continue where they were stored last."""
+        for table_id, state in (await self._store.read(self._store.store.tables)).items():
+            try:
+                self._restore(table_id, json.loads(unpack(state)))
+            except Exception:  # noqa: BLE001 - one unreadable row must not keep the server from starting
+                _log.exception("table_not_restored", table=table_id)
+                await self._store.write(self._store.store.delete_table, table_id)
+
+    async def close(self) -> None:
+        """Stop all games, which the next server continues; return when they are stored."""
+        for match in list(self._matches.values()):
+            match.void(VoidReason.SHUTDOWN)
+        for table in list(self._tables.values()):
+            await self.saved(table)
+
+    async def saved(self, table: Table) -> None:
+        """Return when a table is stored as it is, or can't be: what a page shows then outlasts a kill."""
+        if table.saving is not None:
+            await asyncio.wait((table.saving,))
+
+    def _save(self, table: Table) -> None:
+        """Have a table stored as it is, after what is being stored of it now."""
+        table.is_unsaved = True
+        if table.saving is None:
+            table.saving = asyncio.create_task(self._store_latest(table))
+
+    async def _store_latest(self, table: Table) -> None:
+        """Store a table, again if it has changed meanwhile, or remove one that was given up."""
+        store = self._store.store
+        try:
+            while table.is_unsaved:
+                table.is_unsaved = False
+                if table.over_at is None:
+                    state = self._state(table)
+                    await self._store.write(store.put_table, table.table_id, table.match_id, state)
+                else:
+                    await self._store.write(store.delete_table, table.table_id)
+        except StoreError as error:  # it goes on in memory
+            _log.error("table_not_stored", table=table.table_id, problem=str(error))
+        finally:
+            table.saving = None
+
+    def _state(self, table: Table) -> Json:
+        """Return what `_restore` needs of a table."""
+        match = self._matches.get(table)
+        return {
+            "config": config_json(table.plan.config),
+            "seats": table.plan.seats,
+            "decision_seconds": table.plan.decision_seconds,
+            "seed": table.plan.seed,
+            "visitor": table.visitor,
+            "created_at": table.created_at,
+            "names": table.names,
+            "secrets": table.secrets,
+            "invitations": table.invitations,
+            "match_id": table.match_id,
+            "record": None if match is None else match.record(),
+        }
+
+    def _restore(self, table_id: str, state: Json) -> None:
+        plan = TablePlan(config_of(state), tuple(state["seats"]), state["decision_seconds"], state["seed"])
+        table = Table(
+            table_id=table_id,
+            plan=plan,
+            visitor=state["visitor"],
+            address="",
+            host=plan.seats.index(HOST),
+            created_at=state["created_at"],
+            names=state["names"],
+            secrets=state["secrets"],
+            invitations=state["invitations"],
+            match_id=state["match_id"],
+        )
+        for seat, name in enumerate(table.names):
+            if name is not None and name.startswith(PERSON_MARK):
+                table.people[seat] = Person(name, self._lobby)
+        record = state["record"]
+        if record is not None:
+            self._begin(table, seed=record["deal"]["seed"], past=record)
+        self._index(table)
+        _log.info("table_restored", table=table_id, match=table.match_id)
 
 
 def _look(name: str) -> str:

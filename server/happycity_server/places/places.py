@@ -26,6 +26,7 @@ from happycity_tournament.games import BotProfile, FinishedGame, Fixture
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.packing import Record
 
 MAX_LOST_WORKERS = 3
 """How often a game is begun again elsewhere because the worker that played it was lost."""
@@ -223,20 +224,23 @@ class Places:
 
     # Matches
 
-    def begin(self, spec: MatchSpec) -> Match:
+    def begin(self, spec: MatchSpec, match_id: int | None = None) -> Match:
         """Set up a single match, have it played here once its bots are connected, and stored at its end.
+
+        It gets the next id, unless it has one from before a restart.
 
         Raises:
             ApiError: the server is shutting down.
         """
-        match = self.lobby.create(spec)
+        match = self.lobby.create(spec, match_id)
         task = asyncio.create_task(self._play_single(match))
         self._playing.add(task)
         task.add_done_callback(self._playing.discard)
         return match
 
     async def _play_single(self, match: Match) -> None:
-        await self.lobby.wait_for(match.bots, match.spec.time.connect_seconds)
+        awaited = [bot for seat, bot in enumerate(match.bots) if not match.is_forfeited(seat)]
+        await self.lobby.wait_for(awaited, match.spec.time.connect_seconds)
         try:
             await self._play(self.lobby, match)
         except StoreError:  # nobody awaits this task, so its failure ends here
@@ -262,17 +266,21 @@ class Places:
                 except ApiError:  # the server is about to stop, and so is the tournament
                     return VoidReason.SHUTDOWN
                 with suppress(WorkerLostError):
-                    return await self._play(place, match)
+                    return await self._play(place, match, with_luck=terms.with_luck)
         return VoidReason.SERVER_ERROR
 
-    async def _play(self, place: Place, match: OpenMatch) -> FinishedGame | VoidReason:
+    async def _play(
+        self, place: Place, match: OpenMatch, *, with_luck: bool = False
+    ) -> FinishedGame | VoidReason:
         """Have a match played at a place, and store it; return the game, or why it doesn't count."""
         try:
             async with place.played(match):  # type: ignore[arg-type]  # each place plays its own
                 if match.void_reason is not None:
                     return match.void_reason
                 game = finished_game(match)
-                record = match.record if isinstance(match, Match) else match.packed_record
+                record: Record = match.record if isinstance(match, Match) else match.packed_record
+                if with_luck:
+                    game, record = await self._store.load(_recording_luck, game, record)
                 try:
                     await self._store.save(game, record)
                 except StoreError as error:
@@ -435,6 +443,13 @@ def finished_game(match: OpenMatch) -> FinishedGame:
         started_at=match.started_at,
         finished_at=match.finished_at,
     )
+
+
+def _recording_luck(game: FinishedGame, record: Record) -> tuple[FinishedGame, Record]:
+    """Return a game of a sequential test and its record with the luck of its draws; it takes some 30 ms."""
+    from happycity_tournament.luck_adjusted import recording_luck  # noqa: PLC0415 - it imports numpy
+
+    return recording_luck(game, record)
 
 
 def _profile(session: Session) -> BotProfile:

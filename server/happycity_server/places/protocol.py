@@ -249,7 +249,10 @@ class Worker:
             if match is not None:
                 match.void(void_reason_of(voided.reason))
         if request.HasField("counters"):
-            self.counters = _counters.validate_json(request.counters)
+            past, self.counters = self.counters, _counters.validate_json(request.counters)
+            if again := self.counters.restarts - past.restarts:
+                text = f"{self.name}: {', '.join(again)} ended, and is started again"
+                self._service.remark(text, restarted=again)
         if request.HasField("bots"):
             before = set(filter(self.is_connected, self.bots))
             self.bots = {bot.bot: bot for bot in request.bots.activity}
@@ -295,8 +298,8 @@ class WorkerService(WorkerServiceServicer):
         """Is called with the tournament of each strike and forfeit."""
         self.on_silent: Callable[[str], None] = lambda name: None
         """Is called with the name of each worker that gives no sign of life any longer."""
-        self.remark: Callable[[str], None] = lambda text: None
-        """Gets lines for people about workers that come and go."""
+        self.remark: Callable[..., None] = lambda text, **details: None
+        """Gets lines for people about workers; `restarted`: how often which bots were started again."""
         self._conditions = conditions
         self._bots = frozenset(bots)
         self._expected = expected

@@ -43,6 +43,7 @@ class Counters:
     streams_resumed: int = _counted("Of these, resumed ones.")
     streams_taken_over: int = _counted("Of these, those that took a name over without its resume token.")
     streams_lost: int = _counted("Play streams without a goodbye, but for the stop of the server.")
+    restarts: Counter[str] = _counted("Programs of bots that were started again.", by="bot")  # noqa: RUF009
     bots_asked: int = _counted("Bots for which a decision waits.", is_gauge=True)
     overloads: int = _counted("How often the event loop was stuck.")
     overload_seconds: float = _counted("What was taken out of the clocks by that.")

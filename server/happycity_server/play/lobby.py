@@ -66,6 +66,8 @@ class Lobby:
         """Returns the next match id, each once."""
         self._awaited: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         """By bot, as long as somebody waits for it: set when it connects, or the server is about to stop."""
+        self.is_hosted: Callable[[str], bool] = lambda name: False
+        """Returns whether only the server itself may run the program of a bot."""
         self._closing = False
         self._sweep_timer: asyncio.TimerHandle | None = None
         self._sweep_put_off = False

@@ -51,6 +51,8 @@ class MatchSpec:
     """Whether its deal was drawn for it alone, so that watching it tells nothing of any other match."""
     disqualified: frozenset[str] = frozenset()
     """Bots that are disqualified when the match is set up: their seats are forfeited from the start."""
+    past: Json | None = None
+    """The record so far of a game that was begun before a restart of the server."""
 
     @property
     def practice(self) -> bool:
@@ -140,7 +142,7 @@ class Match(OpenMatch):
         super().__init__(match_id, spec, created_at=unix_clock())
         self.disqualified = set(spec.disqualified)
         """Bots that are asked no more."""
-        self.referee = Referee(spec.deal, spec.time, spec.policy)
+        self.referee = Referee(spec.deal, spec.time, spec.policy, spec.past)
         self.watchers: set[Watcher] = set()
         self._open_seat = _NO_SEAT  # the seat that was asked and has not answered yet
         self._unix_clock = unix_clock
@@ -167,7 +169,7 @@ class Match(OpenMatch):
         }
 
     def record(self) -> Json:
-        """Return the record of the finished match."""
+        """Return the record of the game so far."""
         return self.referee.record(round_trip_us=[trip or 0 for trip in self._round_trips])
 
     def start(self, sessions: Sequence[Session | None], now: float) -> None:
@@ -276,6 +278,8 @@ class Match(OpenMatch):
         for index, (name, session) in enumerate(zip(self.spec.bots, sessions, strict=True)):
             if name in self.disqualified:  # which is no news
                 self.referee.forfeit(index, Ending.DISQUALIFIED, now)
+            elif self.is_forfeited(index):
+                continue  # before a restart
             elif session is None:
                 actions += self.referee.forfeit(index, Ending.ABSENT, now)
             else:

@@ -29,6 +29,7 @@ from happycity import (
 )
 from happycity.match import one_line, seat_results
 from happycity.records.record import Json, Recorder, clock_json, metrics_json
+from happycity.records.replay import clock_of, endings_of, incidents_of
 from happycity_server.play.clock import NOT_SENT, Sending
 
 MAX_METRICS = 16
@@ -127,7 +128,14 @@ class Referee:
     it runs from the question, so that a bot that doesn't read is late all the same.
     """
 
-    def __init__(self, deal: Deal, time: TimeControl, policy: FailurePolicy) -> None:
+    def __init__(
+        self, deal: Deal, time: TimeControl, policy: FailurePolicy, past: Json | None = None
+    ) -> None:
+        """Set the game of a deal up; `past` is its record so far, if it was begun before a restart.
+
+        Raises:
+            HappyCityError: `past` is malformed, or has a move that is not legal.
+        """
         players = deal.config.players
         self.game = Game(deal)
         self.decision_id = 0
@@ -157,6 +165,10 @@ class Referee:
         self._notified_of_metrics: set[int] = set()  # seats
         self._defaulted: dict[int, float | None] = {}  # the fallback settled it: its limit
         self._round_starts: list[int] = []  # the first decision of each round
+        # What has happened before `start`.
+        self._past: list[Action] = [MovePlayed(-1, None, self.game.events, answered=False)]
+        if past is not None:
+            self._replay(past)
 
     @property
     def moves(self) -> Sequence[tuple[int, Move]]:
@@ -203,7 +215,7 @@ class Referee:
         return bisect_right(self._round_starts, decision_id) if decision_id <= self.decision_id else 0
 
     def record(self, *, round_trip_us: Sequence[int] = ()) -> Json:
-        """Return the record of the finished game; round trips are by seat, 0 where none was measured."""
+        """Return the record of the game so far; round trips are by seat, 0 where none was measured."""
         trips = round_trip_us or [0] * len(self.endings)
         clock = clock_json(think_us=self.think_us, round_trip_us=trips)
         return self._recorder.record(
@@ -217,8 +229,21 @@ class Referee:
 
     def start(self, now: float) -> list[Action]:
         """Begin the game and ask for the first decision."""
-        actions: list[Action] = [MovePlayed(-1, None, self.game.events, answered=False)]
+        actions, self._past = self._past, []
         return self._continue(actions, now)
+
+    def _replay(self, past: Json) -> None:
+        """Bring the game to where its record so far ends; the open decision gets its whole time again."""
+        self.endings, self.metrics = list(endings_of(past)), list(past.get("metrics", []))
+        self.reasons = list(past.get("reasons", self.reasons))
+        self.incidents = incidents_of(past)
+        for incident in self.incidents:
+            self._strikes[incident.seat] += incident.kind is not IncidentKind.FORFEIT
+            self._late[incident.seat] += incident.kind is IncidentKind.TIMEOUT
+        think_us, _ = clock_of(past)
+        for line, taken in zip(past["moves"], think_us, strict=True):
+            self._open_decision()
+            self._past.append(self._play(Move.parse(line["move"]), taken, answered=True))
 
     def queued(self, sending: Sending) -> None:
         """Note what brings the open decision to its bot: its clock starts when that is sent.

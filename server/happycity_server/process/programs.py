@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
@@ -28,7 +28,6 @@ LONGEST_PAUSE_SECONDS = 30.0
 """What ran for longer than this starts again after the first pause; else each pause doubles."""
 STOP_SECONDS = 10.0
 """How long a program may take to end that was asked to."""
-BOT_NICENESS = 5
 _LINE_BYTES = 2000
 
 _log = structlog.get_logger()
@@ -63,15 +62,16 @@ def bot_programs(
         if share := lineup.reference_bots[number :: lineup.processes]:
             yield _reference_bots(share, secrets, address, restarts=lineup.restarts)
     for name, command in lineup.commands:
-        own = {"HAPPYCITY_NAME": name, "HAPPYCITY_TOKEN": secrets[name], "HAPPYCITY_SERVER": address}
-        yield Program(
-            kind="bot",
-            name=name,
-            command=words_of(command),
-            environment=own,
-            directory=lineup.directory,
-            restarts=lineup.restarts,
-        )
+        program = bot_program(name, words_of(command), secrets[name], address, restarts=lineup.restarts)
+        yield replace(program, directory=lineup.directory)
+
+
+def bot_program(
+    name: str, command: Sequence[str], secret: str, address: str, *, restarts: int | None = None
+) -> Program:
+    """Return the program of a bot that a command runs."""
+    own = {"HAPPYCITY_NAME": name, "HAPPYCITY_TOKEN": secret, "HAPPYCITY_SERVER": address}
+    return Program(kind="bot", name=name, command=command, environment=own, restarts=restarts)
 
 
 def _reference_bots(
@@ -131,6 +131,8 @@ class Programs:
     def __init__(self, on_end: Callable[[Program, str], None] = lambda program, ended: None) -> None:
         """Keep nothing yet; `on_end` gets each program that ends by itself, and how."""
         self._on_end = on_end
+        self.restarts = Counter[str]()
+        """How often each program of bots was started again."""
         self._keepers: dict[str, asyncio.Task[None]] = {}  # by name
         self._children: dict[str, Child] = {}  # by name
 
@@ -159,6 +161,7 @@ class Programs:
         def note(ended: str, pause: float | None) -> None:
             again = {} if pause is None else {"again_in": pause}
             _log.warning(f"{program.kind}_ended", **{program.kind: program.name}, ended=ended, **again)
+            self.restarts[program.name] += pause is not None and program.kind == "bot"
             self._on_end(program, ended)
 
         await keep_running(lambda: self._run(program), note, restarts=program.restarts)
@@ -212,8 +215,7 @@ async def guarded(child: Child) -> AsyncIterator[None]:
     """
     guard = None
     if sys.platform != "win32":
-        with suppress(ProcessLookupError):  # it ended at once
-            os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)  # the games come first
+        child.yield_to_games()
         script = ("/bin/sh", "-c", 'read line || kill -KILL "-$0"', str(child.pid))
         guard = Child.start(script, environment={}, stdin=subprocess.PIPE)
     try:

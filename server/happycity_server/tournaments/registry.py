@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -23,6 +23,7 @@ from happycity_tournament.play.progress import (
     ScheduleChangedError,
     TournamentStatus,
     check_disqualification,
+    check_evaluator,
     disqualify_stored,
     load_status,
     load_unfinished,
@@ -68,6 +69,8 @@ class Tournaments:
         places.arrival_listeners.append(self._note_arrival)
         self._runs: dict[int, _Run] = {}
         self._starting = asyncio.Lock()
+        self.digest_of: Callable[[str], str] = lambda bot: ""
+        """Returns the digest of the submission that the server plays as a bot; "" if it doesn't."""
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """By tournament: held while it is resumed or deleted, or one of its bots disqualified."""
         self._calls: set[asyncio.Task[Any]] = set()
@@ -99,7 +102,7 @@ class Tournaments:
         """
         self._check_room()  # first, as it is cheap
         # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
-        schedule = await asyncio.to_thread(schedule_of, config)
+        schedule = await asyncio.to_thread(_new_schedule, config)
         return await self._completed(self._create(config, schedule, request_key=request_key))
 
     async def _create(self, config: TournamentConfig, schedule: Schedule, *, request_key: str | None) -> int:
@@ -110,6 +113,7 @@ class Tournaments:
                 if known is not None:
                     return known
             self._check_room()
+            self._check_hosted(config)
             tournament_id = await self._store.write(
                 store.create_tournament,
                 config.json(),
@@ -127,6 +131,17 @@ class Tournaments:
         status = TournamentStatus(tournament_id, config, schedule, created_at=created_at)
         self._start(TournamentRun(status, host=self._places, store=self._store))
         return tournament_id
+
+    def _check_hosted(self, config: TournamentConfig) -> None:
+        """Require that the submissions play which a tournament names; else ConfigError."""
+        for bot, digest in config.hosted_bots.items():
+            if (playing := self.digest_of(bot)) != digest:
+                found = f"plays as {playing[:12]}" if playing else "isn't hosted"
+                raise ConfigError(f"hosted_bots: {bot} {found}, and not as {digest[:12]}")
+
+    def fixes(self, bot: str) -> bool:
+        """Return whether a tournament that is played has named the submission that plays as a bot."""
+        return any(bot in playing.run.status.config.hosted_bots for playing in self._runs.values())
 
     def _check_room(self) -> None:
         if len(self._runs) >= self._most_open:
@@ -167,6 +182,7 @@ class Tournaments:
                 self._check_room()
                 # Stored before it is answered, as a stop is.
                 state = TournamentState.INTERRUPTED
+                self._check_hosted(run.status.config)
                 await self._store.write(self._store.store.set_state, tournament_id, state)
                 self._start(run)
 
@@ -238,6 +254,7 @@ class Tournaments:
         return TournamentRun(status, host=self._places, store=self._store, missing=missing)
 
     def _start(self, run: TournamentRun) -> None:
+        self._check_hosted(run.status.config)  # here, so that nothing comes between it and `fixes`
         tournament_id = run.status.tournament_id
         self._progress.pop(tournament_id, None)
         task = asyncio.create_task(self._play(run))
@@ -426,6 +443,12 @@ class Tournaments:
 
     def _lock(self, tournament_id: int) -> asyncio.Lock:
         return self._changing.setdefault(tournament_id, asyncio.Lock())
+
+
+def _new_schedule(config: TournamentConfig) -> Schedule:
+    """Return the schedule of a new tournament; a ConfigError says why it can't be played."""
+    check_evaluator(config)
+    return schedule_of(config)
 
 
 def _stored_states(state: TournamentState | None) -> frozenset[TournamentState] | None:

@@ -149,6 +149,11 @@ def test_participant_is_renamed_and_deleted(tmp_path: Path) -> None:
             lambda: call.CreateAct(kind=pb.ACT_KIND_DELETE, **act, metadata=bearer(clear["ben"]))
         )
         assert refused.reason == "WRONG_ROLE"
+        merged = refusal(
+            lambda: call.CreateAct(kind=pb.ACT_KIND_RENAME, new_owner="ben", **act, metadata=olga)
+        )
+        assert (merged.reason, merged.text[:10]) == ("INVALID_FIELD", "new_owner:")
+        assert [token.owner for token in read_tokens(path)] == ["olga", "anna", "ben"]
         done = call.CreateAct(kind=pb.ACT_KIND_RENAME, new_owner="Team 7", **act, metadata=olga)
         assert (done.organiser, done.owner) == ("olga", "Team 7")
         assert {token.name: token.owner for token in read_tokens(path)} == {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
 from tests.server.harness import Clock
 
@@ -13,7 +15,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity_server.access.roles import Principal, principal_variable
 from happycity_server.errors import ApiError, Reason
 from happycity_server.people.person import MAX_PAGES
-from happycity_server.people.practice import Practice
+from happycity_server.people.practice import VISITORS, Practice
 from happycity_server.people.tables import (
     HOST,
     INVITED,
@@ -27,28 +29,33 @@ from happycity_server.people.tables import (
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
 from happycity_server.play.match import Match, MatchSpec
+from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.storage.store import Store
 
 
 class Arena:
     """A lobby without bots, and tables whose matches are only set up."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, store: AsyncStore) -> None:
         self.clock = clock
         self.begun: list[Match] = []
         self.lobby = Lobby(FairClock(clock, tick_seconds=SWEEP_SECONDS), lambda: 0.0, house=["greedy"])
         practice = Practice(self.lobby, open_per_bot=2, per_hour=100, clock=clock)
-        self.tables = Tables(self.lobby, self.begin, practice)
+        self.tables = Tables(self.lobby, self.begin, practice, store, clock)
 
-    def begin(self, spec: MatchSpec) -> Match:
+    def begin(self, spec: MatchSpec, match_id: int | None) -> Match:
         """Set a match up."""
-        self.begun.append(self.lobby.create(spec))
+        self.begun.append(self.lobby.create(spec, match_id))
         return self.begun[-1]
 
     def host(self, *seats: str, name: str = "Anna") -> TablePlace:
         """Set a table up; return the host's place."""
-        plan = TablePlan(Config(players=len(seats)), seats, decision_seconds=60.0)
-        _, secret = self.tables.create(plan, name)
-        return self.place(secret)
+        return self.place(self.seated(*seats, name=name))
+
+    def seated(self, *seats: str, name: str, earlier: str = "") -> str:
+        """Set a table up; return the secret of the host's seat."""
+        plan = TablePlan(Config(players=len(seats)), seats, decision_seconds=60.0, seed=1)
+        return self.tables.create(plan, name, earlier=earlier)[1]
 
     def place(self, secret: str) -> TablePlace:
         place = self.tables.place_of(secret)
@@ -62,9 +69,17 @@ def called_by(caller: str, *roles: Role, person: str = "") -> None:
 
 
 @pytest.fixture
-def arena(clock: Clock) -> Arena:
+async def store() -> AsyncIterator[AsyncStore]:
+    async with AsyncStore(Store.create("sqlite://")) as store:
+        yield store
+
+
+@pytest.fixture
+async def arena(clock: Clock, store: AsyncStore) -> AsyncIterator[Arena]:
     called_by("somebody", *Role)
-    return Arena(clock)
+    arena = Arena(clock, store)
+    yield arena
+    await arena.tables.close()
 
 
 NAMES = ("Anna", "  Ганна  Ш. ", "O'Neil", "@Anna", "A+1", "\u3042\u308d \u611b\u30ed", "Zo\u00eb-M\u00e4x 2")
@@ -177,19 +192,48 @@ async def test_two_people_have_two_names(arena: Arena) -> None:
     arena.host(HOST, INVITED, name="ANNA")
 
 
-async def test_tables_of_a_caller_are_few(arena: Arena) -> None:
-    """Practice's limits hold for people: a caller has a few open tables, whatever the names."""
-    arena.host(HOST, INVITED, name="A1")
-    arena.host(HOST, INVITED, name="A2")
+async def test_tables_of_a_visitor_are_few(arena: Arena) -> None:
+    """Practice's limits hold for a browser, by its earlier seat; an address may have many visitors."""
+    first = arena.seated(HOST, INVITED, name="A1")
+    second = arena.seated(HOST, INVITED, name="A2", earlier=first)
     with pytest.raises(ApiError, match="2 tables of yours are open already"):
-        arena.host(HOST, INVITED, name="A3")
+        arena.seated(HOST, INVITED, name="A3", earlier=second)
+    for number in range(2 * VISITORS - 2):
+        arena.seated(HOST, INVITED, name=f"B{number}")
+    with pytest.raises(ApiError, match=f"{2 * VISITORS} tables of your address are open already"):
+        arena.seated(HOST, INVITED, name="C")
     called_by("somebody else", *Role)
-    arena.host(HOST, INVITED, name="A3")
+    arena.seated(HOST, INVITED, name="C")
+
+
+async def test_tables_come_back_from_the_store(arena: Arena, clock: Clock, store: AsyncStore) -> None:
+    """Seats, invitations and games that wait continue; what was given up or can't be read is removed."""
+    secret = arena.seated(HOST, INVITED, "greedy", name="Anna")
+    token = arena.tables.invite(arena.place(secret), 1)
+    closed = arena.host(HOST, INVITED, name="Zoe")
+    arena.tables.leave(closed)
+    await arena.tables.close()
+    for row in ({}, {"record": None, "seats": 5}):
+        store.store.put_table(f"bad {row}", None, row)
+    for begun in (False, True):
+        other = Arena(clock, store)
+        await other.tables.restore()
+        assert list(store.store.tables()) == [other.place(secret).table.table_id]
+        assert len(other.begun) == begun
+        if not begun:
+            _, guest = other.tables.accept(token, "Bob")
+            async with other.tables.present(other.place(secret)), other.tables.present(other.place(guest)):
+                assert len(other.begun) == 1
+            with pytest.raises(ApiError, match="is taken already"):
+                other.tables.accept(token, "Carl")
+        await other.tables.close()
+    assert other.begun[0].spec.bots == ("@Anna", "@Bob", "greedy")
+    assert other.place(guest).person.name == "@Bob"
 
 
 async def test_tables_are_forgotten(arena: Arena, clock: Clock) -> None:
     """One that waits for too long is given up with its invitations; its secret holds until it is removed."""
-    plan = TablePlan(Config(players=2), (HOST, INVITED), decision_seconds=None)
+    plan = TablePlan(Config(players=2), (HOST, INVITED), decision_seconds=None, seed=1)
     table, secret = arena.tables.create(plan, "Anna")
     token = arena.tables.invite(arena.place(secret), 1)
     clock.now += WAITING_SECONDS + 1

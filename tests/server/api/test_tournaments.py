@@ -452,6 +452,13 @@ async def test_a_swiss_tournament_of_too_many_bots_is_refused(arena: Arena) -> N
     assert len(outcome.text) < 300
 
 
+async def test_a_test_by_an_evaluator_of_another_version_is_refused(arena: Arena) -> None:
+    """Its luck would not be that of the games before."""
+    test = pb.Sprt(candidate="new", base="old", elo0=-2, elo1=2, luck_evaluator="0123456789ab")
+    outcome = await outcome_of(arena.create(config(sprt=test)))
+    assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", ("config.sprt.luck_evaluator",))
+
+
 async def test_the_next_server_continues_what_was_interrupted(tmp_path: Path) -> None:
     """Without its bots it waits for them; in the end it is as if nothing had happened."""
     terms = config("anna", "ben", rounds=25)

@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from happycity_server.hosting import sandbox
-from happycity_server.hosting.sandbox import Confined, Sandbox
+from happycity_server.hosting.sandbox import Sandbox
 
 MEMORY = 256 << 20
 _TRY = (
@@ -48,17 +48,18 @@ class Cell:
         self.socket = folder / "socket"
         self.socket.touch()
         shutil.copy(Path(__file__).with_name("probes.py"), self.files)
+        (folder / "run").mkdir()
         self._as_user = as_user
-        self.sandbox = Sandbox("bwrap", folder, memory=MEMORY)
+        self._sandbox = Sandbox("bwrap", folder, memory=MEMORY)
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""
-        confined = Confined(command=command, files=self.files, address=f"unix:{self.socket}")
-        words: Sequence[str] = self.sandbox.write_run(confined, self.folder / "run")
+        words = self._sandbox.command(command, files=self.files, results=self.folder / "run")
         if self._as_user:
             (self.folder / "run").chmod(0o777)
-            words = (*_USER, "/usr/bin/python3", *words[1:])
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            words = [*_USER, "/usr/bin/python3", *words[1:]]
+        environment = {**os.environ, "HAPPYCITY_SERVER": f"unix:{self.socket}"}
+        return subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
 
     def run(self, *command: str) -> str:
         """Run a command in the sandbox; return what it printed."""
@@ -72,13 +73,12 @@ def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
     """A sandbox of a server that runs as root, and as any other user."""
     if reason := why_not():
         pytest.skip(reason)
-    as_user = request.param == "user" and os.geteuid() == 0
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         Path(name).chmod(0o755)  # another user enters it
-        cell = Cell(Path(name), as_user=as_user)
+        as_user = request.param == "user" and os.geteuid() == 0
         if as_user:  # who may not enter where this Python is
             patch.setattr(os, "geteuid", lambda: 1999999999)
             patch.setattr(sys, "prefix", "/usr")
             patch.setattr(sys, "base_prefix", "/usr")
             patch.setattr(sandbox, "_SDK", ())
-        yield cell
+        yield Cell(Path(name), as_user=as_user)

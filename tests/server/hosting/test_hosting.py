@@ -8,10 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
 from tests.server.api.ladders import ladder_server, until
 from tests.server.harness import Service, bearer, issued_token, serving, settings
@@ -19,26 +21,13 @@ from tests.server.hosting.conftest import why_not
 from tests.server.server_process import server_process
 
 from happycity import ConfigError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.runtime.tokens import Role, add_tokens, new_token
-from happycity_server.config import load_settings
-from happycity_server.hosting.submissions import Program, State, Submissions
+from happycity_server.hosting.submissions import Submissions
 
 FIRST = Path(__file__).parents[3] / "clients/python/examples/first.py"
 BOT = 'name = "alice"\ncommand = "{command}"\nlanguage = "Python"\nfiles = ["*.py"]\n'
-
-
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        ({"hosted": "bots"}, "only run in a sandbox"),
-        ({"sandbox": "bwrap"}, "give --hosted FOLDER too"),
-    ],
-)
-def test_settings_that_belong_together(flags: dict[str, str], says: str) -> None:
-    """Without a sandbox nothing is hosted."""
-    with pytest.raises(Exception, match=says):
-        load_settings(flags, {})
 
 
 @pytest.mark.parametrize(
@@ -46,7 +35,7 @@ def test_settings_that_belong_together(flags: dict[str, str], says: str) -> None
     [
         ("podman-of-nobody run {socket} {folder} {command}", "there is no program"),
         ("podman run {folder} {command}", "lacks {socket}"),
-        ("podman run {socket}", "lacks {image} or {folder}"),
+        ("podman run {socket}", "lacks {folder}"),
         ("podman run {socket} {folder}", "lacks {command}"),
         ("podman 'run", "can't read the command"),
     ],
@@ -68,7 +57,7 @@ async def test_open_server_hosts_nothing(tmp_path: Path) -> None:
     """Without tokens the bots inside the sandbox could do everything, so hosting is refused."""
     assert settings(tmp_path).open
     with pytest.raises(ConfigError, match="it needs tokens"):
-        async with serving(tmp_path, hosted=tmp_path / "bots", sandbox="bwrap"):
+        async with serving(tmp_path, hosted=tmp_path / "bots"):
             pass
 
 
@@ -91,15 +80,18 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
         str(tmp_path / "bots"),
         "--sandbox",
         "bwrap",
+        "--house",
+        "rock=random",
     )
+    olga = issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga")
     with server_process(tmp_path, *flags) as server:
-        environment = {**os.environ, "HAPPYCITY_SERVER": server.address, "HAPPYCITY_TOKEN": clear}
 
-        def run(*words: str, status: int = 0) -> str:
+        def run(*words: str, status: int = 0, token: str = clear) -> str:
+            own = {**os.environ, "HAPPYCITY_SERVER": server.address, "HAPPYCITY_TOKEN": token}
             command = (sys.executable, "-m", "happycity", *words)
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+            done = subprocess.run(command, env=own, cwd=tmp_path, capture_output=True, text=True, check=False)
             assert done.returncode == status, done.stderr
-            return done.stdout
+            return done.stdout if status in (0, 1) and done.stdout else done.stderr
 
         submitted = json.loads(run("submit", str(good), "--json"))
         assert submitted["state"] == "playing"
@@ -110,6 +102,25 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
         assert states[submitted["digest"]] == "playing"
         bots = json.loads(run("status", "--json"))
         assert submitted["digest"][:12] in json.dumps(bots)
+        bots = ("--bots", "hosted:alice", "--join", "rock", "--rounds", "1")
+        tournament = json.loads(run("tournament", "run", *bots, "--json", token=olga))
+        assert tournament["config"]["hosted_bots"] == {"alice": submitted["digest"]}
+        assert tournament["games"] == 2
+        assert "no submitted bot" in run("tournament", "run", "--bots", "hosted:rock", token=olga, status=2)
+        with grpc.insecure_channel(server.address) as channel:
+            tournaments = Service(channel, "happycity.tournament.v1beta1.TournamentService")
+            config: dict[str, Any] = {
+                "bots": ["alice", "ghost"],
+                "game": {"players": 2, "mode": "MODE_FAMILY", "scoring": "SCORING_PRODUCT"},
+            }
+            config |= {"round_robin": {}, "hosted_bots": {"alice": "0" * 64}}
+            with pytest.raises(grpc.RpcError, match="not as 000000000000"):
+                tournaments.CreateTournament(config=config, metadata=bearer(olga))
+            config["hosted_bots"]["alice"] = submitted["digest"]  # which plays until the tournament is over
+            waiting = tournaments.CreateTournament(config=config, metadata=bearer(olga))
+            assert "submit the new one when that is over" in run("submit", str(bad), status=2)
+            assert "the server plays it" in run("bot", "alice=random", status=2)
+            tournaments.StopTournament(tournament_id=waiting.tournament_id, metadata=bearer(olga))
         assert "retired" in run("submit", str(good), "--withdraw")
 
 
@@ -122,11 +133,12 @@ def test_suspended_bot_plays_no_rated_deal(tmp_path: Path) -> None:
     store = Submissions(tmp_path / "bots")
     for bot in ("alice", "ben"):
         issued_token(tmp_path / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
-        with store.upload(Program(bot=bot, command="python bot.py", language="Python")) as upload:
-            upload.begin_file("bot.py", executable=False)
-            upload.add(FIRST.read_bytes())
+        with closing(store.upload(pb.HostedBot(name=bot, command="python bot.py"))) as upload:
+            upload.take(pb.SubmitRequest(file=pb.HostedFile(path="bot.py")))
+            upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
             kept = store.keep(upload, "Team 7", datetime.now(UTC))
-        store.save(kept.model_copy(update={"state": State.PLAYING}))
+        kept.state = pb.SUBMISSION_STATE_PLAYING
+        store.save(kept)
     values: dict[str, Any] = {"tokens": tmp_path / "tokens.json", "open": False, "hosted": tmp_path / "bots"}
     for is_first in (True, False):
         with ladder_server(tmp_path, house="rock=random,stone=random", sandbox="bwrap", **values) as server:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from happycity import ConfigError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity_server.hosting import submissions as limits
-from happycity_server.hosting.submissions import Program, State, Submission, Submissions
+from happycity_server.hosting.submissions import Submissions
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-PROGRAM = Program(bot="alice", command="python bot.py", language="Python")
+BOT = pb.HostedBot(name="alice", command="python bot.py", language="Python")
 
 
-def submit(store: Submissions, files: Sequence[tuple[str, bytes]], program: Program = PROGRAM) -> Submission:
-    with store.upload(program) as upload:
+def submit(store: Submissions, files: Sequence[tuple[str, bytes]], bot: pb.HostedBot = BOT) -> pb.Submission:
+    with closing(store.upload(bot)) as upload:
         for path, content in files:
-            upload.begin_file(path, executable=path.startswith("bin/"))
-            upload.add(content)
+            upload.take(pb.SubmitRequest(file=pb.HostedFile(path=path, executable=path.startswith("bin/"))))
+            upload.take(pb.SubmitRequest(content=content))
         return store.keep(upload, "Team 7", NOW)
 
 
@@ -92,10 +94,13 @@ def test_files_that_are_refused(tmp_path: Path, files: list[tuple[str, bytes]]) 
     assert everything(tmp_path) == {"hosted"}
 
 
-def test_content_before_a_file(tmp_path: Path) -> None:
-    """Content that belongs to no file is refused."""
-    with Submissions(tmp_path).upload(PROGRAM) as upload, pytest.raises(ConfigError):
-        upload.add(b"x")
+@pytest.mark.parametrize(
+    "part", [pb.SubmitRequest(content=b"x"), pb.SubmitRequest(bot=BOT), pb.SubmitRequest()]
+)
+def test_part_out_of_order(tmp_path: Path, part: pb.SubmitRequest) -> None:
+    """Content that belongs to no file, and a second head, are refused."""
+    with closing(Submissions(tmp_path).upload(BOT)) as upload, pytest.raises(ConfigError):
+        upload.take(part)
 
 
 def test_version_is_the_digest_of_the_content(tmp_path: Path) -> None:
@@ -107,7 +112,7 @@ def test_version_is_the_digest_of_the_content(tmp_path: Path) -> None:
         submit(store, [("bot.py", b"z"), ("data/a", b"y")]),
         submit(store, [("bot.py", b"x"), ("data/b", b"y")]),
         submit(store, [("bot.py", b"x"), ("bin/a", b"y")]),
-        submit(store, files, PROGRAM.model_copy(update={"command": "python other.py"})),
+        submit(store, files, pb.HostedBot(name="alice", command="python other.py", language="Python")),
     ]
     assert len({first.digest, *(one.digest for one in others)}) == 5
     place = store.place(first) / "files"
@@ -119,11 +124,13 @@ def test_restart_knows_all(tmp_path: Path) -> None:
     """A new server finds what was submitted and what became of it; files of rejected bots are gone."""
     store = Submissions(tmp_path)
     plays, rejected = submit(store, [("a", b"1")]), submit(store, [("a", b"2")])
-    store.save(plays.model_copy(update={"state": State.PLAYING}))
-    store.save(rejected.model_copy(update={"state": State.REJECTED, "result": ("no",)}))
+    plays.state, rejected.state = pb.SUBMISSION_STATE_PLAYING, pb.SUBMISSION_STATE_REJECTED
+    rejected.result.append("no")
+    store.save(plays)
+    store.save(rejected)
     (tmp_path / "incoming-left").mkdir()
     again = Submissions(tmp_path)
-    assert again.playing("alice") == plays.model_copy(update={"state": State.PLAYING})
+    assert again.playing("alice") == plays
     assert again.find("alice", rejected.digest) is not None
     assert not (again.place(rejected) / "files").exists()
     assert not (tmp_path / "incoming-left").exists()
@@ -133,5 +140,27 @@ def test_restart_knows_all(tmp_path: Path) -> None:
 def test_names_are_no_paths(tmp_path: Path, bot: str) -> None:
     """A bot may be called like a folder above; its files are in the folder all the same."""
     store = Submissions(tmp_path / "hosted")
-    kept = submit(store, [("a", b"1")], PROGRAM.model_copy(update={"bot": bot}))
+    kept = submit(store, [("a", b"1")], pb.HostedBot(name=bot, command="x"))
     assert store.place(kept).resolve().parent.parent == (tmp_path / "hosted").resolve()
+
+
+def test_submissions_get_a_new_owner_or_go(tmp_path: Path) -> None:
+    """Those of others stay, and what plays goes when it has ended."""
+    store = Submissions(tmp_path)
+    mine, other = (submit(store, [("bot.py", text)]) for text in (b"1", b"2"))
+    mine.state, other.owner = pb.SUBMISSION_STATE_PLAYING, "Team 8"
+    store.save(mine)
+    store.save(other)
+    store.rename_owner("Team 7", "Team 9")
+    assert {one.digest: one.owner for one in Submissions(tmp_path)} == {
+        mine.digest: "Team 9",
+        other.digest: "Team 8",
+    }
+    store.rename_owner("Team 9", None)
+    playing = store.playing("alice")
+    assert playing is not None
+    playing.state = pb.SUBMISSION_STATE_RETIRED
+    store.save(playing)
+    store.rename_owner("Team 9", None)
+    assert [one.owner for one in Submissions(tmp_path)] == ["Team 8"]
+    assert not store.place(mine).exists()

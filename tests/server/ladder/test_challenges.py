@@ -78,7 +78,7 @@ class Ladder:
         names = self.store.versions(versions)
         bots = tuple(names[each].bot for each in versions)
         new = NewDeal(board="2-family", kind=DealKind.RATED, versions=versions, bots=bots)
-        (deal,) = self.store.begin_deals(self.season.id, [new], self.now)
+        (deal,) = self.store.begin_deals([new], self.now)
         return deal
 
 
@@ -209,7 +209,7 @@ async def test_challenges_that_came_to_nothing_are_forgotten(ladder: Ladder) -> 
         await ladder.answer(made.id, made.bot, WITHDRAW)
     deal = NewDeal(board="2-family", kind=DealKind.RATED, versions=(1, 2), bots=HOUSE)
     deals = [replace(deal, challenge_id=made.id) for made in (playing, played)]
-    ladder.store.begin_deals(ladder.season.id, deals, ladder.now)
+    ladder.store.begin_deals(deals, ladder.now)
     for age, left in ((DAY, [played, playing, dropped]), (DAY + 3601, [played, playing])):
         ladder.now = dropped.created_at + age
         await ladder.challenges.playing()

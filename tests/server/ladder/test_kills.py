@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -22,6 +19,7 @@ from tests.server.ladder.ladders import (
     playing,
     ratings_follow,
 )
+from tests.server.server_process import ended_server
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_ladder.act_store import ActStore
@@ -33,24 +31,9 @@ from happycity_tournament.storage.store import Store
 @asynccontextmanager
 async def killed_server(folder: Path, address: str) -> AsyncIterator[str]:
     """Run a server that keeps a ladder, and kill it at the end of the context; yields its address."""
-    command = [
-        *("-m", "happycity", "serve", "--stop-with-stdin", "--open", "--listen", address),
-        *("--ladder", f"{folder}/ladder.toml", "--store", f"sqlite:///{folder}/games.sqlite"),
-    ]
-    with (folder / "server.log").open("a") as log:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=log,
-        )
-    assert process.stdout is not None
-    try:
-        yield json.loads(await process.stdout.readline())["listening"]
-    finally:
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
+    flags = ("--listen", address, "--ladder", f"{folder}/ladder.toml")
+    async with ended_server(folder, *flags) as addresses:
+        yield addresses["listening"]
 
 
 def games_in(folder: Path) -> set[int]:

@@ -138,7 +138,7 @@ async def test_a_newer_version_replays_an_older_one(store: AsyncStore) -> None:
         challenge_id=made.id,
         deal_seed=old.deal_seed,
     )
-    ladder.begin_deals(1, [deal], 40.0)
+    ladder.begin_deals([deal], 40.0)
     assert not await begin(queue, present(store, "ann", "cem"))
 
 

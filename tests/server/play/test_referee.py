@@ -237,5 +237,34 @@ def test_metrics_beyond_the_limits_cost_a_notice_and_nothing_else() -> None:
         assert list(entry["values"]) == [f"m{number:02}" for number in range(16)]
 
 
+def test_game_continues_from_its_record_so_far() -> None:
+    """A referee that is set up with it, at any decision, does and records what the first one would have."""
+    policy = FailurePolicy(max_strikes=1)
+    answers = [*[(0, 0, {"eval": 1.5}), (0, 1, {})] * 3, (0, 99, {}), *[(0, -1, {})] * 40]  # one is illegal
+
+    def played(past: dict[str, Any] | None, rest: Sequence[Any]) -> Referee:
+        referee = Referee(DEAL, TimeControl(), policy, past)
+        referee.start(0.0)
+        for _, move, metrics in rest:
+            if referee.game.outcome is None:
+                index = move % len(referee.game.legal_moves) if move < 9 else move
+                referee.answer(referee.game.seat, referee.decision_id, index, 0.5, metrics)
+        return referee
+
+    for number in range(len(answers)):
+        first = played(None, answers[:number])
+        past = loads(dumps(first.record()))
+        events = [
+            fields_of(action)[2] for action in Referee(DEAL, TimeControl(), policy, past).start(0.0)[:-1]
+        ]
+        assert len(events) == number + 1
+        again, whole = played(past, answers[number:]), played(None, answers)
+        assert again.record() == {**whole.record(), "clock": again.record()["clock"]}
+        assert again.decision_id == whole.decision_id
+    played_on = Referee(DEAL, TimeControl(), policy, past)
+    play_to_end(played_on, played_on.start(0.0)[-1:])
+    replay(loads(dumps(played_on.record())))
+
+
 if __name__ == "__main__":
     Table(TABLE.path, Script().results).write()

@@ -1,5 +1,7 @@
 """`--luck-adjusted` and `games --luck`: what the draws were worth, taken off scores or listed."""
 
+import gzip
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,8 @@ from tests.tournament.conftest import Run, json_of
 from tests.tournament.leagues import League
 
 from happycity_bots.evaluator import Evaluator
+from happycity_tournament.proof.commitment import canonical
+from happycity_tournament.proof.publication import GAMES_FILE
 
 
 def test_ratings_without_luck_name_the_evaluator(played: Path, run: Run) -> None:
@@ -42,6 +46,30 @@ def test_the_same_games_compare_as_the_same(played: Path, run: Run) -> None:
     assert {bot["change"] for bot in result["bots"]} == {"same"}
     before = {bot["bot"]: bot["score_before"] for bot in json_of(run, "compare", played, played)["bots"]}
     assert any(bot["score_before"] != pytest.approx(before[bot["bot"]]) for bot in result["bots"])
+
+
+@pytest.mark.thorough
+def test_a_sequential_test_without_luck(tmp_path: Path, run: Run) -> None:
+    """What it decided follows from its records: as a stored run, from its server, and as it is published."""
+    bots = "--candidate", "greedy", "--base", "planner", "--elo0", "-400", "--elo1", "-100", "--seed", "5"
+    played = json_of(run, "sprt", *bots, "--luck-adjusted")
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert played["config"]["format"]["luck_evaluator"] == Evaluator().digest
+    assert json_of(run, "show", folder)["sprt"] == played["sprt"]
+    rated = json_of(run, "rate", folder)
+    assert rated["games"] == 2 * played["sprt"]["blocks"]
+    assert rated["luck_evaluator"] is None
+    assert run("report", folder, "--out", "report.html", "--luck-adjusted")[0] == 0
+    assert f"off the scores, by evaluator {Evaluator().digest}" in (tmp_path / "report.html").read_text()
+    assert run("publish", folder, "cup")[0] == 0
+    assert run("verify", "cup")[0] == 0
+    games = tmp_path / "cup" / GAMES_FILE
+    first, *others = gzip.decompress(games.read_bytes()).splitlines(keepends=True)
+    game = json.loads(first)
+    game["record"]["luck"]["places"] = [0.0, 0.0]
+    games.write_bytes(gzip.compress(b"".join([canonical(game), b"\n", *others])))
+    status, _, errors = run("verify", "cup")
+    assert (status, "luck" in errors) == (1, True), errors
 
 
 def test_games_without_records_are_named(tmp_path: Path, run: Run) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from happycity import Mode
+from happycity import ConfigError, Mode
 from happycity.match import DEFAULT_LINEUP, REFERENCE_BOTS
 from happycity.runtime.settings import SettingsError, fields_of, load
 from happycity_bots import BOTS
@@ -107,7 +107,7 @@ def test_every_problem_of_a_file_has_its_line(file: Path) -> None:
     )
     assert [problem.removeprefix(f"{file}: ") for problem in problems(RunSettings, {}, file)] == [
         "bank_seconds: -1 must be greater than or equal to 0",
-        "bots[1]: give exactly one of builtin, command and join = true",
+        "bots[1]: give exactly one of builtin, command, join = true and hosted = true",
         "bots[2].buildin: there is no such key; did you mean builtin?",
         "mode: there is no 'hard'; there are: family, expert",
         "no_clock: 1 must be a valid boolean",
@@ -141,12 +141,15 @@ def test_what_is_not_chosen_has_a_default() -> None:
     assert chosen == RoundRobin(cycles=2, seat_orders=SeatOrders.ALL)
 
 
-def test_flags_name_bots_of_three_kinds() -> None:
-    assert bot_entries("greedy, old=greedy", ["mine=python 'my bot.py' --x=1"], ["guest"]) == (
+def test_flags_name_bots_of_four_kinds() -> None:
+    assert bot_entries("greedy, old=greedy, hosted:alice", ["mine=python 'my bot.py' --x=1"], ["guest"]) == (
         BotEntry(name="greedy", builtin="greedy"),
         BotEntry(name="old", builtin="greedy"),
+        BotEntry(name="alice", hosted=True),
         BotEntry(name="mine", command="python 'my bot.py' --x=1"),
         BotEntry(name="guest", join=True),
     )
+    with pytest.raises(ConfigError, match="hosted:alice"):  # by a run alone, which plays on a server
+        bot_entries("hosted:alice", (), (), flag="--against")
     assert bot_entry("--base", "old=greedy") == BotEntry(name="old", builtin="greedy")
     assert bot_entry("--base", "mine=./bot") == BotEntry(name="mine", command="./bot")

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from tests.tournament.conftest import Run
 
 from happycity import Config, ConfigError
 from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.lineup import BotEntry, Lineup
+from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment, canonical
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
@@ -26,14 +29,29 @@ from happycity_tournament.storage.sources import StoreSource
 
 BOTS = ("random", "greedy", "planner", "random2")
 CONFIG = TournamentConfig(bots=BOTS, game=Config(players=4), format=RandomRounds(rounds=12), seed=3)
-COMMITMENT = Commitment(seed=3, salt="a salt of the test", config=CONFIG)
+SALT = "a salt of the test"
+COMMITMENT = Commitment.to(
+    CONFIG, salt=SALT, programs=programs_of(Lineup(bots=(BotEntry(name="planner", builtin="planner"),)))
+)
+ACTS = [
+    {
+        "id": 3,
+        "at": 5.0,
+        "organiser": "olga",
+        "kind": "suspend",
+        "bot": "greedy",
+        "text": "a copy",
+        "deals": 0,
+    },
+    {"id": 7, "at": 6.0, "organiser": "olga", "kind": "restore", "bot": "greedy", "text": "no", "deals": 0},
+]
 
 
 @pytest.fixture(scope="module")
 def published(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published") / "cup"
     source = StoreSource(f"sqlite:///{played}", tournament=1)
-    publish(source, COMMITMENT, folder, processes=1)
+    publish(source, COMMITMENT, folder, processes=1, acts=ACTS)
     source.close()
     return folder
 
@@ -41,29 +59,36 @@ def published(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Forger:
     """Changes a copy of a published tournament, and makes all hashes again that need no replay."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.result: dict[str, Any] = json.loads((folder / RESULT_FILE).read_bytes())
+    def __init__(self, folder: Path, file: str = RESULT_FILE) -> None:
+        self.folder, self.file = folder, folder / file
+        self.result: dict[str, Any] = json.loads(self.file.read_bytes())
         self.games: list[Any] = list(
             map(json.loads, gzip.decompress((folder / GAMES_FILE).read_bytes()).splitlines())
         )
+
+    def commit(self, **changes: Any) -> None:
+        """Commit to something else, long after the games."""
+        self.result |= replace(COMMITMENT, **changes).json()
+        self.save()
 
     def save(self) -> None:
         lines = [canonical(game) + b"\n" for game in self.games]
         packed = gzip.compress(b"".join(lines), mtime=0)
         (self.folder / GAMES_FILE).write_bytes(packed)
         chain = self.result["hash"]
-        for line in lines:
+        acts = self.result["acts"]
+        others = {name: self.result[name] for name in ("seasons", "versions", "acts") if name in self.result}
+        for line in (*lines, canonical(others if "seasons" in others else acts)):
             chain = hashlib.sha256(str(chain).encode() + line).hexdigest()
         self.result |= {
             "chain": chain,
-            "games": len(lines),
+            "games": sum(len(game.get("records", "1")) for game in self.games),
             "games_sha256": hashlib.sha256(packed).hexdigest(),
         }
         self.save_result()
 
     def save_result(self) -> None:
-        (self.folder / RESULT_FILE).write_bytes(canonical(self.result) + b"\n")
+        self.file.write_bytes(canonical(self.result) + b"\n")
 
 
 def test_what_is_published_is_verified_by_several_processes(published: Path) -> None:
@@ -129,6 +154,19 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "the table changes": (lambda f: f.result["table"][0].update(games=1), "table: the line of "),
     "a key is added": (lambda f: f.result.update(winner="random"), "'winner': there is no such key"),
     "a key is left out": (lambda f: f.result.pop("table"), "table: it is not what"),
+    "an act is there twice": (
+        lambda f: f.result["acts"].append(ACTS[1]),
+        "acts: they are not in the order of time",
+    ),
+    "acts are swapped": (
+        lambda f: f.result["acts"].reverse(),
+        "acts: they are not in the order of time after act 7",
+    ),
+    "an act is to another bot": (
+        lambda f: f.result["acts"][0].update(bot="zoe"),
+        "acts: act 3 is not to a bot",
+    ),
+    "there is no log": (lambda f: f.result.update(acts=None), "acts: they are not in the order"),
     "the seed changes": (lambda f: f.result.update(seed=4), "seed, salt: their hash is not"),
     "the salt changes": (
         lambda f: f.result.update(salt="another salt of it"),
@@ -154,6 +192,39 @@ def test_forgeries_with_new_hashes_are_found(
         verify(forger.folder, processes=1)
     assert line in str(found.value)
     assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("forge", [lambda acts: acts.pop(), lambda acts: acts[0].update(text="a friend")])
+def test_a_changed_log_has_another_end_of_the_chain(
+    published: Path, tmp_path: Path, forge: Callable[[Any], object]
+) -> None:
+    """As organisers write it, only the end that was noted shows that it was changed later."""
+    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
+    end = forger.result["chain"]
+    forge(forger.result["acts"])
+    forger.save_result()
+    with pytest.raises(VerificationError, match="chain: it is not what"):
+        verify(forger.folder, processes=1)
+    forger.save()
+    verify(forger.folder, processes=1)
+    with pytest.raises(VerificationError, match="--noted"):
+        verify(forger.folder, processes=1, noted=end)
+
+
+def test_bots_of_the_organiser_are_asked_again(published: Path, tmp_path: Path) -> None:
+    """A legal move that the planner doesn't choose is found; so is another version of it."""
+    assert verify(published, processes=1, sample=4, rng=Random(1)).games == 48
+    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
+    forger.commit(programs={"random": COMMITMENT.programs["planner"]})
+    verify(forger.folder, processes=1)
+    with pytest.raises(VerificationError, match=r"round \d+, table 0, rotation \d: move \d+: planner plays "):
+        verify(forger.folder, processes=1, sample=4, rng=Random(1))
+    forger.commit(programs={"planner": "planner 0"})
+    with pytest.raises(ConfigError, match="--sample: planner was played by another version"):
+        verify(forger.folder, processes=1, sample=4)
+    forger.commit(programs={})
+    with pytest.raises(ConfigError, match="--sample: the organiser started no bot"):
+        verify(forger.folder, processes=1, sample=4)
 
 
 @pytest.mark.parametrize("key", ["chain", "games_sha256", "games"])

@@ -1,5 +1,6 @@
 """Sequential tests: when they end, with what verdict, and what they say of the difference."""
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -148,6 +149,10 @@ def test_the_maximum_of_blocks_ends_undecided() -> None:
     for score in (-0.01, 1.01, math.nan):
         with pytest.raises(ValueError, match="0 to 1"):
             new_sprt(elo1=5).add(score)
+    without_luck = new_sprt(elo1=5, luck_evaluator="abc")
+    assert without_luck.add(1.2) is Verdict.RUNNING
+    with pytest.raises(ValueError, match="not nan"):
+        without_luck.add(math.nan)
 
 
 def test_elo_and_score_are_inverse() -> None:
@@ -205,6 +210,21 @@ def test_the_estimate_moves_back_from_the_bound_that_stopped_the_test(mean: floa
     estimate, low, high = corrected_scores(stopped(90, mean))
     assert 0 < (estimate - mean) * towards < 0.03
     assert low < estimate < high
+
+
+def test_a_test_that_was_nearly_all_won_has_the_interval_of_its_blocks() -> None:
+    """Its ratio is far beyond the bound for want of variance, where no sum of normal steps would end."""
+    sprt = new_sprt(elo1=10)
+    for number in itertools.count():
+        if sprt.add(0.5 if number % 20 == 5 else 1.0) is not Verdict.RUNNING:
+            break
+    state = sprt.state
+    assert state.verdict is Verdict.H1
+    assert state.blocks > MIN_BLOCKS
+    assert state.elo_low is not None
+    assert state.elo_high is not None
+    assert state.elo is not None
+    assert state.elo_low + 50 < state.elo < state.elo_high - 50
 
 
 @pytest.mark.thorough

@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,9 @@ from happycity_tournament.games import FinishedGame, Fixture
 from happycity_tournament.ratings.sprt import Sprt, Verdict
 from happycity_tournament.schedule import SprtSchedule
 from happycity_tournament.schedule.sequential import block_score, seatings
+
+LUCK = ((0.4, -0.3, 0.2, -0.3), (0.3, 0.0, -0.4, 0.1))
+"""By game and seat, where the candidate has the seats 0 and 2, then 1 and 3: 0.6 and 0.1 places."""
 
 
 def schedule(seats: int, *, elo1: float = 9, max_blocks: int = 9) -> SprtSchedule:
@@ -57,6 +61,8 @@ def test_block_scores() -> None:
     block = [finished(one, places=[1, 2, 3, 3]), finished(two, places=[1, 2, 3, 4])]
     assert block_score(block, candidate="new") == (2 + 0 + 0.5 + 1 + 0) / 8
     assert block_score(block, candidate="old") == 1 - block_score(block, candidate="new")
+    lucky = [replace(one, recorded_luck=luck) for one, luck in zip(block, LUCK, strict=True)]
+    assert block_score(lucky, candidate="new") == block_score(block, candidate="new") - 0.7 / 8
     with pytest.raises(ValueError, match="met nobody"):
         block_score([], candidate="new")
 

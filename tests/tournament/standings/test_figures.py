@@ -1,6 +1,7 @@
 """The figures of bots: every one of them follows from the same columns of the games that count."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from tests.tournament.games import finished, fixtures_of, with_endings
@@ -8,7 +9,7 @@ from tests.tournament.games import finished, fixtures_of, with_endings
 from happycity import Config, Ending
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.games import FinishedGame
-from happycity_tournament.standings.figures import MAX_LOSSES, Figures, GameColumns
+from happycity_tournament.standings.figures import MAX_LOSSES, MAX_ROUND_SPANS, Figures, GameColumns
 
 BOTS = ("ann", "bob", "cem", "dee")
 
@@ -77,6 +78,24 @@ def test_meetings_are_counted_by_pairs() -> None:
             back = next(other for other in figures.meetings(meeting.opponent) if other.opponent == bot)
             assert meeting.games == back.games == len(both)
             assert meeting.score + back.score == pytest.approx(1)
+
+
+@pytest.mark.parametrize("rounds", [1, 12, 13, 30])
+def test_rounds_are_those_of_the_schedule(rounds: int) -> None:
+    """All rounds are there, and each game counts in its own one."""
+    games = league(seats=4, rounds=rounds)
+    spans, end = figures_of(games).rounds, 0
+    assert len(spans) <= MAX_ROUND_SPANS
+    for span in spans:
+        assert span.first == end + 1
+        end = span.last
+        own = figures_of([game for game in games if span.first <= game.round <= span.last]).bots
+        for bot, (score, played) in span.scores.items():
+            assert score == pytest.approx(own[bot].score)
+            assert played == own[bot].games
+    assert end == rounds
+    loose = [replace(game, position=None) for game in games]
+    assert figures_of(loose).rounds == []
 
 
 def test_numbers_of_games_follow_their_order() -> None:

@@ -1,5 +1,6 @@
 """What a store keeps, finds, refuses and survives, in each kind of database."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from happycity import BotInfo, Ending, HappyCityError
 from happycity_tournament.config import TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame
 from happycity_tournament.storage.database import StoreError
+from happycity_tournament.storage.packing import unpack
 from happycity_tournament.storage.schema import metadata
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
@@ -281,6 +283,20 @@ def test_no_game_is_stored_twice(store: Store) -> None:
         assert store.record(6) is None
 
 
+def test_a_table_goes_with_its_game(store: Store) -> None:
+    """The latest state of each is kept until its game is stored, which gets the id that it had."""
+    for number in range(3):
+        store.put_table("one", 7, {"moves": number, "name": "Zoë"})
+    store.put_table("two", None, {})
+    store.put_table("three", 9, {})
+    store.delete_table("three")
+    states = {key: json.loads(unpack(state)) for key, state in store.tables().items()}
+    assert states == {"one": {"moves": 2, "name": "Zoë"}, "two": {}}
+    assert store.next_match_id() == 8
+    add_games(store, single_game(7))
+    assert list(store.tables()) == ["two"]
+
+
 def test_errors_reveal_nothing_of_what_is_stored(store: Store) -> None:
     """A game that is refused may share its deal with others, so no log may show it by the error."""
     add_games(store, single_game(1))
@@ -354,7 +370,7 @@ def test_another_schema_is_refused(url: str) -> None:
     with Store.create(url) as store:
         change(store, "UPDATE meta SET value = '9'")
     for method in (Store.create, Store.existing):
-        with pytest.raises(StoreError, match="has schema version 9, this program knows version 2"):
+        with pytest.raises(StoreError, match="has schema version 9, this program knows version 3"):
             method(url)
 
 

@@ -19,14 +19,14 @@ from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.options import After, Before, TakeOffLuck, luck_notes
+from happycity_tournament.cli.options import After, Before, TakeOffLuck
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.client.run_folder import Run, run_folders
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.standings.counted import CountingRules, Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import judged_games
+from happycity_tournament.standings.rated_games import judged_games, luck_notes
 from happycity_tournament.storage.sources import Source
 
 _UNKNOWN = "-"

@@ -324,9 +324,10 @@ def sprt_lines(snapshot: Snapshot) -> list[str]:
     basis = ", ".join(filter(None, (plural(state.blocks, "block"), _sprt_difference(state))))
     decision = f"{verdict_text(test, state.verdict)} ({basis})"
     accepted = {Verdict.H0: "H0 is accepted: ", Verdict.H1: "H1 is accepted: "}.get(state.verdict, "")
+    luck = f"; luck taken off by evaluator {test.luck_evaluator}" if test.luck_evaluator else ""
     numbers = (
         f"{accepted}LLR {state.llr:+.2f} ({_bounds(state)}); H0 {test.elo0:+g}, H1 {test.elo1:+g} "
-        f"Elo, alpha {test.alpha:g}, beta {test.beta:g}"
+        f"Elo, alpha {test.alpha:g}, beta {test.beta:g}{luck}"
     )
     if state.verdict is Verdict.RUNNING:
         return [decision, numbers]

@@ -82,7 +82,10 @@ GamesLimit = Annotated[
         help=f"The most games, without --worst the newest; 0: all.  [default: {GAMES_LISTED}]",
     ),
 ]
-BOTS_HELP = "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name."
+BOTS_HELP = (
+    "Reference bots to start, separated by commas; NAME=BOT starts BOT under another name, hosted:NAME is a "
+    "bot that was submitted to the server."
+)
 BotCommands = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,8 +117,3 @@ def renamed_of(texts: list[str] | None) -> dict[str, str]:
             raise ConfigError(f"--rename: {old!r} has two new names")
         renamed[old] = new
     return renamed
-
-
-def luck_notes(evaluator: str) -> list[str]:
-    """Return what to say of scores whose luck is taken off by an evaluator of this digest; "" if it isn't."""
-    return [f"the luck of the draws is taken off the scores, by evaluator {evaluator}"] if evaluator else []

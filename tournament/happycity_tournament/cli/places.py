@@ -40,6 +40,7 @@ from happycity_tournament.client.run_folder import (
 from happycity_tournament.client.server_source import ServerSource
 from happycity_tournament.games import LARGEST_ID, FinishedGame
 from happycity_tournament.recorded_games import RecordedGame
+from happycity_tournament.standings.counted import configs_of
 from happycity_tournament.storage.sources import LIST_GAMES, Source, StoreSource, is_sqlite, open_source
 from happycity_tournament.storage.store import Store
 
@@ -131,11 +132,18 @@ def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) ->
     """
     with ExitStack() as opened:
         sources = [opened.enter_context(closing(_source(address))) for address in addresses]
-        if with_luck:
-            from happycity_tournament.luck_adjusted import LuckAdjusted  # noqa: PLC0415 - it imports numpy
+        if with_luck or any(map(_has_luck, sources)):
+            from happycity_tournament import luck_adjusted  # noqa: PLC0415 - it imports numpy
 
-            sources = [LuckAdjusted(source) for source in sources]
+            if with_luck:
+                opened.enter_context(luck_adjusted.refusing_large_luck())
+            sources = [luck_adjusted.LuckAdjusted(source, taken_off=with_luck) for source in sources]
         yield sources
+
+
+def _has_luck(source: Source) -> bool:
+    """Return whether a source has a sequential test that takes luck off its scores."""
+    return any(config.luck_evaluator for config in configs_of(source.tournaments()).values())
 
 
 def keep_apart(source: Source, out: Path) -> None:

@@ -9,13 +9,23 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
+from happycity.records.record import Json
 from happycity.runtime.settings import load
+from happycity.wire.json import message_json
 from happycity_tournament.cli.places import find_run, open_sources, reading_games, with_tournament
 from happycity_tournament.cli.settings import RunSettings
+from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.run_folder import RemoteServer, Run
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.proof.publication import Published
 from happycity_tournament.proof.publication import publish as publish_games
 from happycity_tournament.proof.publication import verify as verify_games
+
+PROCESSES = min(4, os.cpu_count() or 1)
+"""How many replay games."""
+Noted = Annotated[
+    str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
+]
 
 
 def commit(
@@ -28,7 +38,7 @@ def commit(
     settings = load(RunSettings, {}, file=file)
     if settings.seed is None or settings.salt is None:
         raise ConfigError(f"{file}: it needs both seed and salt to commit to")
-    typer.echo(Commitment(seed=settings.seed, salt=settings.salt, config=settings.config()).seed_hash)
+    typer.echo(Commitment.to(settings.config(), salt=settings.salt).seed_hash)
 
 
 def publish(
@@ -37,37 +47,49 @@ def publish(
 ) -> None:
     """Write a finished tournament so that anybody can recompute it.
 
-    The folder has all games, the commitment, its seed and salt, the ratings and the table.
+    The folder has all games, the commitment, its seed and salt, the ratings and the table, and what
+    organisers of a ladder on the same server did to its bots.
     """
     run = find_run(address)
     if run is None:
         raise ConfigError(f"RUN: {address} is not the folder of a run, which has the commitment")
     commitment = Commitment.load(run.folder)
     with open_sources([with_tournament(address)]) as (source,), reading_games():
-        _print(publish_games(source, commitment, folder, processes=_processes()))
+        print_published(
+            publish_games(source, commitment, folder, processes=PROCESSES, acts=_acts(run, commitment))
+        )
+
+
+def _acts(run: Run, commitment: Commitment) -> list[Json]:
+    """Return what organisers of the server did to the bots of a run; its own server keeps no ladder."""
+    if not isinstance(run.venue, RemoteServer):
+        return []
+    acts = call_server(run.venue, lambda connection: connection.acts())
+    return [
+        {**message_json(act), "id": act.act_id} for act in reversed(acts) if act.bot in commitment.deals.bots
+    ]
 
 
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a published tournament.")],
     *,
-    noted: Annotated[
-        str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
-    ] = None,
+    noted: Noted = None,
+    sample: Annotated[
+        int,
+        typer.Option("--sample", min=0, metavar="N", help="Games in which built-in bots are asked again."),
+    ] = 0,
 ) -> None:
     """Recompute a published tournament, and say what in it is not true.
 
-    The exit status is 1 if something was changed.
+    The exit status is 1 if something was changed. With --sample, the bots of the project that the run started
+    choose their moves again in N games drawn by chance.
     """
     with reading_games():
-        verified = verify_games(folder, processes=_processes(), noted=noted)
-    _print(verified)
+        print_published(verify_games(folder, processes=PROCESSES, noted=noted, sample=sample))
 
 
-def _processes() -> int:
-    return min(4, os.cpu_count() or 1)
-
-
-def _print(published: Published) -> None:
+def print_published(published: Published) -> None:
+    """Print what was published or verified."""
     typer.echo(f"{published.games} games")
     typer.echo(f"commitment {published.commitment}")
     typer.echo(f"seed and salt {published.seed_hash}")

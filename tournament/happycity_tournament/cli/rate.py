@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import Annotated
 
 import typer
-from numpy.linalg import LinAlgError
 from rich.console import Console
 
 from happycity import ConfigError
@@ -18,11 +17,11 @@ from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import model_json, ratings_json, write_json
-from happycity_tournament.cli.options import Renamed, Sources, TakeOffLuck, luck_notes, renamed_of
+from happycity_tournament.cli.options import Renamed, Sources, TakeOffLuck, renamed_of
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
-from happycity_tournament.ratings.estimate import Estimate, estimate_of
+from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
 from happycity_tournament.standings.rated_games import RatedGames, load_for_rating, rate_games
 from happycity_tournament.storage.sources import Source, SourceError
@@ -72,8 +71,10 @@ def _rate(
             f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
         )
     evaluator = sources[0].luck_evaluator
-    estimate = _estimate(loaded, luck_adjusted=bool(evaluator))
-    ratings = rate_games(estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo)
+    estimate = estimate_of(loaded.games)
+    ratings = rate_games(
+        estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
+    )
     if as_json:
         order = [line.bot for line in ratings.lines]
         content: Json = {
@@ -97,19 +98,7 @@ def _rate(
         return
     console = Console()
     print_ratings(console, ratings)
-    show(console, _read(loaded, names), *luck_notes(evaluator))
-
-
-def _estimate(loaded: RatedGames, *, luck_adjusted: bool) -> Estimate:
-    try:
-        return estimate_of(loaded.games)
-    except (ArithmeticError, LinAlgError):
-        if not luck_adjusted:
-            raise
-        raise ConfigError(
-            "--luck-adjusted: a bot won or lost nearly all of these games, more than luck can be taken off; "
-            "rate more games, or without it"
-        ) from None
+    show(console, _read(loaded, names))
 
 
 def _read(loaded: RatedGames, names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,11 +23,13 @@ from happycity_tournament.cli.settings import (
     SprtSettings,
     example,
 )
+from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Venue, new_folder, own_store
 from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
+from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.schedule import schedule_of
 
@@ -106,18 +109,23 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
 def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:
     """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
+    venue: Venue | None = None
+    if settings.server_to_use:
+        venue = server = RemoteServer.at(settings.server)  # without a flag, that of the environment
+        if lineup.hosted:
+            hosted = call_server(server, lambda at: at.hosted_digests(lineup.hosted))
+            config = replace(config, hosted_bots=hosted)
+    elif lineup.hosted:
+        raise ConfigError(f"hosted:{lineup.hosted[0]}: only a running server hosts bots; name it by --server")
     salt = secrets.token_hex(32) if settings.salt is None else settings.salt
-    commitment = Commitment(seed=config.seed, salt=salt, config=config, beacon=settings.beacon)
+    commitment = Commitment.to(config, salt=salt, beacon=settings.beacon, programs=programs_of(lineup))
     config = commitment.deals
     schedule = schedule_of(config)
     folder = new_folder()
     commitment.save(folder)
     if settings.salt is not None:
         remark(f"commitment {commitment.hash}")
-    venue: Venue
-    if settings.server_to_use:
-        venue = RemoteServer.at(settings.server)  # without a flag, that of the environment
-    else:
+    if venue is None:
         workers = settings.workers
         if workers is None:
             games = schedule.total_games

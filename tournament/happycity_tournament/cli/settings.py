@@ -325,6 +325,8 @@ class SprtTestSettings(Settings):
     """Probability that H0 is accepted although H1 is true."""
     max_blocks: _Count = _SPRT.max_blocks
     """Maximum number of deal blocks."""
+    luck_adjusted: bool = False
+    """Take the luck of the draws off the scores, by champion's network: fewer blocks decide."""
 
 
 class SprtSettings(PlaySettings, SprtTestSettings):
@@ -343,7 +345,12 @@ class SprtSettings(PlaySettings, SprtTestSettings):
                 f"--base old={base.builtin or 'COMMAND'}"
             )
         numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks"})
-        test = SprtTest(candidate=candidate.name, base=base.name, **numbers)
+        evaluator = ""
+        if self.luck_adjusted:
+            from happycity_tournament.luck_adjusted import own_evaluator  # noqa: PLC0415 - it imports numpy
+
+            evaluator = own_evaluator()
+        test = SprtTest(candidate=candidate.name, base=base.name, **numbers, luck_evaluator=evaluator)
         return self._config((candidate.name, base.name), test)
 
 
@@ -360,7 +367,7 @@ def example() -> str:
     blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
     blocks.append(
         "# The bots, each a table with a name and one of: builtin (a reference bot), command (a program to\n"
-        "# start), join = true (a bot that connects by itself).\n"
+        "# start), join = true (a bot that connects by itself), hosted = true (one that the server hosts).\n"
     )
     blocks += [f'[[bots]]\nname = "{name}"\nbuiltin = "{name}"\n' for name in DEFAULT_LINEUP]
     blocks.append('# [[bots]]\n# name = "mine"\n# command = "python mybot.py"\n')

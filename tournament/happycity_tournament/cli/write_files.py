@@ -12,6 +12,7 @@ import typer
 from happycity.runtime.commands import check_output, remark
 from happycity.text.words import plural
 from happycity_tournament.cli.options import Source as Games
+from happycity_tournament.cli.options import TakeOffLuck
 from happycity_tournament.cli.places import find_run, keep_apart, open_sources, reading_games, with_tournament
 from happycity_tournament.report.export import export_games
 from happycity_tournament.report.report import write_report
@@ -46,12 +47,13 @@ def report(
     address: Games = None,
     *,
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+    luck_adjusted: TakeOffLuck = False,
 ) -> None:
     """Write a report as one HTML file.
 
     The report is about one tournament, or about all games of a source without tournaments.
     """
-    with _one_tournament(address) as source:
+    with _one_tournament(address, with_luck=luck_adjusted) as source:
         keep_apart(source, out)
         check_output("--out", out)
         run = find_run(address)
@@ -66,11 +68,11 @@ def report(
 
 
 @contextmanager
-def _one_tournament(address: str | None) -> Iterator[Source]:
+def _one_tournament(address: str | None, *, with_luck: bool) -> Iterator[Source]:
     """Open the games of a tournament, by default the latest one of a store, or of a source without any."""
-    with open_sources([address]) as (source,):
+    with open_sources([address], with_luck=with_luck) as (source,):
         if len(source.tournaments()) <= 1:
             yield source
             return
-    with open_sources([with_tournament(address)]) as (source,):
+    with open_sources([with_tournament(address)], with_luck=with_luck) as (source,):
         yield source

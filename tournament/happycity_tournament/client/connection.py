@@ -12,7 +12,9 @@ import grpc
 
 from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
+from happycity.hosting.v1beta1 import hosting_service_pb2 as hosting_pb
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStub
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
@@ -103,7 +105,7 @@ class Connection:
 
     async def tournaments(self) -> list[Snapshot]:
         """Return all tournaments without their standings, newest first."""
-        pages = self._pages(self._stub.ListTournaments, pb.ListTournamentsRequest(page_size=PAGE_SIZE))
+        pages = self.pages(self._stub.ListTournaments, pb.ListTournamentsRequest(page_size=PAGE_SIZE))
         return [_snapshot(tournament) async for page in pages for tournament in page.tournaments]
 
     async def standings(self, tournament_id: int) -> Snapshot:
@@ -147,10 +149,32 @@ class Connection:
         request = pb.DisqualifyBotRequest(tournament_id=tournament_id, bot=bot)
         return await self._tournament(self._stub.DisqualifyBot, request)
 
+    async def acts(self) -> list[ladder_pb.Act]:
+        """Return what organisers did to bots of the server's ladder, newest first; nothing without one."""
+        try:
+            pages = self.pages(self.ladder.ListActs, ladder_pb.ListActsRequest(page_size=PAGE_SIZE))
+            return [act async for page in pages for act in page.acts]
+        except ServerError as error:
+            if error.details.reason != "NO_LADDER":
+                raise
+            return []
+
     async def bots(self, *, house: bool | None = None) -> list[bot_pb.ConnectedBot]:
         """Return the connected bots by name; only those of the house, or only the others, if that is said."""
-        pages = self._pages(self._bots.ListBots, bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house))
+        pages = self.pages(self._bots.ListBots, bot_pb.ListBotsRequest(page_size=PAGE_SIZE, house=house))
         return [bot async for page in pages for bot in page.bots]
+
+    async def hosted_digests(self, bots: Sequence[str]) -> dict[str, str]:
+        """Return the digests of the submissions that the server plays as `bots`; ConfigError without one."""
+        listed = await self.call(self.hosting.ListSubmissions, hosting_pb.ListSubmissionsRequest())
+        playing = {
+            one.bot.name: one.digest
+            for one in listed.submissions
+            if one.state == hosting_pb.SUBMISSION_STATE_PLAYING
+        }
+        if missing := [bot for bot in bots if bot not in playing]:
+            raise ConfigError(f"hosted:{missing[0]}: no submitted bot of that name plays on {self.address}")
+        return {bot: playing[bot] for bot in bots}
 
     async def still_connected(self, bots: Sequence[str]) -> list[str]:
         """Return those of `bots` that are connected, after a time in which one that has ended is noticed."""
@@ -254,7 +278,7 @@ class Connection:
             finally:
                 call.cancel()
 
-    async def _pages(self, method: Callable[..., Awaitable[Any]], request: Any) -> AsyncIterator[Any]:
+    async def pages(self, method: Callable[..., Awaitable[Any]], request: Any) -> AsyncIterator[Any]:
         """Yield the pages of a list, of which the request is for the first one."""
         while True:
             page = await self.call(method, request)

@@ -10,9 +10,10 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -23,7 +24,6 @@ from happycity_tournament.client.run_folder import USAGE_FILE, OwnServer
 from happycity_tournament.lineup import LOCAL_RAY, Lineup
 
 STOP_SECONDS = 10.0
-BOT_NICENESS = 5
 SHOWN_NAMES = 4
 """Reference bots of a process that are named in a line about it."""
 START_SECONDS = 30.0
@@ -121,10 +121,7 @@ class BotProcess(Process):
                     )
                 except HappyCityError as error:
                     raise ProcessError(f"{name}: {error}") from None
-            if sys.platform != "win32":
-                # The server's clock runs for bots: where cores are short, the server comes first.
-                with suppress(ProcessLookupError):  # it ended at once
-                    os.setpriority(os.PRIO_PGRP, child.pid, BOT_NICENESS)
+            child.yield_to_games()
             return child
 
         log_start = log.stat().st_size if log.exists() else 0
@@ -259,11 +256,16 @@ class ServerProcess(Process):
             await self.stop()
             raise
 
+    restarts: Counter[str] = field(default_factory=Counter)
+    """How often each program of bots beside its workers was started again."""
+
     async def remarks(self) -> AsyncIterator[str]:
         """Yield the lines that the server has for people about its workers, until it ends."""
         assert self.child.stdout is not None
         while line := await asyncio.to_thread(self.child.stdout.readline):
-            yield str(json.loads(line)["remark"])
+            said = json.loads(line)
+            self.restarts.update(said.get("restarted", {}))
+            yield str(said["remark"])
 
     async def _next_line(self) -> str:
         assert self.child.stdout is not None

@@ -117,6 +117,8 @@ class Arena:
     """The processes of bots that the session has started; they end with it."""
     commands: dict[str, BotProcess] = field(default_factory=dict)
     """Those of them that play one bot each, by its name."""
+    worker_restarts: Mapping[str, int] = field(default_factory=dict)
+    """How often each program of bots beside the server's workers was started again so far."""
     web: str = ""
     """Where the server's pages are, if it has some and belongs to the run."""
     observer: str = ""
@@ -187,6 +189,8 @@ class Arena:
         for bot in self.bots:
             if bot.restarts:
                 yield f"{bot.name} was started again {plural(bot.restarts, 'time')} (output: {bot.log})"
+        for name, restarts in self.worker_restarts.items():
+            yield f"{name} was started again {plural(restarts, 'time')} beside workers"
 
     async def _follow(self, watch: Watch, observer: Observer) -> Snapshot:
         """Show a tournament until it is over, and return it; no process may end while it waits for bots."""
@@ -367,6 +371,7 @@ async def _arena(
                 arena.bots.extend(bots)
                 remarking = asyncio.create_task(_pass_on(server, observer))
                 arena.web, arena.observer = server.web, pages
+                arena.worker_restarts = server.restarts
                 yield arena
     except UnavailableError as error:
         raise ServerEndedError(await server.lost_summary(str(error))) from None

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from happycity import ConfigError, HappyCityError
 from happycity.errors import suggestion
+from happycity.match import one_line
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture, Position, Result
 from happycity_tournament.play.terms import Terms
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
+from happycity_tournament.recorded_games import in_parts, with_recorded_luck
 from happycity_tournament.schedule import Schedule, SprtSchedule, schedule_of
 from happycity_tournament.standings.standings import Standings
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
@@ -71,6 +73,7 @@ class TournamentStatus:
             policy=config.policy,
             concurrency=config.concurrency,
             disqualified=tuple(self.standings.disqualified),
+            with_luck=bool(config.luck_evaluator),
         )
 
     @property
@@ -225,7 +228,7 @@ class Missing:
 def load_status(store: Store, stored: StoredTournament) -> TournamentStatus:
     """Return a tournament that no host plays at present; raise ConfigError if it can't be read."""
     status = _status_of(store, stored)
-    for results in store.result_parts(tournament_id=stored.id):
+    for results in _result_parts(store, status):
         if isinstance(status.schedule, SprtSchedule):
             for result in results:
                 status.schedule.add(result)
@@ -244,15 +247,38 @@ def load_unfinished(store: Store, tournament_id: int) -> tuple[TournamentStatus,
     """Return a tournament that is to be continued, and its missing games, from the first one on.
 
     Raises:
-        ConfigError: its configuration can't be read.
+        ConfigError: its configuration can't be read, or names another evaluator of luck.
         StoreError: there is no such tournament.
     """
     status = _status_of(store, store.require_tournament(tournament_id))
+    check_evaluator(status.config)
     # Games that could not be played are tried again, so the remarks about them are no longer true.
     status.remarks.clear()
     missing = Missing(status)
-    missing.catch_up(store.result_parts(tournament_id=tournament_id))
+    missing.catch_up(_result_parts(store, status))
     return status, missing
+
+
+def check_evaluator(config: TournamentConfig) -> None:
+    """Refuse to play a test that takes luck off its scores by another evaluator than that of this version.
+
+    Raises:
+        ConfigError: its digest is another one.
+    """
+    if config.luck_evaluator:
+        from happycity_tournament.luck_adjusted import own_evaluator  # noqa: PLC0415 - it imports numpy
+
+        if config.luck_evaluator != (own := own_evaluator()):
+            named = one_line(config.luck_evaluator)[:80]
+            raise ConfigError(f"luck_evaluator: this version of the arena has {own}, not {named!r}")
+
+
+def _result_parts(store: Store, status: TournamentStatus) -> Iterator[list[Result]]:
+    """Yield the stored results of a tournament, with their luck if its test takes it off."""
+    if not status.config.luck_evaluator:
+        return store.result_parts(tournament_id=status.tournament_id)
+    games = store.all_games(tournament_id=status.tournament_id, with_records=True)
+    return in_parts(with_recorded_luck(game, record).result for game, record in games)
 
 
 class TournamentFinishedError(HappyCityError):

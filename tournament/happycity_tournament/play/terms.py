@@ -21,6 +21,8 @@ class Terms:
     """Games that each place plays at once."""
     disqualified: tuple[str, ...] = ()
     """The bots whose seats are forfeited from the start."""
+    with_luck: bool = False
+    """Whether records have the luck of their draws, for a sequential test that takes it off."""
 
     def ladder_deal(self, deal: int) -> int:
         """Return the deal of the ladder to which the round of a fixture belongs, 0 in a tournament."""

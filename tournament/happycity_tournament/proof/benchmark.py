@@ -11,25 +11,22 @@ from pathlib import Path
 
 import numpy as np
 
-from happycity import Config, ConfigError, Ending, FailurePolicy, Game, Mode, Move, TimeControl
+from happycity import Config, ConfigError, Ending, FailurePolicy, Mode, TimeControl
 from happycity.errors import suggestion
 from happycity.records.record import Json
-from happycity.records.replay import config_of, deal_of, endings_of, metrics_of
+from happycity.records.replay import metrics_of
 from happycity.rules.deals import DEALING, EDITION
 from happycity.runtime.files import replacing
-from happycity_bots import BOTS
-from happycity_client import Decision, GameStarted
 from happycity_tournament.config import Gauntlet, TournamentConfig
-from happycity_tournament.games import WIN, Result, half_points, place_in_words
+from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.lineup import BotEntry
 from happycity_tournament.proof.commitment import canonical, digest_of, engine_digest
 from happycity_tournament.proof.publication import (
-    GAMES_FILE,
     VerificationError,
     check_same,
+    check_sample,
     game_line,
     plain,
-    read_lines,
     read_result,
     recount,
     write_games,
@@ -158,9 +155,9 @@ def verify_benchmark(folder: Path, *, asked: int, processes: int) -> Json:
     recomputed = _recompute(protocol, folder, deals=deals, processes=processes, found=found)
     check_same(BENCHMARK_FILE, {key: content[key] for key in content if key != "cost"}, recomputed)
     played_by = dict.fromkeys(protocol.bots, OPPONENT) | {CANDIDATE: bot.get("builtin")}
-    lines = list(read_lines(folder / GAMES_FILE))
-    for line in lines[:: max(1, len(lines) // max(1, asked))][:asked]:
-        _check_choices(json.loads(line), played_by)
+    games: int = recomputed["games"]
+    places = range(games)[:: max(1, games // max(1, asked))][:asked]
+    check_sample(folder, played_by, places, protocol.config(deals).seed, processes=processes)
     return content
 
 
@@ -219,22 +216,3 @@ def _score(result: Result, seat: int) -> float:
     """Return the share of the opponents that a seat ended before, a shared place as half."""
     own, *others = result.places[seat], *result.places[:seat], *result.places[seat + 1 :]
     return sum(half_points(own, other) for other in others) / (WIN * len(others))
-
-
-def _check_choices(line: Json, played_by: Mapping[str, str | None]) -> None:
-    """Ask the reference bots of a game again what they choose in each of its positions."""
-    record, seeds = line["record"], line["bot_seeds"]
-    game, config, bots = Game(deal_of(record)), config_of(record), {}
-    for seat, (name, ending) in enumerate(zip(record["bots"], endings_of(record), strict=True)):
-        builtin = played_by[name]
-        if builtin in BOTS and ending is Ending.FINISHED:
-            start = GameStarted(match_id=0, config=config, seat=seat, bots=record["bots"], seed=seeds[seat])
-            bots[seat] = builtin, BOTS[builtin](start)
-    for number, entry in enumerate(record["moves"], start=1):
-        if game.seat in bots:
-            builtin, bot = bots[game.seat]
-            move = bot.choose(Decision.of(game))
-            if move != Move.parse(entry["move"]):
-                where = f"{GAMES_FILE}: {place_in_words(tuple(line['position']))}: move {number}"
-                raise VerificationError(f"{where}: {builtin} plays {move}, not {entry['move']}")
-        game.apply(Move.parse(entry["move"]))

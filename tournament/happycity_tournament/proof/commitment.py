@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -38,29 +38,33 @@ def digest_of(value: Any) -> str:
 
 
 @cache
+def sources_digest(package: Path) -> str:
+    """Return the SHA-256 over the names and contents of a package's sources and tables."""
+    files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".csv"))
+    names = (path.relative_to(package).as_posix() for path in files)
+    digests = (hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
+    return digest_of(dict(zip(names, digests, strict=True)))
+
+
 def engine_digest() -> str:
-    """Return the SHA-256 over the names and contents of the rules' sources and tables."""
-    folder = Path(happycity.rules.__file__).parent
-    files = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".csv"))
-    return digest_of(
-        {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    )
+    """Return the digest of the rules."""
+    return sources_digest(Path(happycity.rules.__file__).parent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commitment:
-    """The secret of a tournament, and what is committed to with it."""
+    """The secret of a tournament or of a season of a ladder, and what is committed to with it."""
 
     seed: int
     """The organiser's seed."""
     salt: str
     """Random text, without which nobody can find the seed by its hash."""
-    config: TournamentConfig
-    """The tournament; its own seed is not committed to, as it follows from the others."""
+    config: Mapping[str, Any]
+    """What is played, as JSON, without a seed."""
     beacon: str | None = None
     """Public randomness that was drawn after the hash of seed and salt was published."""
-    hosted_bots: Mapping[str, str] = field(default_factory=dict)
-    """By bot the digest of its files, of bots that the organiser hosts."""
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """By name of a bot that the organiser starts: what it is, as of `happycity_tournament.proof.choices`."""
     engine: str = field(default_factory=engine_digest)
     """The digest of engine and rules."""
 
@@ -71,6 +75,12 @@ class Commitment:
         if self.beacon is not None and not 1 <= len(self.beacon) <= MAX_TEXT:
             raise ConfigError(f"beacon: use 1 to {MAX_TEXT} characters, not {len(self.beacon)}")
 
+    @classmethod
+    def to(cls, config: TournamentConfig, **others: Any) -> Self:
+        """Commit to a tournament with its own seed; `others` are the other fields."""
+        content = config.json()
+        return cls(seed=content.pop("seed"), config=content, **others)
+
     @property
     def seed_hash(self) -> str:
         """The SHA-256 of seed and salt, which is to be published before a beacon is drawn."""
@@ -79,30 +89,28 @@ class Commitment:
     @property
     def hash(self) -> str:
         """The commitment, as others note it."""
-        return digest_of(self._content())
+        return digest_of(self.public())
 
     @property
     def deals(self) -> TournamentConfig:
         """The tournament with the seed of its deals: the organiser's, or with a beacon 53 bits of a hash."""
-        if self.beacon is None:
-            return replace(self.config, seed=self.seed)
-        return replace(self.config, seed=int(digest_of([self.seed, self.salt, self.beacon])[:16], 16) >> 11)
+        drawn = self.beacon and int(digest_of([self.seed, self.salt, self.beacon])[:16], 16) >> 11
+        return TournamentConfig.of({**self.config, "seed": self.seed if drawn is None else drawn})
 
-    def _content(self) -> dict[str, Any]:
-        config = self.config.json()
-        del config["seed"]
+    def public(self) -> dict[str, Any]:
+        """Return what may be known before the end."""
         return {
             "format": "happycity-commitment/1",
             "seed_hash": self.seed_hash,
-            "config": config,
-            "hosted_bots": dict(self.hosted_bots),
+            "config": dict(self.config),
+            "programs": dict(self.programs),
             "engine": self.engine,
             "beacon": self.beacon,
         }
 
     def json(self) -> dict[str, Any]:
         """Return the commitment with its hash and its secret."""
-        return {"commitment": self._content(), "hash": self.hash, "seed": self.seed, "salt": self.salt}
+        return {"commitment": self.public(), "hash": self.hash, "seed": self.seed, "salt": self.salt}
 
     @classmethod
     def of(cls, stored: object) -> Self:
@@ -117,14 +125,8 @@ class Commitment:
             content, seed, salt = stored["commitment"], stored["seed"], stored["salt"]
             if type(seed) is not int or not isinstance(salt, str):
                 raise TypeError("not a number and a text")
-            made = cls(
-                seed=seed,
-                salt=salt,
-                config=TournamentConfig.of({**content["config"], "seed": seed}),
-                beacon=content["beacon"],
-                hosted_bots=content["hosted_bots"],
-                engine=content["engine"],
-            )
+            own = {key: content[key] for key in ("config", "beacon", "programs", "engine")}
+            made = cls(seed=seed, salt=salt, **own)
             if content["seed_hash"] != made.seed_hash:
                 raise ConfigError("seed, salt: their hash is not the one that was committed to")
             if stored["hash"] != digest_of(content):

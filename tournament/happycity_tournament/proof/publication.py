@@ -5,29 +5,34 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import random
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from happycity import ConfigError, HappyCityError, ReplayError
-from happycity.records.record import loads
+from happycity.records.record import Json, loads
 from happycity.records.replay import config_of, deal_of, replay
 from happycity.rules.deals import Deal
 from happycity.runtime.files import replacing
 from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Result, place_in_words
-from happycity_tournament.play.progress import TournamentStatus
+from happycity_tournament.luck_adjusted import check_luck
+from happycity_tournament.play.progress import TournamentStatus, check_evaluator
+from happycity_tournament.play.snapshot import final_ratings
+from happycity_tournament.proof.choices import check_choices, check_programs
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
-from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
-from happycity_tournament.schedule import schedule_of
-from happycity_tournament.standings.rated_games import load_for_rating, rate_games
+from happycity_tournament.schedule import game_seeds, schedule_of
+from happycity_tournament.standings.counted import CountingRules, Uncounted
+from happycity_tournament.standings.rated_games import judged_games
 from happycity_tournament.storage.sources import Source
-from happycity_tournament.storage.stored import StoredTournament
 
 RESULT_FILE = "tournament.json"
 GAMES_FILE = "games.jsonl.gz"
@@ -50,11 +55,33 @@ class Published(NamedTuple):
     commitment: str
     seed_hash: str
     chain: str
-    """The end of the chain of hashes over all games."""
+    """The end of the chain of hashes over all games and acts."""
+
+    @classmethod
+    def of(cls, content: Json) -> Self:
+        """Return what a file of results says."""
+        return cls(content["games"], content["hash"], content["commitment"]["seed_hash"], content["chain"])
 
 
-def publish(source: Source, commitment: Commitment, folder: Path, *, processes: int) -> Published:
-    """Write a finished tournament with its secret into a folder.
+Recompute = Callable[[Json, Path, int], Json]
+"""Returns what has to be in a file of results, by what can't be computed and the games in the same folder.
+
+The former is the commitment with its secret, and the audit log. The number is that of processes which replay
+games. A VerificationError says what is wrong.
+"""
+
+
+def publish(
+    source: Source, commitment: Commitment, folder: Path, *, processes: int, acts: Sequence[Json] = ()
+) -> Published:
+    """Write a finished tournament with its secret into a folder; games after the end of a test are left out.
+
+    Args:
+        source: the tournament.
+        commitment: what was committed to before its first game.
+        folder: a new one.
+        processes: how many replay games.
+        acts: the audit log: what organisers did to the tournament's bots, oldest first, each with its `id`.
 
     Raises:
         ConfigError: it is not finished, or not the tournament of the commitment.
@@ -65,52 +92,82 @@ def publish(source: Source, commitment: Commitment, folder: Path, *, processes: 
         raise ConfigError(f"{source.name}: it is {stored.state.value}; only a finished one can be published")
     if TournamentConfig.of(stored.config) != commitment.deals:
         raise ConfigError(f"{source.name}: its configuration is not the one that was committed to")
+    games = judged_games(source, CountingRules([stored]), with_records=True)
+    played = ((game, record) for game, record, reason in games if reason is not Uncounted.DECIDED)
+    lines = map(game_line, played)
+    known = {**commitment.json(), "acts": list(acts)}
+    return publish_folder(folder, RESULT_FILE, lines, known, _recompute, processes=processes)
+
+
+def publish_folder(
+    folder: Path, file: str, lines: Iterable[bytes], known: Json, recompute: Recompute, *, processes: int
+) -> Published:
+    """Write games and the file of results that follows from them, and from what is known besides."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ConfigError(f"{folder}: it is not empty; name a new folder")
-    write_games(folder, map(game_line, source.games(with_records=True)))
-    content = _recompute(commitment, folder, processes=processes)
-    with replacing(folder / RESULT_FILE) as path:
+    write_games(folder, lines)
+    content = recompute(known, folder, processes)
+    check_same(file, known, {key: content[key] for key in known})
+    with replacing(folder / file) as path:
         path.write_bytes(canonical(content) + b"\n")
-    return _published(content, commitment)
+    return Published.of(content)
 
 
-def verify(folder: Path, *, processes: int, noted: str | None = None) -> Published:
+def verify(
+    folder: Path,
+    *,
+    processes: int,
+    noted: str | None = None,
+    sample: int = 0,
+    rng: random.Random | None = None,
+) -> Published:
     """Recompute a published tournament.
 
     Args:
         folder: where it is.
         processes: how many replay games.
         noted: a hash that was noted before: of the commitment, of seed and salt, or the end of the chain.
+        sample: in how many games the reference bots are asked again what they choose.
+        rng: which games these are; others can't foresee them.
 
     Raises:
-        ConfigError: it is not the folder of a published tournament.
+        ConfigError: it is not the folder of a published tournament, or has no bots for a sample.
         VerificationError: something in it is not what it has to be.
     """
-    content = read_result(folder / RESULT_FILE)
+    verified, content = verify_folder(folder, RESULT_FILE, _recompute, processes=processes, noted=noted)
+    if sample:
+        commitment = Commitment.of(content)
+        chosen = (rng or random.SystemRandom()).sample(range(verified.games), min(sample, verified.games))
+        check_sample(
+            folder, check_programs(commitment.programs), chosen, commitment.deals.seed, processes=processes
+        )
+    return verified
+
+
+def verify_folder(
+    folder: Path, file: str, recompute: Recompute, *, processes: int, noted: str | None
+) -> tuple[Published, Json]:
+    """Check that a folder's file of results is what is recomputed; return it as it is, too."""
+    content = read_result(folder / file)
     try:
         commitment = Commitment.of(content)
     except ConfigError as error:
-        raise VerificationError(f"{RESULT_FILE}: {error}") from None
+        raise VerificationError(f"{file}: {error}") from None
     if commitment.engine != engine_digest():
         raise VerificationError(
-            f"{RESULT_FILE}: engine: it was played by another version of the rules; verify it with that one"
+            f"{file}: engine: it was played by another version of the rules; verify it with that one"
         )
-    strangers = {path.name for path in islice(folder.iterdir(), 10)} - {RESULT_FILE, GAMES_FILE}
+    strangers = {path.name for path in islice(folder.iterdir(), 10)} - {file, GAMES_FILE}
     if strangers:
-        raise VerificationError(f"{min(strangers)!a}: this file doesn't belong to a published tournament")
+        raise VerificationError(f"{min(strangers)!a}: this file doesn't belong to what is published")
     if noted is not None and noted not in (commitment.hash, commitment.seed_hash, content.get("chain")):
         raise VerificationError(f"--noted: {noted[:80]!a} is none of its hashes")
-    recomputed = _recompute(commitment, folder, processes=processes)
-    check_same(RESULT_FILE, content, recomputed)
-    return _published(content, commitment)
+    check_same(file, content, recompute(content, folder, processes))
+    return Published.of(content), content
 
 
-def _published(content: dict[str, Any], commitment: Commitment) -> Published:
-    return Published(content["games"], commitment.hash, commitment.seed_hash, content["chain"])
-
-
-def check_same(file: str, content: dict[str, Any], recomputed: dict[str, Any]) -> None:
+def check_same(file: str, content: Json, recomputed: Json) -> None:
     """Raise a VerificationError that names the first key of a file that is not what was recomputed."""
     for key in [*recomputed, *content]:
         if (
@@ -121,10 +178,10 @@ def check_same(file: str, content: dict[str, Any], recomputed: dict[str, Any]) -
             raise VerificationError(f"{file}: {_difference(key, content, recomputed)}")
 
 
-def _difference(key: str, content: dict[str, Any], recomputed: dict[str, Any]) -> str:
+def _difference(key: str, content: Json, recomputed: Json) -> str:
     """Return what differs under a key, for lists of bots with the first line that does."""
     if key not in recomputed:
-        return f"{key[:80]!a}: there is no such key in a published tournament"
+        return f"{key[:80]!a}: there is no such key in what is published"
     found, expected = content.get(key), recomputed[key]
     if isinstance(found, list) and isinstance(expected, list):
         for number, line in enumerate(expected):
@@ -133,7 +190,7 @@ def _difference(key: str, content: dict[str, Any], recomputed: dict[str, Any]) -
     return f"{key}: it is not what the games give"
 
 
-def read_result(path: Path) -> dict[str, Any]:
+def read_result(path: Path) -> Json:
     """Read a file of results; a ConfigError if there is none, a VerificationError if it was changed."""
     if not path.is_file():
         raise ConfigError(f"{path}: there is no such file; name the folder of what was published")
@@ -153,14 +210,16 @@ def read_result(path: Path) -> dict[str, Any]:
 def game_line(recorded: RecordedGame) -> bytes:
     """Return a stored game as a line; ConfigError if its record wasn't kept."""
     game, record = recorded
-    if record is None or game.position is None:
+    seeds, published = game.bot_seeds, published_record(game, record)
+    return canonical({"position": game.position, "bot_seeds": seeds, "record": published}) + b"\n"
+
+
+def published_record(game: FinishedGame, record: str | None) -> Json:
+    """Return the record of a game with its bots; ConfigError if it wasn't kept."""
+    if record is None:
         raise ConfigError(f"game {game.match_id}: its record was not kept, so it can't be published")
-    content = {
-        "position": game.position,
-        "bot_seeds": game.bot_seeds,
-        "record": loads(named_record(game.bots, record)),
-    }
-    return canonical(content) + b"\n"
+    content: Json = loads(named_record(game.bots, record))
+    return content
 
 
 def write_games(folder: Path, lines: Iterable[bytes]) -> None:
@@ -187,32 +246,81 @@ def recount(config: TournamentConfig, folder: Path, *, first: str, processes: in
 
     The chain of hashes begins with `first`. A VerificationError names the first game that is wrong.
     """
-    chain = _Chain(first)
+    chain = Chain(first)
     lines = chain.over(read_lines(folder / GAMES_FILE))
     status = TournamentStatus(_ID, config, schedule_of(config), 0.0)
+    try:
+        check_evaluator(config)
+    except ConfigError as error:
+        raise VerificationError(str(error)) from None
     results = _scheduled(status, in_processes(_replay_line, lines, processes=processes, chunk=_CHUNK))
     status.standings.flush()
     return Recount(status, results, chain.head)
 
 
-def _recompute(commitment: Commitment, folder: Path, *, processes: int) -> dict[str, Any]:
-    """Return what has to be in the file of results, by the commitment and the games."""
-    status, results, chain = recount(commitment.deals, folder, first=commitment.hash, processes=processes)
-    with (folder / GAMES_FILE).open("rb") as file:
-        packed = hashlib.file_digest(file, "sha256").hexdigest()
+def _recompute(known: Json, folder: Path, processes: int) -> Json:
+    """Return what has to be in the file of results of a tournament."""
+    commitment = Commitment.of(known)
+    config, acts = commitment.deals, known.get("acts")
+    check_acts(RESULT_FILE, acts, config.bots)
+    status, results, chain = recount(config, folder, first=commitment.hash, processes=processes)
+    ratings = final_ratings(status)
     return {
         **commitment.json(),
-        "format": "happycity-publication/1",
-        "games": len(results),
-        "games_sha256": packed,
-        "chain": chain,
-        "ratings": _ratings(status, results),
+        "format": "happycity-publication/2",
+        **games_and_chain(folder, len(results), chain, acts),
+        "acts": acts,
+        "ratings": [] if ratings is None else [plain(asdict(line)) for line in ratings.lines],
         "table": [plain(asdict(line)) for line in status.standings.lines()],
     }
 
 
-class _Chain:
-    """The chain of hashes: each is the SHA-256 of the one before, as digits, and a game's line."""
+def games_and_chain(folder: Path, games: int, chain: str, *others: object) -> Json:
+    """Return what each file of results says of its games, and the end of their chain and of `others`."""
+    end = Chain(chain)
+    for _ in end.over(map(canonical, others)):
+        pass
+    with (folder / GAMES_FILE).open("rb") as file:
+        packed = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"games": games, "games_sha256": packed, "chain": end.head}
+
+
+def check_acts(file: str, acts: object, bots: Collection[str]) -> None:
+    """Raise a VerificationError unless acts are a log in the order of time that concerns some bots."""
+    last = 0
+    for act in acts if isinstance(acts, list) else [None]:
+        if not isinstance(act, dict) or type(act.get("id")) is not int or act["id"] <= last:
+            raise VerificationError(f"{file}: acts: they are not in the order of time after act {last}")
+        last = act["id"]
+        if act.get("bot") not in (None, *bots):
+            raise VerificationError(f"{file}: acts: act {last} is not to a bot that played")
+
+
+def check_sample(
+    folder: Path, played_by: Mapping[str, str | None], games: Collection[int], seed: int, *, processes: int
+) -> None:
+    """Ask reference bots again what they choose in the games of a tournament at some places of its file."""
+    chosen = set(games)
+    lines = (line for place, line in enumerate(read_lines(folder / GAMES_FILE)) if place in chosen)
+    ask = partial(_ask_again, played_by=played_by, seed=seed)
+    for _ in in_processes(ask, lines, processes=processes, chunk=4):
+        pass
+
+
+def _ask_again(line: bytes, *, played_by: Mapping[str, str | None], seed: int) -> None:
+    content = json.loads(line)
+    number, table, _ = content["position"]
+    record = content["record"]
+    seeds = content["bot_seeds"] or game_seeds(seed, number, table, bots=record["bots"])
+    try:
+        check_choices(record, seeds, played_by)
+    except ReplayError as error:
+        where = f"{GAMES_FILE}: {place_in_words(tuple(content['position']))}"
+        raise VerificationError(f"{where}: {error}") from None
+
+
+class Chain:
+    """The chain of hashes: each is the SHA-256 of the one before, as digits, and a line."""
 
     def __init__(self, first: str) -> None:
         self.head = first
@@ -239,25 +347,49 @@ def read_lines(path: Path) -> Iterator[bytes]:
 
 
 def _replay_line(line: bytes) -> FinishedGame:
-    where = f"{GAMES_FILE}: a game"
-    try:
-        content = json.loads(line)
-        if canonical(content) + b"\n" != line or content.keys() != {"position", "bot_seeds", "record"}:
-            raise ValueError("not as it is published")
-        position = tuple(content["position"])
+    with reading_line(line, {"position", "bot_seeds", "record"}) as read:
+        position = tuple(read.content["position"])
         if [type(number) for number in position] != [int, int, int]:
             raise ValueError("not a position")
-        where = f"{GAMES_FILE}: {place_in_words(position)}"
-        record, seeds = content["record"], tuple(content["bot_seeds"])
-        game = game_of_record(json.dumps(record), number=_ID)
-        replay(record)
-        if deal_of(record) != Deal.shuffle(config_of(record), seed=game.deal_seed):
-            raise VerificationError("the cards are not those of the deal's seed")
-    except HappyCityError as error:
-        raise VerificationError(f"{where}: {error!s:.300}") from None
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
-        raise VerificationError(f"{where}: malformed line") from None
+        read.where = place_in_words(position)
+        game = replayed(read.content["record"])
+        seeds = tuple(read.content["bot_seeds"])
     return replace(game, position=position, tournament_id=_ID, bot_seeds=seeds)
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of a file of games while it is read."""
+
+    content: Json
+    where: str
+    """Where it is, for people."""
+
+
+@contextmanager
+def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> Iterator[Line]:
+    """Yield a line with these keys; what is wrong in it is a VerificationError that says where."""
+    read = Line({}, where)
+    try:
+        read.content = json.loads(line)
+        if canonical(read.content) + b"\n" != line or read.content.keys() != keys:
+            raise ValueError("not as it is published")
+        yield read
+    except HappyCityError as error:
+        raise VerificationError(f"{GAMES_FILE}: {read.where}: {error!s:.300}") from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
+        raise VerificationError(f"{GAMES_FILE}: {read.where}: malformed line") from None
+
+
+def replayed(record: Json) -> FinishedGame:
+    """Return a game whose record agrees with the rules and the seed of its deal; else a HappyCityError."""
+    game = game_of_record(json.dumps(record), number=_ID)
+    replay(record)
+    if game.recorded_luck:
+        check_luck(record)
+    if deal_of(record) != Deal.shuffle(config_of(record), seed=game.deal_seed):
+        raise VerificationError("the cards are not those of the deal's seed")
+    return game
 
 
 def _scheduled(status: TournamentStatus, games: Iterator[FinishedGame]) -> list[Result]:
@@ -290,56 +422,6 @@ def _scheduled(status: TournamentStatus, games: Iterator[FinishedGame]) -> list[
 def _misplaced(fixture: Fixture, game: FinishedGame | None) -> str:
     instead = "" if game is None else f"; {place_in_words(game.position or (0, 0, 0))} is in its place"
     return f"{GAMES_FILE}: {fixture.place} is missing{instead}"
-
-
-class _Counted(Source):
-    """The results of one tournament, as the functions of ratings take them."""
-
-    def __init__(self, config: TournamentConfig, results: Sequence[Result]) -> None:
-        self.name = GAMES_FILE
-        self._config, self._results = config, results
-
-    def tournaments(self) -> list[StoredTournament]:
-        """Return the tournament."""
-        state = TournamentState.FINISHED
-        total = len(self._results)
-        return [
-            StoredTournament(
-                id=_ID, config=self._config.json(), games_total=total, state=state, created_at=0.0
-            )
-        ]
-
-    def results(self) -> Iterator[list[Result]]:
-        """Yield all results at once."""
-        yield list(self._results)
-
-    def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
-        """Refuse: ratings read results only."""
-        raise self.no_game(0)
-
-    def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:
-        """Refuse: ratings read results only."""
-        raise self.no_game(0)
-
-    def game(self, match_id: int | None = None) -> RecordedGame:
-        """Refuse: ratings read results only."""
-        raise self.no_game(match_id or 0)
-
-
-def _ratings(status: TournamentStatus, results: Sequence[Result]) -> list[Any]:
-    """Return the final ratings as the tournament itself computes them."""
-    config = status.config
-    loaded = load_for_rating([_Counted(config, results)])
-    if not loaded.count:
-        return []
-    ratings = rate_games(
-        estimate_of(loaded.games),
-        loaded.tournaments,
-        anchor=config.anchor,
-        anchor_elo=config.anchor_elo,
-        test=status.test,
-    )
-    return [plain(asdict(line)) for line in ratings.lines]
 
 
 def plain(value: Any) -> Any:

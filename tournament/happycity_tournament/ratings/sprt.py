@@ -10,6 +10,8 @@ under each hypothesis is put in. With n blocks of mean m and variance v, the log
 that of a normal distribution of unknown variance; docs/research/measurements.md compares it with that over
 all multinomial distributions.
 
+A score without the luck of the draws may be outside of 0 to 1, with the same mean.
+
 The ratio's bounds are Wald's (1945), moved inwards by the mean of how far a ratio that moves in steps passes
 beyond them, 0.583 standard deviations of a step (Chernoff 1965; Siegmund 1985).
 """
@@ -92,7 +94,7 @@ class Sprt:
         self._scores = _Scores()
         self.verdict = Verdict.RUNNING
         """Where the test stands."""
-        self._corrected: tuple[float, float, float] | None = None
+        self._corrected: tuple[float, float | None, float | None] | None = None
         """The estimate and its interval once it has stopped."""
         self._points: list[SprtPoint] = []
         self._step = 1
@@ -129,9 +131,10 @@ class Sprt:
         """Count the next block, in an order that was fixed beforehand, and return where the test stands.
 
         Raises:
-            ValueError: the score is not between 0 and 1, or the test is over.
+            ValueError: the score is not a number, or not between 0 and 1 though luck is not taken off, or the
+                test is over.
         """
-        if not 0 <= block_score <= 1:
+        if not (math.isfinite(block_score) if self._test.luck_evaluator else 0 <= block_score <= 1):
             raise ValueError(f"a block's score is not {block_score}, but 0 to 1")
         if self.verdict is not Verdict.RUNNING:
             raise ValueError(f"the test is over: {self.verdict.value}")
@@ -161,18 +164,18 @@ class Sprt:
 
             score0, score1 = self._expected_scores()
             lower, upper = self._walds_bounds()
-            self._corrected = corrected_scores(
-                StoppedTest(
-                    blocks=scores.blocks,
-                    first_look=MIN_BLOCKS,
-                    mean=scores.mean,
-                    variance=scores.variance,
-                    score0=score0,
-                    score1=score1,
-                    lower=lower,
-                    upper=upper,
-                )
+            stopped = StoppedTest(
+                blocks=scores.blocks,
+                first_look=MIN_BLOCKS,
+                mean=scores.mean,
+                variance=scores.variance,
+                score0=score0,
+                score1=score1,
+                lower=lower,
+                upper=upper,
             )
+            fixed = scores.mean, low, high
+            self._corrected = corrected_scores(stopped) if stopped.has_normal_steps else fixed
         return self._corrected
 
     def _decide(self) -> Verdict:

@@ -58,6 +58,16 @@ class StoppedTest:
         """The standard deviation of what a block adds to the ratio."""
         return (self.score1 - self.score0) / math.sqrt(self.variance)
 
+    @property
+    def has_normal_steps(self) -> bool:
+        """Whether the ratio ended where a sum of normal steps would.
+
+        It doesn't where the blocks say far more than the hypotheses ask, as when all but a few were won. The
+        variance is then kept from 0 by its bound, and stopping has hardly changed the mean.
+        """
+        bound = self.upper if self.mean > (self.score0 + self.score1) / 2 else -self.lower
+        return self.blocks <= self.first_look or self.blocks * abs(self.drift(self.mean)) < 2 * bound
+
     def drift(self, score: float) -> float:
         """Return what a block adds to the ratio on average, by its mean score."""
         middle = (self.score0 + self.score1) / 2

@@ -33,7 +33,12 @@ def write_report(
     facts = count_games(bots, judged_games(source, rules, with_records=True))
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]
-    ratings = rate_games(facts.figures.estimate, configs, test=None if test is None else test.state)
+    ratings = rate_games(
+        facts.figures.estimate,
+        configs,
+        test=None if test is None else test.state,
+        luck_evaluator=source.luck_evaluator,
+    )
     report = Report(
         source=source.name,
         tournament=tournaments[0] if tournaments else None,

@@ -5,9 +5,9 @@ deal in several orders of its bots, so that each of them holds each seat's cards
 cancels (duplicate deals).
 """
 
-from happycity_tournament.schedule.field import Field, bot_seeds
+from happycity_tournament.schedule.field import Field, bot_seeds, game_seeds
 from happycity_tournament.schedule.formats import schedule_of
 from happycity_tournament.schedule.schedule import Schedule
 from happycity_tournament.schedule.sequential import SprtSchedule
 
-__all__ = ["Field", "Schedule", "SprtSchedule", "bot_seeds", "schedule_of"]
+__all__ = ["Field", "Schedule", "SprtSchedule", "bot_seeds", "game_seeds", "schedule_of"]

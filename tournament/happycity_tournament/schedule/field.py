@@ -58,7 +58,6 @@ class Field:
 
 def deal_games(seated: Iterator[tuple[str, ...]], *, seed: int, number: int, table: int) -> Iterator[Fixture]:
     """Return the games of one deal, one for each way in which the bots are seated."""
-    deal = f"{seed} {number} {table}"
     deal_seed = deal_seed_of(seed, number, table)
     for rotation, bots in enumerate(seated):
         yield Fixture(
@@ -67,13 +66,18 @@ def deal_games(seated: Iterator[tuple[str, ...]], *, seed: int, number: int, tab
             rotation=rotation,
             deal_seed=deal_seed,
             bots=bots,
-            bot_seeds=bot_seeds(deal, bots=bots),
+            bot_seeds=game_seeds(seed, number, table, bots=bots),
         )
 
 
 def deal_seed_of(seed: int, number: int, table: int) -> int:
     """Return the seed of the deal of a table in a round of the tournament with this seed."""
     return _derive(f"happycity deal seed {seed} {number} {table}")
+
+
+def game_seeds(seed: int, number: int, table: int, *, bots: Sequence[str]) -> tuple[int, ...]:
+    """Return each bot's seed, by seat, for a game of a table in a round of the tournament with this seed."""
+    return bot_seeds(f"{seed} {number} {table}", bots=bots)
 
 
 def bot_seeds(deal: str, *, bots: Sequence[str]) -> tuple[int, ...]:

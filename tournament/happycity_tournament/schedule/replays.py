@@ -37,6 +37,7 @@ class _Result(NamedTuple):
     round: int
     bots: Sequence[str]
     places: Sequence[int]
+    recorded_luck: Sequence[float] = ()
 
 
 def swiss_error_factor(

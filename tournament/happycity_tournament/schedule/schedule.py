@@ -25,6 +25,10 @@ class PlacedGame(Protocol):
     def places(self) -> Sequence[int]:
         """By seat."""
 
+    @property
+    def recorded_luck(self) -> Sequence[float]:
+        """The places that each seat won by chance; empty if that isn't known."""
+
 
 class Schedule(ABC):
     """The games of a tournament, stage by stage.

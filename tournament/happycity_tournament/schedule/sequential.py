@@ -37,17 +37,21 @@ def block_score(results: Sequence[PlacedGame], *, candidate: str) -> float:
     """Return what the candidate scored in a deal block: the mean over its seats against the other bot's.
 
     A pair of seats counts 1 if the candidate's has the better place and 1/2 if they share one, so the block
-    score is 0 to 1.
+    score is 0 to 1. The places that the candidate's seats won by the luck of their draws, where the games
+    have it, are taken off; the score may then be outside of this range, and has the same mean.
 
     Raises:
         ValueError: the candidate never met the other bot.
     """
-    scored = pairs = 0
+    scored, pairs = 0.0, 0
     for result in results:
         placed = list(zip(result.bots, result.places, strict=True))
         own = [place for bot, place in placed if bot == candidate]
         others = [place for bot, place in placed if bot != candidate]
         scored += sum(half_points(place, other) for place in own for other in others)
+        luck = zip(result.bots, result.recorded_luck, strict=bool(result.recorded_luck))
+        # What seats of one bot win of each other cancels.
+        scored -= WIN * sum(places for bot, places in luck if bot == candidate)
         pairs += len(own) * len(others)
     if not pairs:
         raise ValueError(f"{candidate!r} met nobody in this block")

@@ -110,16 +110,22 @@ class CountingRule:
         return None if self._disqualifications.admit(game) else Uncounted.UNRATED
 
 
+def configs_of(tournaments: Iterable[StoredTournament]) -> dict[int, TournamentConfig]:
+    """Return the configurations that can be read, by the tournaments' ids."""
+    configs = {}
+    for stored in tournaments:
+        with suppress(ConfigError):
+            configs[stored.id] = TournamentConfig.of(stored.config)
+    return configs
+
+
 class CountingRules:
     """The rule for the games of a source, which come tournament by tournament."""
 
     def __init__(self, tournaments: Iterable[StoredTournament] = ()) -> None:
         """Begin without games; the tournaments are those of the source."""
-        self.configs: dict[int, TournamentConfig] = {}
+        self.configs = configs_of(tournaments)
         """By tournament: its configuration, if it can be read."""
-        for stored in tournaments:
-            with suppress(ConfigError):
-                self.configs[stored.id] = TournamentConfig.of(stored.config)
         self._rules: dict[int | None, CountingRule] = {}
 
     @property

@@ -28,6 +28,8 @@ MAX_LOSSES = 10
 """Losses that are shown of each bot, the worst ones."""
 MAX_HISTORY_BOTS = 100
 """With more bots there is no history of ratings."""
+MAX_ROUND_SPANS = 12
+"""Columns of the results by rounds; with more rounds, each has several of them."""
 _SAMPLES = 20  # of the history at least, once there are as many games
 
 
@@ -64,6 +66,15 @@ class Meeting:
         return round(200 * abs(self.score - 0.5))
 
 
+class RoundScores(NamedTuple):
+    """How bots did in rounds of the schedule that follow each other."""
+
+    first: int
+    last: int
+    scores: Mapping[str, tuple[float, int]]
+    """By bot that has opponents there: its score, 0 to 1, and the number of its games."""
+
+
 @dataclass(frozen=True, slots=True)
 class EloHistory:
     """The Elo of bots after numbers of games. All are distances from the mean of all bots."""
@@ -88,10 +99,11 @@ class _Columns(NamedTuple):
     points: array[int]
     forfeited: array[int]
     match_ids: array[int]
+    rounds: array[int]
 
 
 class GameColumns:
-    """Takes the games that count, in the order of the schedule; one at a table of four takes 40 bytes."""
+    """Takes the games that count, in the order of the schedule; one at a table of four takes 44 bytes."""
 
     def __init__(self, bots: Sequence[str]) -> None:
         """Begin without games."""
@@ -113,10 +125,11 @@ class GameColumns:
         for size, alike in by_size(games):
             self._builder.extend(alike)
             if size not in self._columns:
-                self._columns[size] = _Columns(array("i"), array("B"), array("Q"))
+                self._columns[size] = _Columns(array("i"), array("B"), array("Q"), array("I"))
             columns = self._columns[size]
             columns.points.extend(chain.from_iterable(game.points for game in alike))
             columns.match_ids.extend([game.match_id for game in alike])
+            columns.rounds.extend([game.round for game in alike])
             if not any(game.endings for game in alike):
                 columns.forfeited.frombytes(bytes(size * len(alike)))
                 continue
@@ -137,6 +150,7 @@ class GameColumns:
             {size: np.array(own.points).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.forfeited, bool).reshape(-1, size) for size, own in self._columns.items()},
             {size: np.array(own.match_ids, np.int64) for size, own in self._columns.items()},
+            {size: np.array(own.rounds, np.int64) for size, own in self._columns.items()},
             np.array(self._sizes),
             error_factor,
         )
@@ -151,6 +165,7 @@ class Figures:
     _points: Mapping[int, Ints]
     _forfeited: Mapping[int, Flags]
     _match_ids: Mapping[int, Ints]
+    _rounds: Mapping[int, Ints]
     _sizes: Ints
     _error_factor: float
 
@@ -235,6 +250,33 @@ class Figures:
                     score=float(self._scores[row, column]) / games,
                     difference=ratings.difference(bot, opponent),
                 )
+
+    @cached_property
+    def rounds(self) -> list[RoundScores]:
+        """The scores of bots by rounds, or by equal numbers of them; empty without a schedule."""
+        last = max((int(rounds.max(initial=0)) for rounds in self._rounds.values()), default=0)
+        width = -(-last // MAX_ROUND_SPANS) or 1
+        spans, names = -(-last // width), self.games.bots
+        scores, games = np.zeros((2, spans * len(names)))
+        for size, columns in self.games.tables.items() if spans else ():
+            for rows in row_slices(len(columns.deals)):
+                table = columns[rows].wide()
+                values, counts = _scores(table.bots, table.places)
+                cells = table.bots + len(names) * ((self._rounds[size][rows] - 1) // width)[:, None]
+                scores += np.bincount(cells.ravel(), values.ravel(), minlength=len(scores))
+                games += np.bincount(cells.ravel(), counts.ravel(), minlength=len(scores))
+        return [
+            RoundScores(
+                1 + width * span,
+                min(last, width * (span + 1)),
+                {
+                    bot: (float(scores[cell] / games[cell]), int(games[cell]))
+                    for cell, bot in enumerate(names, start=len(names) * span)
+                    if games[cell]
+                },
+            )
+            for span in range(spans)
+        ]
 
     @cached_property
     def history(self) -> EloHistory:

@@ -103,11 +103,13 @@ def rate_games(
     anchor: str | None = None,
     anchor_elo: float = MEAN_ELO,
     test: SprtState | None = None,
+    luck_evaluator: str = "",
 ) -> Ratings:
     """Return the ratings of an estimate, with what should be known about the model; it may take seconds.
 
     With each tournament come the names by which its bots are rated. If the games are those of a sequential
-    `test` that has an estimate of the difference, that is their difference.
+    `test` that has an estimate of the difference, that is their difference. A note names the evaluator by
+    which luck was taken off the scores, if it was.
     """
     # They import numpy, for which a server and the bots of a run would wait.
     from happycity_tournament.ratings.checks import check_lines, check_model  # noqa: PLC0415
@@ -116,10 +118,16 @@ def rate_games(
 
     factor = swiss_error_factor(tournaments, estimate)
     ratings = rate(estimate, anchor=anchor, anchor_elo=anchor_elo, error_factor=factor)
-    ratings = replace(ratings, notes=(*ratings.notes, *check_lines(check_model(estimate))))
+    notes = *ratings.notes, *check_lines(check_model(estimate)), *luck_notes(luck_evaluator)
+    ratings = replace(ratings, notes=notes)
     if test is None or test.elo is None:
         return ratings
     return with_difference(ratings, tournaments[0][1], (test.elo, test.elo_low, test.elo_high))
+
+
+def luck_notes(evaluator: str) -> list[str]:
+    """Return what to say of scores whose luck is taken off by an evaluator of this digest; "" if it isn't."""
+    return [f"the luck of the draws is taken off the scores, by evaluator {evaluator}"] if evaluator else []
 
 
 class _Reader:

@@ -19,7 +19,7 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Goes up with every change of a table; stores of other versions are refused."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
@@ -108,6 +108,15 @@ records = Table(
     Column("record", LargeBinary, nullable=False),
 )
 
+# Tables of people whose game is not over, so that it continues after a restart.
+tables = Table(
+    "tables",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("match_id", _Id),  # null until the game begins
+    Column("state", LargeBinary, nullable=False),  # JSON, compressed
+)
+
 # Those of the ladder. Its games belong to no tournament.
 
 ladder_seasons = Table(
@@ -116,11 +125,13 @@ ladder_seasons = Table(
     Column("id", _Id, primary_key=True),
     Column("started_at", Float, nullable=False),
     Column("ended_at", Float),  # null while it lasts
-    Column("leaderboards", String, nullable=False),  # a JSON object by board, once it has ended
+    Column("leaderboards", String, nullable=False),  # JSON by board, with ids of versions, once it has ended
     # Counted in the transactions of the games: counting rows would take the longer the more there are.
     Column("deals", BigInteger, nullable=False),  # rated ones that are finished
     Column("games", BigInteger, nullable=False),
     Column("closed_after", BigInteger),  # once it has ended: the last number `finished` of a deal before that
+    Column("first_deal", BigInteger, nullable=False),  # the id from which on deals began in it
+    Column("commitment", String, nullable=False),  # what was committed to at its start, as JSON
     sqlite_autoincrement=True,
 )
 

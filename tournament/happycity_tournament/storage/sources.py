@@ -18,7 +18,13 @@ from happycity import HappyCityError, RecordError
 from happycity.records.record import loads
 from happycity.records.replay import config_of
 from happycity_tournament.games import FinishedGame, Result
-from happycity_tournament.recorded_games import RecordedGame, check_printable, game_of_record, named_record
+from happycity_tournament.recorded_games import (
+    RecordedGame,
+    check_printable,
+    game_of_record,
+    in_parts,
+    named_record,
+)
 from happycity_tournament.storage.database import DAMAGED, StoreError, is_file
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
@@ -62,9 +68,7 @@ class Source(ABC):
 
     def results(self) -> Iterator[list[Result]]:
         """Yield what ratings take of all games in the order of `games`, some of one tournament at once."""
-        results = (game.result for game, _ in self.games(with_records=False))
-        while some := list(islice(results, _GAMES_AT_ONCE)):
-            yield some
+        return in_parts(game.result for game, _ in self.games(with_records=False))
 
     @abstractmethod
     def newest_games(self, *, bot: str | None = None) -> Iterator[FinishedGame]:

@@ -47,6 +47,7 @@ from happycity_tournament.storage.schema import (
     meta,
     profiles,
     records,
+    tables,
     tournaments,
 )
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
@@ -164,10 +165,32 @@ class Store(Database):
             insert_games(connection, [game for game, _ in batch])
             if packed:
                 connection.execute(insert(records), packed)
+            single = [
+                game.match_id for game, _ in batch if game.tournament_id is None and game.ladder is None
+            ]
+            if single:
+                connection.execute(delete(tables).where(tables.c.match_id.in_(single)))
             of_ladder = [game for game, _ in batch if game.ladder is not None]
             if of_ladder:
                 assert self.on_ladder_games is not None, "nobody keeps a ladder in this store"
                 self.on_ladder_games(connection, of_ladder)
+
+    def put_table(self, table_id: str, match_id: int | None, state: dict[str, Any]) -> None:
+        """Store a table of people in place of what is stored of it; `add_games` removes it with its game."""
+        row = {"id": table_id, "match_id": match_id, "state": pack(lambda: state)}
+        with self.writing() as connection:
+            connection.execute(delete(tables).where(tables.c.id == table_id))
+            connection.execute(insert(tables).values(row))
+
+    def delete_table(self, table_id: str) -> None:
+        """Remove a table of people, if it is there."""
+        with self.writing() as connection:
+            connection.execute(delete(tables).where(tables.c.id == table_id))
+
+    def tables(self) -> dict[str, bytes]:
+        """Return the packed states of the tables of people by their ids, in the order of their matches."""
+        query = select(tables.c.id, tables.c.state).order_by(tables.c.match_id, tables.c.id)
+        return dict(self._all(query, lambda row: (row.id, row.state)))
 
     def _change(self, tournament_id: int, **columns: Any) -> None:
         change = update(tournaments).where(tournaments.c.id == tournament_id).values(columns)
@@ -336,8 +359,9 @@ class Store(Database):
         return self._first(query, lambda row: unpack(row.record))
 
     def next_match_id(self) -> int:
-        """Return an id above those of all games, of those too that were deleted."""
-        highest = self._first(select(func.max(games.c.id)), lambda row: int(row[0] or 0)) or 0
+        """Return an id above those of all games, deleted ones and those at tables of people included."""
+        ids = (games.c.id, tables.c.match_id)
+        highest = max(self._first(select(func.max(each)), lambda row: int(row[0] or 0)) or 0 for each in ids)
         noted = select(meta.c.value).where(meta.c.key == NEXT_MATCH_KEY)
         return max(highest + 1, self._first(noted, lambda row: int(row.value)) or 1)
 

@@ -17,7 +17,7 @@ export function drawMoving(board, ply, draw) {
   draw();
   const panel = board.querySelector(`[data-seat="${ply.placed}"]`);
   const card = panel?.querySelector(".new .card");
-  if (start && card) move(card, start, card.getBoundingClientRect());
+  if (start && card?.getClientRects().length) move(card, start, card.getBoundingClientRect());
   [...board.querySelectorAll(".numbers dd")].forEach((number, index) => {
     if (number.textContent !== before[index]) mark(number);
   });

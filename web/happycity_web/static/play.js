@@ -2,16 +2,18 @@
 // server says which moves are legal and what they bring; the table itself is the viewer's. A move that is about
 // a card or a deck of the table is chosen there.
 
-import { isCalm } from "./motion.js";
+import { element, field } from "./board.js";
+import { caption, isRunning, showMoves, skip } from "./film.js";
+import { showLink } from "./link.js";
+import { keep, kept, setting } from "./settings.js";
 import { follow } from "./socket.js";
-import { extend, goTo, known, shown } from "./viewer.js";
+import { sound } from "./sound.js";
+import { goTo, known, shown } from "./viewer.js";
 import { gettext, ngettext } from "./words.js";
 
-const KEYS_SETTING = "happycity-number-keys";
+const GUIDE_SETTING = "happycity-guide"; // the table at which the guide advises
 const WARNINGS = [60, 30, 10]; // seconds left at which the clock speaks
 const NO_CLOCK = 3600; // more than this is not shown
-const FILM_MILLISECONDS = 700; // that a move of others is shown
-const LONGEST_FILM = 6000;
 
 const playing = document.getElementById("playing");
 const viewer = document.getElementById("viewer");
@@ -22,7 +24,12 @@ const past = document.getElementById("past");
 const clock = document.getElementById("clock");
 const clockWarning = document.getElementById("clock-warning");
 const newsList = document.getElementById("news");
-const numberKeys = document.getElementById("number-keys");
+const numberKeys = setting("number-keys");
+const guide = document.getElementById("guide");
+const sheet = document.getElementById("sheet");
+const [sheetText, sheetButton] = sheet.children;
+const coarse = matchMedia("(pointer: coarse)");
+const waiting = document.getElementById("others-play");
 const seatBar = seat.querySelector(".seat-bar");
 const resign = document.getElementById("resign");
 const resigning = document.getElementById("resigning");
@@ -32,32 +39,44 @@ let message = { panel: panel.innerHTML, decision: null, news: [], plays: false }
 let chosen = null; // the decision that was answered
 let due = null; // when the time is up, on the page's own clock
 let warned = null;
+let touched = null; // the choice whose text is shown
+let announced = null; // the decision, or the end, that was heard
+let usesKeys = !coarse.matches; // else a ring would mark the first move as if it was chosen
 let isAtMoves = true; // whether the focus is, or was before the table was drawn again
-let film = null; // while moves of others are shown one by one
 
 // What the server shows -----------------------------------------------------------------------------------
 
-function showNews(sentences) {
+// Whether the last move that is shown is the person's own.
+const isOwnMove = () => field(viewer, "now-seat").classList.contains(`s${board.querySelector(".seat").dataset.seat}`);
+
+function showNews(entries) {
   newsList.replaceChildren(
-    ...sentences.map((sentence) => {
+    ...entries.map((parts) => {
       const item = document.createElement("li");
-      item.textContent = sentence;
+      item.append(...parts);
       return item;
     }),
   );
 }
 
-// Shows the choices, those about cards and decks on the table.
-function showPanel() {
+function clearTable() {
+  showText(null);
   for (const one of board.querySelectorAll("[data-on]")) one.remove();
   for (const slot of board.querySelectorAll(".can, .dimmed")) slot.classList.remove("can", "dimmed");
+}
+
+// Shows the choices, those about cards and decks on the table.
+function showPanel() {
+  clearTable();
   const isNewest = shown() === known() - 1;
-  past.hidden = isNewest || film !== null;
+  past.hidden = isNewest;
   past.firstElementChild.textContent = gettext("You look at move %(number)s.", { number: shown() });
   panel.innerHTML = message.panel;
   panel.hidden = !isNewest;
   playing.dataset.asks = message.asks ?? "";
+  if (message.news.length) showNews(message.news.map((sentence) => [sentence]));
   if (!isNewest) return;
+  announce();
   for (const one of panel.querySelectorAll("[data-on]")) {
     const slot = board.querySelector(one.dataset.on)?.closest("li");
     if (!slot) continue;
@@ -66,20 +85,43 @@ function showPanel() {
     slot.append(one);
   }
   markChosen();
-  // Who plays with the keyboard goes on with the first move; the title says what is asked, or that others play.
-  if (isAtMoves) (playing.querySelector('[data-number="1"]') ?? document.getElementById("seat-title"))?.focus({ preventScroll: true });
+  focusMoves();
+}
+
+// Lets a person hear that others have played, or that the game is over.
+function announce() {
+  const news = message.end ? "end" : message.decision;
+  if (news === null || news === announced) return;
+  announced = news;
+  if (message.end) sound("end");
+  else if (!isOwnMove()) sound("turn");
+}
+
+// Shows one of the moves that a person waits for, before there are choices again.
+function showMove() {
+  clearTable();
+  past.hidden = true;
+  panel.hidden = false;
+  playing.dataset.asks = "";
+  panel.replaceChildren(waiting.content.cloneNode(true));
+  showNews([caption().flatMap((part) => [part, " "])]);
+  focusMoves();
+}
+
+// Who plays with the keyboard goes on with the first move; the title says what is asked, or that others play.
+function focusMoves() {
+  if (isAtMoves && usesKeys) (playing.querySelector('[data-number="1"]') ?? document.getElementById("seat-title"))?.focus({ preventScroll: true });
 }
 
 function receivePanel(received) {
   message = received;
-  if (message.news.length) showNews(message.news);
   document.title = message.decision === null ? title : `● ${title}`;
   seatBar.hidden = !message.plays;
   due = message.left === null ? null : performance.now() + 1000 * message.left;
   clockWarning.textContent = "";
   warned = null;
   showClock();
-  if (film === null) showPanel();
+  if (!isRunning()) showPanel();
 }
 
 function showClock() {
@@ -93,40 +135,27 @@ function showClock() {
   warned = warning;
 }
 
-// Shows the moves of others one by one, unless the person looks at the past.
-function showFilm() {
-  const pause = Math.min(FILM_MILLISECONDS, LONGEST_FILM / (known() - shown()));
-  film = setInterval(() => (shown() + 1 < known() ? goTo(shown() + 1) : endFilm()), pause);
-}
-
-function endFilm() {
-  if (film === null) return;
-  clearInterval(film);
-  film = null;
-  goTo(known() - 1);
-}
-
 function receive(text) {
   const received = JSON.parse(text);
-  if (received.plies || received.end) {
-    const wasNewest = shown() === known() - 1;
-    const withFilm = wasNewest && message.left !== undefined && !isCalm() && !document.hidden;
-    extend(received, { follow: !withFilm });
-    if (withFilm && film === null) showFilm();
-  }
+  if (received.plies || received.end) showMoves(received);
   if (received.panel !== undefined) receivePanel(received);
+  if (received.link) showLink(received.link);
 }
 
-// Shows that there is nothing to play any more, as after a restart of the server.
+// Shows that there is nothing to play any more.
 function showGone() {
-  endFilm();
+  skip();
   receivePanel({ panel: document.getElementById("gone").innerHTML, decision: null, news: [], plays: false, left: null });
 }
 
-const socket = follow(() => `${location.pathname}?from=${known()}`, receive, showGone);
+function path() {
+  chosen = null; // over an old connection, it may have been lost
+  return `${location.pathname}?from=${known()}`;
+}
+
+const socket = follow(path, receive, showGone);
 setInterval(showClock, 500);
-viewer.addEventListener("shown", () => film === null && showPanel());
-viewer.addEventListener("click", endFilm, { capture: true });
+viewer.addEventListener("shown", () => (isRunning() ? showMove() : showPanel()));
 
 // What the person does ------------------------------------------------------------------------------------
 
@@ -143,14 +172,31 @@ function choose(button) {
   if (chosen?.decision === message.decision) return;
   if (!socket.send(JSON.stringify({ answer: [message.decision, Number(button.dataset.move)] }))) return;
   chosen = { decision: message.decision, move: button.dataset.move };
+  showText(null);
   markChosen();
+}
+
+// A finger that touches a card shows its text first, as nothing can be taken back; touched again, it is chosen.
+function showText(card, button = null) {
+  touched = button;
+  for (const slot of playing.querySelectorAll(".touched")) slot.classList.remove("touched");
+  sheet.hidden = !card;
+  if (!card) return;
+  (button?.closest(".can") ?? button)?.classList.add("touched");
+  const name = (button ?? card).querySelector(".choice-name, .name").textContent;
+  sheetText.replaceChildren(element("b", "", name), ...(button ? button.querySelector(".choice-effects").cloneNode(true).childNodes : [card.title]));
+  sheetButton.hidden = !button;
 }
 
 playing.addEventListener("click", (event) => {
   const slot = event.target.closest(".can, [data-move]");
   const button = slot?.matches("[data-move]") ? slot : slot?.querySelector("[data-move]");
-  if (button) choose(button);
+  const isTouch = coarse.matches && event.detail > 0; // a key has no detail
+  if (!button) showText(isTouch ? event.target.closest(".card[title]") : null);
+  else if (isTouch && button !== touched) showText(button, button);
+  else choose(button);
 });
+sheetButton.addEventListener("click", () => choose(touched));
 
 function markNearer(event) {
   const button = event.target.closest?.(".can, [data-move]");
@@ -164,8 +210,15 @@ document.addEventListener("focusin", (event) => {
 });
 for (const name of ["focusin", "pointerover"]) playing.addEventListener(name, markNearer);
 
+document.addEventListener("pointerdown", () => {
+  usesKeys = false;
+});
 document.addEventListener("keydown", (event) => {
-  if (film !== null) endFilm();
+  usesKeys = true;
+  if (isRunning()) {
+    skip(); // and choose nothing that wasn't to be seen yet
+    return;
+  }
   if (!numberKeys.checked || event.repeat || event.altKey || event.ctrlKey || event.metaKey || resigning.open) return;
   if (event.target instanceof Element && event.target.closest("input:not([type=checkbox]), select, textarea")) return;
   const button = /^[1-9]$/.test(event.key) && playing.querySelector(`[data-number="${event.key}"]`);
@@ -185,21 +238,40 @@ board.addEventListener("click", (event) => {
   event.target.closest(".seat:not(:first-child)")?.classList.toggle("open");
 });
 
+document.getElementById("own-seat").addEventListener("click", () => socket.send(JSON.stringify({ seat: true })));
 resign.addEventListener("click", () => resigning.showModal());
 resigning.addEventListener("close", () => {
   if (resigning.returnValue === "yes") socket.send(JSON.stringify({ leave: true }));
   resigning.returnValue = "";
 });
 
-try {
-  numberKeys.checked = localStorage.getItem(KEYS_SETTING) !== "off";
-} catch {
-  numberKeys.checked = true;
-}
-numberKeys.addEventListener("change", () => {
+// After the game: the link to it, by the system's own dialog where there is one.
+panel.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-share]");
+  if (!button) return;
+  const url = new URL(button.dataset.share, location.href).href;
+  const shared = document.getElementById("shared");
   try {
-    localStorage.setItem(KEYS_SETTING, numberKeys.checked ? "on" : "off");
+    if (coarse.matches && navigator.share) await navigator.share({ title, url });
+    else {
+      await navigator.clipboard.writeText(url);
+      shared.textContent = gettext("Copied");
+    }
   } catch {
-    // Where nothing can be kept, the setting lasts as long as the page.
+    shared.textContent = url; // to be copied by hand
   }
 });
+
+// The guide of a first game, which advises at one table until it is closed --------------------------------
+
+function showGuide(isOn) {
+  if (guide) guide.checked = isOn;
+  playing.classList.toggle("guided", isOn);
+  if (isOn || kept(GUIDE_SETTING) === location.pathname) keep(GUIDE_SETTING, isOn ? location.pathname : "");
+}
+
+const isAskedFor = new URLSearchParams(location.search).has("guide");
+showGuide(isAskedFor || kept(GUIDE_SETTING) === location.pathname);
+if (isAskedFor) history.replaceState(null, "", location.pathname); // a page that is loaded again leaves it closed
+guide?.addEventListener("change", () => showGuide(guide.checked));
+panel.addEventListener("click", (event) => event.target.closest("#close-guide") && showGuide(false));

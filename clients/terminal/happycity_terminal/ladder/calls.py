@@ -17,13 +17,12 @@ async def pages(
     The request's page size and token are set here.
     """
     entries: list[Any] = []
-    while True:
-        request.page_size = min(limit - len(entries), PAGE_SIZE) if limit else PAGE_SIZE
-        page = await connection.call(method, request)
+    request.page_size = min(limit or PAGE_SIZE, PAGE_SIZE)
+    async for page in connection.pages(method, request):
         entries += getattr(page, field)
-        if not page.next_page_token or (limit and len(entries) >= limit):
-            return entries
-        request.page_token = page.next_page_token
+        if limit and len(entries) >= limit:
+            break
+    return entries[: limit or None]
 
 
 async def leaderboard(

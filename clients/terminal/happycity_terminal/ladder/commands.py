@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,6 +27,11 @@ ladder = Commands(
 )
 
 
+def _id(text: str, metavar: str = "ID") -> Any:
+    """Return an option that takes an id."""
+    return typer.Option(min=1, max=MAX_ID, metavar=metavar, help=text)
+
+
 OnBoard = Annotated[
     str, typer.Option(metavar="BOARD", help="The board, such as 4-family.  [default: the first one]")
 ]
@@ -33,7 +39,7 @@ OnlyBoard = Annotated[str, typer.Option("--board", metavar="BOARD", help="Only t
 OnlyBot = Annotated[str, typer.Option("--bot", metavar="NAME", help="Only those of this bot.")]
 InSeason = Annotated[
     int | None,
-    typer.Option(min=1, max=MAX_ID, metavar="ID", help="The season.  [default: the present one]"),
+    _id("The season.  [default: the present one]"),
 ]
 Limit = Annotated[int, typer.Option(min=0, metavar="N", help="The most entries; 0: all.")]
 SomeBot = Annotated[str, typer.Argument(metavar="BOT", help="The bot's name.", show_default=False)]
@@ -76,26 +82,20 @@ def show(
     if name:
         if season is not None or ranked:
             raise ConfigError("--season, --ranked: these are for leaderboards; leave out BOT, or them")
-        run.show_bot(server, name, board=board, as_json=as_json)
+        run.show("GetLadderBot", server, bot=name, board=board, as_json=as_json)
         return
-    run.show(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
+    run.show_leaderboard(server, board=board, season=season, ranked_only=ranked, limit=limit, as_json=as_json)
 
 
 @ladder.command()
 def deals(
     *,
     bot: OnlyBot = "",
-    version: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this version.")
-    ] = None,
+    version: Annotated[int | None, _id("Only those of this version.")] = None,
     board: OnlyBoard = "",
-    season: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this season.")
-    ] = None,
+    season: Annotated[int | None, _id("Only those of this season.")] = None,
     kind: Annotated[DealKind | None, typer.Option(help="Only those that are played for this.")] = None,
-    challenge: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Only those of this challenge.")
-    ] = None,
+    challenge: Annotated[int | None, _id("Only those of this challenge.")] = None,
     limit: Limit = LISTED,
     as_json: AsJson = False,
     server: Server = None,
@@ -106,14 +106,15 @@ def deals(
     """
     from happycity_terminal.ladder import run
 
-    run.list_deals(
+    run.show_list(
+        "ListLadderDeals",
         server,
         bot=bot,
-        version=version,
+        version_id=version,
         board=board,
-        season=season,
-        kind=None if kind is None else kind.value,
-        challenge=challenge,
+        season_id=season,
+        kind=kind and f"DEAL_KIND_{kind.name}",
+        challenge_id=challenge,
         limit=limit,
         as_json=as_json,
     )
@@ -124,12 +125,7 @@ def seasons(
     *,
     close: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_ID,
-            metavar="SEASON",
-            help="End this season, if it has not ended, and begin the next one; ratings go on.",
-        ),
+        _id("End this season, if it has not ended, and begin the next one; ratings go on.", "SEASON"),
     ] = None,
     limit: Limit = LISTED,
     as_json: AsJson = False,
@@ -142,9 +138,49 @@ def seasons(
     from happycity_terminal.ladder import run
 
     if close is not None:
-        run.close_season(server, close, as_json=as_json)
+        run.show("CloseSeason", server, season_id=close, as_json=as_json)
     else:
-        run.list_seasons(server, limit=limit, as_json=as_json)
+        run.show_list("ListSeasons", server, limit=limit, as_json=as_json)
+
+
+@ladder.command()
+def publish(
+    store: Annotated[str, typer.Argument(metavar="STORE", help="The server's store: a file or a URL.")],
+    season: Annotated[int, typer.Argument(min=1, max=MAX_ID, metavar="SEASON", help="One that has ended.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The new folder to write.")],
+) -> None:
+    """Write a season that has ended so that anybody can recompute it.
+
+    As ratings go on from season to season, the folder has the deals of all seasons up to this one, with their
+    seeds and salts, the acts of organisers, and the leaderboards. The server may run.
+    """
+    from happycity_ladder.season_proof import publish_season
+    from happycity_tournament.cli.places import reading_games, url_of
+    from happycity_tournament.cli.prove import PROCESSES, print_published
+    from happycity_tournament.storage.store import Store
+
+    with Store.existing(url_of(store)) as opened, reading_games():
+        print_published(publish_season(opened, season, folder, processes=PROCESSES))
+
+
+@ladder.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of a published season.")],
+    *,
+    noted: Annotated[
+        str | None, typer.Option(metavar="HASH", help="A hash that was noted before, to compare with.")
+    ] = None,
+) -> None:
+    """Recompute a published season, and say what in it is not true.
+
+    The exit status is 1 if something was changed.
+    """
+    from happycity_ladder.season_proof import verify_season
+    from happycity_tournament.cli.places import reading_games
+    from happycity_tournament.cli.prove import PROCESSES, print_published
+
+    with reading_games():
+        print_published(verify_season(folder, processes=PROCESSES, noted=noted))
 
 
 @ladder.command()
@@ -161,23 +197,12 @@ def challenge(
     ] = "",
     replay: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            max=MAX_ID,
-            metavar="ID",
-            help="Play once more what this older version of the bot played against the house, unrated.",
-        ),
+        _id("Play once more what this older version of the bot played against the house, unrated."),
     ] = None,
     deals: Annotated[int, typer.Option(min=1, metavar="N", help="How many deals.")] = 10,
-    accept: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Accept this challenge to the bot.")
-    ] = None,
-    decline: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Decline this challenge to the bot.")
-    ] = None,
-    withdraw: Annotated[
-        int | None, typer.Option(min=1, max=MAX_ID, metavar="ID", help="Take back this challenge of the bot.")
-    ] = None,
+    accept: Annotated[int | None, _id("Accept this challenge to the bot.")] = None,
+    decline: Annotated[int | None, _id("Decline this challenge to the bot.")] = None,
+    withdraw: Annotated[int | None, _id("Take back this challenge of the bot.")] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="List challenges, those of the bot or to it if it is named.")
     ] = False,
@@ -198,20 +223,31 @@ def challenge(
     if listed + len(chosen) > 1:
         raise ConfigError("--list, --accept, --decline, --withdraw: give one of them")
     if listed:
-        chosen_state = None if state is None else state.value
-        run.list_challenges(server, bot=name, state=chosen_state, limit=limit, as_json=as_json)
+        in_state = state and f"CHALLENGE_STATE_{state.name}"
+        run.show_list("ListChallenges", server, bot=name, state=in_state, limit=limit, as_json=as_json)
         return
     if not name:
         raise ConfigError("BOT: it is missing; name the bot, or list challenges by --list")
     if chosen:
         ((answer, number),) = chosen.items()
-        run.answer_challenge(server, answer, number, name, as_json=as_json)
+        method = f"{answer.capitalize()}Challenge"
+        run.show(method, server, challenge_id=number, bot=name, as_json=as_json)
         return
     opponents = tuple(filter(None, map(str.strip, against.split(","))))
     if opponents and replay is not None:
         raise ConfigError("--against, --replay: the house plays in a replay; give one of them")
-    run.create_challenge(
-        server, name, board=board, opponents=opponents, old_version=replay, deals=deals, as_json=as_json
+    kind = DealKind.CHALLENGE if opponents else DealKind.RATED if replay is None else DealKind.COMPARISON
+    run.show(
+        "CreateChallenge",
+        server,
+        bot=name,
+        board=board,
+        kind=f"DEAL_KIND_{kind.name}",
+        opponents=opponents,
+        deals=min(deals, 2**32 - 1),
+        old_version_id=replay,
+        request_id=secrets.token_urlsafe(16),
+        as_json=as_json,
     )
 
 
@@ -231,7 +267,7 @@ def compare(
     """
     from happycity_terminal.ladder import run
 
-    run.compare(server, old, new, as_json=as_json)
+    run.show("CompareVersions", server, old_version_id=old, new_version_id=new, as_json=as_json)
 
 
 @ladder.command()
@@ -239,7 +275,7 @@ def acts(*, bot: OnlyBot = "", limit: Limit = LISTED, as_json: AsJson = False, s
     """List what organisers did to bots and participants, newest first."""
     from happycity_terminal.ladder import run
 
-    run.list_acts(server, bot=bot, limit=limit, as_json=as_json)
+    run.show_list("ListActs", server, bot=bot, limit=limit, as_json=as_json)
 
 
 @ladder.command()
@@ -261,7 +297,13 @@ def act(
     """
     from happycity_terminal.ladder import run
 
-    run.act(server, kind, subject, new_owner=to, reason=reason, as_json=as_json)
+    fields: dict[str, Any] = {"bot": subject}
+    if kind in (ActKind.RENAME, ActKind.DELETE):
+        fields = {"owner": subject, "new_owner": to}
+    elif subject.replace(",", "").isdecimal():
+        fields = {"deal_ids": [int(number) for number in subject.split(",") if number]}
+    kind_name = f"ACT_KIND_{kind.name}"
+    run.show("CreateAct", server, kind=kind_name, text=reason, **fields, as_json=as_json)
 
 
 @ladder.command()
@@ -272,4 +314,4 @@ def flags(*, season: InSeason = None, as_json: AsJson = False, server: Server = 
     """
     from happycity_terminal.ladder import run
 
-    run.list_flags(server, season=season, as_json=as_json)
+    run.show_list("ListFlags", server, season_id=season, as_json=as_json)

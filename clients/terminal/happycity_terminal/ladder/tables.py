@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from rich import box
@@ -14,14 +15,14 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import one_line
 from happycity.text.words import plural
 from happycity.tournament.v1beta1 import rating_pb2
+from happycity.wire.json import enum_word
 from happycity.wire.match import bot_info_of, seconds_of
-from happycity_terminal.ladder.content import ACTS, FLAGS, KINDS, OTHER, STATES
 from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
 _COUNTS = ("deals", "games", "firsts", "forfeits", "matches", "off", "CPU s", "MB")
 _NUMBERS = frozenset({"rank", "Elo", "95%", "id", "season", "p", *_COUNTS})
-_TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what"})
+_TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what", "commitment"})
 _NONE = "-"
 
 
@@ -103,59 +104,54 @@ def versions_table(bot: pb.LadderBot) -> Table:
 
 def deals_table(deals: Iterable[pb.LadderDeal]) -> Table:
     """Return deals, with the sum of each bot's places and the ids of the games."""
-    table = _table("id", "board", "kind", "begun (UTC)", "bots by mean place", "state", "matches")
-    for deal in deals:
-        table.add_row(
-            str(deal.deal_id),
-            deal.board,
-            KINDS.get(deal.kind, OTHER),
-            _short_time(deal.start_time),
-            Text(_placed(deal)),
-            _state(deal),
-            _matches(deal.match_ids),
-        )
-    return table
+    return _listed(
+        deals,
+        {
+            "id": lambda deal: deal.deal_id,
+            "board": lambda deal: deal.board,
+            "kind": lambda deal: enum_word(pb.DealKind, deal.kind),
+            "begun (UTC)": lambda deal: _short_time(deal.start_time),
+            "bots by mean place": _placed,
+            "state": _state,
+            "matches": lambda deal: _matches(deal.match_ids),
+        },
+    )
 
 
 def seasons_table(seasons: Iterable[pb.Season]) -> Table:
     """Return seasons."""
-    table = _table("season", "since (UTC)", "until (UTC)", "deals", "games")
-    for season in seasons:
-        until = _time(season.end_time) if season.HasField("end_time") else "now"
-        table.add_row(
-            str(season.season_id),
-            _time(season.start_time),
-            until,
-            f"{season.deals:,}",
-            f"{season.games:,}",
-        )
-    return table
+    return _listed(
+        seasons,
+        {
+            "season": lambda one: one.season_id,
+            "since (UTC)": lambda one: _time(one.start_time),
+            "until (UTC)": lambda one: _time(one.end_time) if one.HasField("end_time") else "now",
+            "deals": lambda one: f"{one.deals:,}",
+            "games": lambda one: f"{one.games:,}",
+            "commitment": lambda one: one.commitment,
+        },
+    )
 
 
 def challenges_table(challenges: Iterable[pb.Challenge]) -> Table:
     """Return challenges."""
-    table = _table("id", "bot", "kind", "board", "opponents", "deals", "state")
-    for challenge in challenges:
-        opponents = ", ".join(
-            f"{bot}{' (accepted)' if bot in challenge.accepted else ''}" for bot in challenge.opponents
-        )
-        if challenge.old_version_id:
-            opponents = f"as version {challenge.old_version_id}"
-        table.add_row(
-            str(challenge.challenge_id),
-            Text(challenge.bot),
-            KINDS.get(challenge.kind, OTHER),
-            challenge.board,
-            Text(opponents or _NONE),
-            f"{challenge.deals_finished} of {challenge.deals}",
-            STATES.get(challenge.state, OTHER),
-        )
-    return table
+    return _listed(
+        challenges,
+        {
+            "id": lambda one: one.challenge_id,
+            "bot": lambda one: one.bot,
+            "kind": lambda one: enum_word(pb.DealKind, one.kind),
+            "board": lambda one: one.board,
+            "opponents": _opponents,
+            "deals": lambda one: f"{one.deals_finished} of {one.deals}",
+            "state": lambda one: enum_word(pb.ChallengeState, one.state),
+        },
+    )
 
 
 def challenge_lines(challenge: pb.Challenge, server: str) -> Iterator[str]:
     """Yield where a challenge stands, and what comes next."""
-    number, state = challenge.challenge_id, STATES.get(challenge.state, OTHER)
+    number, state = challenge.challenge_id, enum_word(pb.ChallengeState, challenge.state)
     what = f"{plural(challenge.deals, 'deal')} on {challenge.board}"
     yield f"challenge {number} of {challenge.bot}: {what}, {state}"
     if challenge.state == pb.CHALLENGE_STATE_OPEN:
@@ -187,33 +183,41 @@ def comparison_lines(comparison: pb.VersionComparison, old: int, new: int) -> It
 
 def flags_table(flags: Iterable[pb.Flag]) -> Table:
     """Return flags."""
-    table = _table("kind", "bot", "board", "deals", "off", "p", "what")
-    for flag in flags:
-        table.add_row(
-            FLAGS.get(flag.kind, OTHER),
-            Text(flag.bot),
-            flag.board,
-            f"{flag.deals:,}",
-            f"{flag.deviation:.1f}",
-            f"{flag.p_value:.2g}",
-            Text(one_line(flag.text)),
-        )
-    return table
+    return _listed(
+        flags,
+        {
+            "kind": lambda flag: enum_word(pb.FlagKind, flag.kind),
+            "bot": lambda flag: flag.bot,
+            "board": lambda flag: flag.board,
+            "deals": lambda flag: f"{flag.deals:,}",
+            "off": lambda flag: f"{flag.deviation:.1f}",
+            "p": lambda flag: f"{flag.p_value:.2g}",
+            "what": lambda flag: one_line(flag.text),
+        },
+    )
 
 
 def acts_table(acts: Iterable[pb.Act]) -> Table:
     """Return what organisers did."""
-    table = _table("id", "time (UTC)", "organiser", "act", "to", "deals", "what")
-    for act in acts:
-        table.add_row(
-            str(act.act_id),
-            _time(act.time),
-            Text(act.organiser or _NONE),
-            ACTS.get(act.kind, OTHER),
-            Text(act.bot or act.owner or "deals"),
-            f"{act.deals:,}",
-            Text(one_line(act.text)),
-        )
+    return _listed(
+        acts,
+        {
+            "id": lambda act: act.act_id,
+            "time (UTC)": lambda act: _time(act.time),
+            "organiser": lambda act: act.organiser or _NONE,
+            "act": lambda act: enum_word(pb.ActKind, act.kind),
+            "to": lambda act: act.bot or act.owner or "deals",
+            "deals": lambda act: f"{act.deals:,}",
+            "what": lambda act: one_line(act.text),
+        },
+    )
+
+
+def _listed(entries: Iterable[Any], columns: Mapping[str, Callable[[Any], object]]) -> Table:
+    """Return a table with a row for each entry; the columns have their headings."""
+    table = _table(*columns)
+    for entry in entries:
+        table.add_row(*(Text(str(cell(entry))) for cell in columns.values()))
     return table
 
 
@@ -244,6 +248,13 @@ def _version(version: pb.BotVersion) -> str:
 
 def _rating_cells(rating: rating_pb2.Rating) -> tuple[str, str]:
     return f"{rating.elo:.0f}", _NONE if rating.low == rating.high else interval_text(rating.low, rating.high)
+
+
+def _opponents(challenge: pb.Challenge) -> str:
+    if challenge.old_version_id:
+        return f"as version {challenge.old_version_id}"
+    marks = {bot: " (accepted)" if bot in challenge.accepted else "" for bot in challenge.opponents}
+    return ", ".join(f"{bot}{mark}" for bot, mark in marks.items()) or _NONE
 
 
 def _placed(deal: pb.LadderDeal) -> str:

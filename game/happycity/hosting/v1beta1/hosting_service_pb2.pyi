@@ -158,8 +158,6 @@ class Submission(_message.Message):
     DIGEST_FIELD_NUMBER: _builtins.int
     OWNER_FIELD_NUMBER: _builtins.int
     STATE_FIELD_NUMBER: _builtins.int
-    LANGUAGE_FIELD_NUMBER: _builtins.int
-    IMAGE_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
     BYTES_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
@@ -167,18 +165,12 @@ class Submission(_message.Message):
     LOG_END_FIELD_NUMBER: _builtins.int
     CPU_SECONDS_FIELD_NUMBER: _builtins.int
     PEAK_MEMORY_BYTES_FIELD_NUMBER: _builtins.int
-    bot: _builtins.str
-    """The bot's name."""
     digest: _builtins.str
     """SHA-256 of its content, in hexadecimal; its first 12 digits are the version that the ladder shows."""
     owner: _builtins.str
     """Who owns the bot."""
     state: Global___SubmissionState.ValueType
     """Where it stands."""
-    language: _builtins.str
-    """The programming language."""
-    image: _builtins.str
-    """The OCI image; empty for files."""
     files: _builtins.int
     """How many files it has."""
     bytes: _builtins.int
@@ -190,6 +182,10 @@ class Submission(_message.Message):
     peak_memory_bytes: _builtins.int
     """The most memory that they used at once, in bytes."""
     @_builtins.property
+    def bot(self) -> Global___HostedBot:
+        """What was submitted."""
+
+    @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp:
         """When it came."""
 
@@ -200,12 +196,10 @@ class Submission(_message.Message):
     def __init__(
         self,
         *,
-        bot: _builtins.str = ...,
+        bot: Global___HostedBot | None = ...,
         digest: _builtins.str = ...,
         owner: _builtins.str = ...,
         state: Global___SubmissionState.ValueType = ...,
-        language: _builtins.str = ...,
-        image: _builtins.str = ...,
         files: _builtins.int = ...,
         bytes: _builtins.int = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
@@ -214,9 +208,9 @@ class Submission(_message.Message):
         cpu_seconds: _builtins.float = ...,
         peak_memory_bytes: _builtins.int = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bytes", b"bytes", "cpu_seconds", b"cpu_seconds", "create_time", b"create_time", "digest", b"digest", "files", b"files", "image", b"image", "language", b"language", "log_end", b"log_end", "owner", b"owner", "peak_memory_bytes", b"peak_memory_bytes", "result", b"result", "state", b"state"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "bytes", b"bytes", "cpu_seconds", b"cpu_seconds", "create_time", b"create_time", "digest", b"digest", "files", b"files", "log_end", b"log_end", "owner", b"owner", "peak_memory_bytes", b"peak_memory_bytes", "result", b"result", "state", b"state"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

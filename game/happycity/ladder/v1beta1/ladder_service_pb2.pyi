@@ -197,12 +197,15 @@ class Season(_message.Message):
     PLANNED_END_TIME_FIELD_NUMBER: _builtins.int
     DEALS_FIELD_NUMBER: _builtins.int
     GAMES_FIELD_NUMBER: _builtins.int
+    COMMITMENT_FIELD_NUMBER: _builtins.int
     season_id: _builtins.int
     """From 1."""
     deals: _builtins.int
     """Rated deals in it."""
     games: _builtins.int
     """Games stored in it."""
+    commitment: _builtins.str
+    """The SHA-256 of what was committed to at its start, in hexadecimal digits."""
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp:
         """When it began."""
@@ -224,10 +227,11 @@ class Season(_message.Message):
         planned_end_time: _timestamp_pb2.Timestamp | None = ...,
         deals: _builtins.int = ...,
         games: _builtins.int = ...,
+        commitment: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "planned_end_time", b"planned_end_time", "start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["deals", b"deals", "end_time", b"end_time", "games", b"games", "planned_end_time", b"planned_end_time", "season_id", b"season_id", "start_time", b"start_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "deals", b"deals", "end_time", b"end_time", "games", b"games", "planned_end_time", b"planned_end_time", "season_id", b"season_id", "start_time", b"start_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -135,6 +135,26 @@ class TournamentConfig(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class HostedBotsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     BOTS_FIELD_NUMBER: _builtins.int
     GAME_FIELD_NUMBER: _builtins.int
     RANDOM_ROUNDS_FIELD_NUMBER: _builtins.int
@@ -150,6 +170,7 @@ class TournamentConfig(_message.Message):
     ANCHOR_ELO_FIELD_NUMBER: _builtins.int
     TITLE_FIELD_NUMBER: _builtins.int
     BEGIN_INCOMPLETE_FIELD_NUMBER: _builtins.int
+    HOSTED_BOTS_FIELD_NUMBER: _builtins.int
     seed: _builtins.int
     """All deals and the bots' seeds come from this number. It gives away the deals, so the server keeps it
     to itself until the tournament is over. Absent at creation: the server picks one.
@@ -204,6 +225,13 @@ class TournamentConfig(_message.Message):
     def failure_policy(self) -> _match_pb2.FailurePolicy:
         """What happens to a bot that fails."""
 
+    @_builtins.property
+    def hosted_bots(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """By bot that the server hosts, the digest of the submission that plays, 64 hexadecimal digits. It must be the one that
+        plays when the tournament begins or is resumed (else ERROR_REASON_INVALID_FIELD), and is not replaced before the
+        tournament is over.
+        """
+
     def __init__(
         self,
         *,
@@ -222,10 +250,11 @@ class TournamentConfig(_message.Message):
         anchor_elo: _builtins.float | None = ...,
         title: _builtins.str | None = ...,
         begin_incomplete: _builtins.bool = ...,
+        hosted_bots: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_anchor", b"_anchor", "_anchor_elo", b"_anchor_elo", "_concurrency", b"_concurrency", "_seed", b"_seed", "_title", b"_title", "anchor", b"anchor", "anchor_elo", b"anchor_elo", "begin_incomplete", b"begin_incomplete", "bots", b"bots", "concurrency", b"concurrency", "failure_policy", b"failure_policy", "format", b"format", "game", b"game", "gauntlet", b"gauntlet", "hosted_bots", b"hosted_bots", "random_rounds", b"random_rounds", "round_robin", b"round_robin", "seed", b"seed", "sprt", b"sprt", "swiss", b"swiss", "time_control", b"time_control", "title", b"title"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__anchor: _TypeAlias = _typing.Literal["anchor"]  # noqa: Y015
     _WhichOneofArgType__anchor: _TypeAlias = _typing.Literal["_anchor", b"_anchor"]  # noqa: Y015
@@ -410,6 +439,7 @@ class Sprt(_message.Message):
     ALPHA_FIELD_NUMBER: _builtins.int
     BETA_FIELD_NUMBER: _builtins.int
     MAX_BLOCKS_FIELD_NUMBER: _builtins.int
+    LUCK_EVALUATOR_FIELD_NUMBER: _builtins.int
     candidate: _builtins.str
     """The bot that is tested."""
     base: _builtins.str
@@ -424,6 +454,10 @@ class Sprt(_message.Message):
     """The probability that H0 is accepted though H1 is true, up to 0.5; default 0.05."""
     max_blocks: _builtins.int
     """Maximum number of deal blocks, 1 or more; default 100000."""
+    luck_evaluator: _builtins.str
+    """Digest of the evaluator by which the luck of the draws is taken off the scores; the server has one. Empty: it isn't
+    taken off.
+    """
     def __init__(
         self,
         *,
@@ -434,10 +468,11 @@ class Sprt(_message.Message):
         alpha: _builtins.float | None = ...,
         beta: _builtins.float | None = ...,
         max_blocks: _builtins.int | None = ...,
+        luck_evaluator: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "alpha", b"alpha", "beta", b"beta", "max_blocks", b"max_blocks"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "alpha", b"alpha", "base", b"base", "beta", b"beta", "candidate", b"candidate", "elo0", b"elo0", "elo1", b"elo1", "max_blocks", b"max_blocks"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_alpha", b"_alpha", "_beta", b"_beta", "_max_blocks", b"_max_blocks", "alpha", b"alpha", "base", b"base", "beta", b"beta", "candidate", b"candidate", "elo0", b"elo0", "elo1", b"elo1", "luck_evaluator", b"luck_evaluator", "max_blocks", b"max_blocks"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__alpha: _TypeAlias = _typing.Literal["alpha"]  # noqa: Y015
     _WhichOneofArgType__alpha: _TypeAlias = _typing.Literal["_alpha", b"_alpha"]  # noqa: Y015

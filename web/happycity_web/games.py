@@ -1,39 +1,34 @@
-"""The pages of the lobby and of all games, and lists of games on other pages."""
+"""The page of all games, and lists of games on other pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from starlette.requests import Request
 
-from happycity import Ending
-from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
+from happycity import Ending, Mode
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
-from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
 from happycity_server.access.roles import is_public
 from happycity_server.errors import invalid
-from happycity_tournament.wire import state_of
-from happycity_web.query import ListQuery, Query, bot_name, words
-from happycity_web.render import Page, enum_word
+from happycity_web.query import ListQuery, bot_name, words
+from happycity_web.render import Page, mode_of
 from happycity_web.watch import Feeds
 
-TOURNAMENTS_SHOWN = 20
-MATCHES_SHOWN = 50
-BOTS_SHOWN = 200
-GAMES_A_PAGE = 50
+GAMES_A_PAGE = 20
 """Games of a page, or somewhat more where not all that were looked through belong to it."""
 GAMES_SEARCHED = 1000
 """Games that one page of a list looks through, where few of them belong to it."""
 _SEARCHED_AT_ONCE = 100
+_T = TypeVar("_T")
 
 ONLY = ("all", "lost", "forfeited")
 ENDINGS = {ending.word: ending for ending in Ending if ending not in (Ending.OTHER, Ending.FINISHED)}
+MODES = [mode.value for mode in Mode]
 SIZES = [str(size) for size in range(MIN_PLAYERS, MAX_PLAYERS + 1)]
 
 
@@ -48,22 +43,25 @@ class GameQuery(ListQuery):
     """Those in which a seat ended so: one of the bot, if there is one."""
     seats: str = words(*SIZES)
     """Those with this number of seats."""
+    mode: str = words(*MODES)
+    """Those of this mode."""
 
     def request(self, tournament_id: int | None) -> match_pb.ListMatchesRequest:
         """Return what asks for the games, or for more than these."""
         finished = self.only != "all" or None
+        searches = finished or self.seats or self.mode
         return match_pb.ListMatchesRequest(
             tournament_id=tournament_id,
             bot=self.bot,
             ending=ending_number(ENDINGS[self.ending]) if self.ending else None,
             state=match_pb2.MATCH_STATE_FINISHED if finished else None,
-            page_size=GAMES_A_PAGE if self.only == "all" and not self.seats else _SEARCHED_AT_ONCE,
+            page_size=_SEARCHED_AT_ONCE if searches else GAMES_A_PAGE,
             page_token=self.page,
         )
 
     def admits(self, game: match_pb.Match) -> bool:
         """Return whether a game that was asked for belongs to the list."""
-        if self.seats and len(game.bots) != int(self.seats):
+        if self.seats not in ("", str(len(game.bots))) or self.mode not in ("", mode_of(game.config)):
             return False
         own = [
             seat for name, seat in zip(game.bots, game.result.seats, strict=False) if self.bot in ("", name)
@@ -93,93 +91,70 @@ async def list_games(feeds: Feeds, chosen: GameQuery, *, tournament_id: int | No
     """
     if chosen.only == "lost" and not chosen.bot:
         raise invalid("only: lost games are those of a bot; choose one too")
-    games: list[match_pb.Match] = []
-    arena, token, searched = feeds.arena, chosen.page, 0
-    while searched < GAMES_SEARCHED and len(games) < GAMES_A_PAGE:
-        if searched:
-            arena.gate.charge(1)  # as the call of a client would be
-        request = replace(chosen, page=token).request(tournament_id)
-        page = await arena.call(arena.matches.ListMatches, request)
-        searched += len(page.matches)
-        token = page.next_page_token
-        games += filter(chosen.admits, page.matches)
-        if not token:
-            break
+    arena = feeds.arena
+
+    async def ask(token: str) -> tuple[Iterable[match_pb.Match], str]:
+        page = await arena.call(arena.matches.ListMatches, replace(chosen, page=token).request(tournament_id))
+        return filter(chosen.admits, page.matches), page.next_page_token
+
+    pages = GAMES_SEARCHED // chosen.request(tournament_id).page_size
+    games, token = await search(feeds, ask, chosen.page, most=GAMES_A_PAGE, pages=pages)
     return GameList(chosen, games, chosen.query(page=token) if token else "")
+
+
+async def search(
+    feeds: Feeds,
+    ask: Callable[[str], Awaitable[tuple[Iterable[_T], str]]],
+    token: str,
+    *,
+    most: int,
+    pages: int,
+) -> tuple[list[_T], str]:
+    """Return the entries of some pages of a list until there are `most`, and the token of the next page.
+
+    `ask` returns those of a page that are wanted, by the page's token; "" is that of the first page, and what
+    follows the last one. Each page but the first counts as a call.
+    """
+    found = list[_T]()
+    for number in range(pages):
+        feeds.arena.gate.charge(min(number, 1))
+        entries, token = await ask(token)
+        found += entries
+        if not token or len(found) >= most:
+            break
+    return found, token
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenGames:
     """Games that can't be looked at yet, as their cards may be in play in others."""
 
-    tournaments: frozenset[int]
-    """Whose games are hidden."""
     is_open: Callable[[int], bool]
     """Returns whether a deal of the ladder is being played."""
     public: bool
     """Whether it is the public that looks."""
 
     @classmethod
-    def of(cls, feeds: Feeds, *tournaments: tournament_pb.Tournament) -> Self:
-        """Return the games that are hidden, of these tournaments and of the ladder."""
-        running = {one.tournament_id for one in tournaments if not state_of(one.progress.state).revealed}
-        return cls(frozenset(running), feeds.arena.ladder.is_open, is_public())
+    def of(cls, feeds: Feeds) -> Self:
+        """Return the games that are hidden from the caller."""
+        return cls(feeds.arena.ladder.is_open, is_public())
 
     def __contains__(self, match: match_pb.Match) -> bool:
         """Return whether a match is hidden."""
         if not match.HasField("result"):
             return self.public and bool(match.tournament_id or match.ladder_deal_id)
-        return match.tournament_id in self.tournaments or self.is_open(match.ladder_deal_id)
-
-
-async def lobby_page(feeds: Feeds, _request: Request, _query: Query) -> Page:
-    """Show who is connected, what is being played, and the latest tournaments."""
-    arena = feeds.arena
-    tournaments = await _latest_tournaments(feeds)
-    running = await arena.call(
-        arena.matches.ListMatches,
-        match_pb.ListMatchesRequest(page_size=MATCHES_SHOWN, state=match_pb2.MATCH_STATE_RUNNING),
-    )
-    finished = await arena.call(
-        arena.matches.ListMatches,
-        match_pb.ListMatchesRequest(page_size=10, state=match_pb2.MATCH_STATE_FINISHED),
-    )
-    bots = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
-    values = {
-        "bots": list(bots.bots),
-        "more_bots": bool(bots.next_page_token),
-        "running": list(running.matches),
-        "more_running": bool(running.next_page_token),
-        "finished": list(finished.matches),
-        "tournaments": tournaments,
-        "states": {one.tournament_id: state_word(one) for one in tournaments},
-        "hidden": HiddenGames.of(feeds, *tournaments),
-        "ladder": await arena.call(arena.ladder.GetLadder, ladder_pb.GetLadderRequest())
-        if arena.ladder.keeps_ladder
-        else None,
-    }
-    return Page("lobby.html", values, ("bots", "running", "finished", "tournaments", "ladder"))
+        # A match of a tournament names its deal as soon as that is out of play.
+        in_tournament = bool(match.tournament_id) and not match.HasField("deal")
+        return in_tournament or self.is_open(match.ladder_deal_id)
 
 
 async def games_page(feeds: Feeds, _request: Request, query: GameQuery) -> Page:
     """Show games of all tournaments and none, newest first."""
     found = await list_games(feeds, query)
-    hidden = HiddenGames.of(feeds, *await _latest_tournaments(feeds))
-    values = {**choices(), "found": found, "games": found.games, "hidden": hidden}
+    values = {**choices(), "found": found, "games": found.games, "hidden": HiddenGames.of(feeds)}
     return Page("games_page.html", values, ("games",))
 
 
 def choices() -> dict[str, Any]:
     """Return what the form that chooses games offers."""
-    return {"onlys": ONLY, "endings": list(ENDINGS), "sizes": SIZES}
-
-
-def state_word(tournament: tournament_pb.Tournament) -> str:
-    """Return where a tournament stands, in a word."""
-    return enum_word(tournament_pb.TournamentState, tournament.progress.state)
-
-
-async def _latest_tournaments(feeds: Feeds) -> list[tournament_pb.Tournament]:
-    arena = feeds.arena
-    request = tournament_pb.ListTournamentsRequest(page_size=TOURNAMENTS_SHOWN)
-    return list((await arena.call(arena.tournaments.ListTournaments, request)).tournaments)
+    return {"onlys": ONLY, "endings": list(ENDINGS), "sizes": SIZES, "modes": MODES}

@@ -1,0 +1,245 @@
+"""The page of a bot over tournaments, ladder and versions: its style, its opponents, and its cards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from statistics import fmean, pstdev
+from typing import Any, NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from happycity import CARDS_BY_ID, CardKind, Colour
+from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
+from happycity.match import check_bot_name
+from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
+from happycity.v1 import bot_service_pb2 as bot_pb
+from happycity.v1 import match_pb2
+from happycity.v1 import match_service_pb2 as match_pb
+from happycity_server.errors import ApiError
+from happycity_tournament.client.connection import listed_game
+from happycity_tournament.standings.figures import Figures, GameColumns
+from happycity_web.games import GAMES_SEARCHED, HiddenGames, search
+from happycity_web.home import BOTS_SHOWN
+from happycity_web.ladder import ladder_values
+from happycity_web.purchases import Purchase
+from happycity_web.query import Query
+from happycity_web.render import Page, language_of
+from happycity_web.watch import Feeds, loaded
+
+GAMES_COUNTED = 500
+"""Games of a bot that are counted, the newest ones."""
+RECORD_CALLS = 0.1
+"""What reading a record costs that is not kept, in calls."""
+ROUNDS = ((1, 3), (4, 6), (7, 9), (10, 99))
+"""The first and last round of each column in the table of cards."""
+FAVOURITES = 5
+GAMES_SHOWN = 10
+TRAITS = 3
+"""Words about a bot's style at most."""
+LEAST_SEATS = 20
+"""Seats of the bot, and of its opponents, that a word about its style needs."""
+LEAST_EFFECT = 0.3
+"""How far the means of both have to be apart for that, in standard deviations."""
+_PAGE = 200
+_COMPUTED = ("results", "competitions", "meetings", "style", "favourites", "card_figures")
+
+
+class Trait(NamedTuple):
+    """How a bot differs from its opponents in the same games."""
+
+    name: str
+    """What is compared, by seat and game: a key of `_measures`."""
+    own: float
+    opponents: float
+    """The means."""
+    effect: float
+    """Their difference in standard deviations of all seats."""
+
+
+class CardFigures(NamedTuple):
+    """How a bot did with a card. All numbers are of seats that were not forfeited."""
+
+    card: str
+    games: int
+    """Seats in which the bot bought or took the card."""
+    firsts: int
+    """First places in these, shared ones included."""
+    share: float
+    """These seats among all of the bot, 0 to 1."""
+    opponents: float
+    """The same of its opponents."""
+    rounds: Sequence[tuple[int, int]]
+    """By the rounds of `ROUNDS` in which it was bought first: seats, and first places in these."""
+
+
+class _Seat(NamedTuple):
+    """A seat of a game."""
+
+    first: bool
+    bought: Mapping[str, int]
+    """By card that it bought or took, the round in which it did first."""
+    measures: Mapping[str, float]
+
+
+async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
+    """Show a bot over all its games that count: no practice, and none whose deal is still in play."""
+    bot, arena = check_bot_name(request.path_params["bot"]), feeds.arena
+    games, ladder, boards = await _games(feeds, bot), None, {}
+    if arena.ladder.keeps_ladder:
+        boards = (await ladder_values(feeds))["boards"]
+        with suppress(ApiError):  # it isn't in the ladder
+            ladder = await arena.call(arena.ladder.GetLadderBot, ladder_pb.GetLadderBotRequest(bot=bot))
+    asked = tournament_pb.ListTournamentsRequest(bot=bot)
+    tournaments = list((await arena.call(arena.tournaments.ListTournaments, asked)).tournaments)
+    infos = [version.info for version in ladder.versions] if ladder else []
+    infos += [entry.info for one in tournaments for entry in one.bots if entry.name == bot]
+    connected = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
+    infos += [entry.info for entry in connected.bots if entry.name == bot]
+    if not (games or infos):
+        text = language_of(request).texts.gettext("There is no bot %(bot)s.")
+        raise HTTPException(404, text % {"bot": bot})
+    ids = [game.match_id for game in games]
+    if (bot, *ids) not in feeds.characters:
+        arena.gate.charge(RECORD_CALLS * len(feeds.purchases.missing(ids)))
+    character = await loaded(
+        request, feeds.characters.get((bot, *ids), partial(_character, feeds, bot, games))
+    )
+    values = {
+        **dict.fromkeys(_COMPUTED),
+        **(character or {}),
+        "bot": bot,
+        "info": infos[0] if infos else None,
+        "counted": len(games),
+        "ladder": ladder,
+        "boards": boards,
+        "tournaments": {one.tournament_id: one.config.title for one in tournaments},
+        "games": games[:GAMES_SHOWN],
+        "hidden": HiddenGames.of(feeds),
+        "spans": ROUNDS,
+        "is_loading": character is None,
+    }
+    shown = ("bot", "info", "counted", *_COMPUTED, "ladder", "tournaments", "games")
+    return Page("character.html", values, shown, is_final=character is not None)
+
+
+async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
+    """Return the newest games of a bot that count, whose records the caller may read."""
+    arena, hidden = feeds.arena, HiddenGames.of(feeds)
+
+    async def ask(token: str) -> tuple[list[match_pb.Match], str]:
+        asked = match_pb.ListMatchesRequest(
+            bot=bot, state=match_pb2.MATCH_STATE_FINISHED, page_size=_PAGE, page_token=token
+        )
+        page = await arena.call(arena.matches.ListMatches, asked)
+        counted = [game for game in page.matches if not game.practice and game not in hidden]
+        return counted, page.next_page_token
+
+    found, _ = await search(feeds, ask, "", most=GAMES_COUNTED, pages=GAMES_SEARCHED // _PAGE)
+    return found[:GAMES_COUNTED]
+
+
+async def _character(feeds: Feeds, bot: str, games: Sequence[match_pb.Match]) -> dict[str, Any]:
+    """Return what games of a bot show, by the names of `_COMPUTED`."""
+    arena = feeds.arena
+
+    async def record(match_id: int) -> str:
+        asked = match_pb.GetMatchRecordRequest(match_id=match_id)
+        return (await arena.call(arena.matches.GetMatchRecord, asked)).json
+
+    purchases = await feeds.purchases.of([game.match_id for game in games], record)
+    return await asyncio.to_thread(character_of, bot, games, purchases)
+
+
+def character_of(
+    bot: str, games: Sequence[match_pb.Match], purchases: Mapping[int, Sequence[Purchase]]
+) -> dict[str, Any]:
+    """Return what games of a bot show, by the names of `_COMPUTED`; purchases are by match."""
+    own, others = list[_Seat](), list[_Seat]()
+    for game in games:
+        for name, seat in _seats(game, purchases.get(game.match_id, ())):
+            (own if name == bot else others).append(seat)
+    by_tournament: dict[int, list[match_pb.Match]] = {}
+    for game in games:
+        by_tournament.setdefault(game.tournament_id, []).append(game)
+    figures = _figures(bot, games)
+    cards = [
+        _card(card, own, others)
+        for card, _ in Counter(card for seat in own for card in seat.bought).most_common()
+    ]
+    return {
+        "results": figures.bots[bot],
+        "competitions": {number: _figures(bot, some).bots[bot] for number, some in by_tournament.items()},
+        "meetings": sorted(figures.meetings(bot), key=lambda meeting: (-meeting.games, meeting.opponent)),
+        "style": _style(own, others),
+        "favourites": [
+            entry.card
+            for entry in sorted(cards, key=lambda entry: entry.opponents - entry.share)[:FAVOURITES]
+            if entry.share > entry.opponents
+        ],
+        "card_figures": cards,
+    }
+
+
+def _figures(bot: str, games: Sequence[match_pb.Match]) -> Figures:
+    columns = GameColumns(sorted({bot, *(name for game in games for name in game.bots)}))
+    columns.add([listed_game(game).result for game in games])
+    return columns.figures()
+
+
+def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tuple[str, _Seat]]:
+    """Yield the seats of a game that were not forfeited, as then others played them, with their bots."""
+    for number, (bot, result) in enumerate(zip(game.bots, game.result.seats, strict=True)):
+        bought: dict[str, int] = {}
+        for seat, card, round_number in purchases:
+            if seat == number:
+                bought.setdefault(card, round_number)
+        if bought and result.ending == match_pb2.ENDING_FINISHED:
+            yield bot, _Seat(result.place == 1, bought, _measures(result, bought))
+
+
+def _measures(result: match_pb2.SeatResult, bought: Mapping[str, int]) -> dict[str, float]:
+    """Return what the style of a bot is judged by, of one seat."""
+    cards = [CARDS_BY_ID[card] for card in bought]
+    measures = {
+        "cost": fmean(card.cost for card in cards),
+        "income": sum(card.income for card in cards),
+        "inhabitants": result.inhabitants,
+        "hearts": result.hearts,
+        "coins": result.coins,
+        "cards": len(cards),
+        "dwellings": sum(card.kind is CardKind.DWELLING for card in cards),
+        **{str(colour): sum(card.colour is colour for card in cards) for colour in Colour},
+    }
+    specials = [card.id for card in cards if card.kind is CardKind.SPECIAL]  # one at most
+    return measures | dict(zip(["special"], (bought[card] for card in specials), strict=False))
+
+
+def _style(own: Sequence[_Seat], others: Sequence[_Seat]) -> list[Trait]:
+    """Return in what a bot differs most from its opponents."""
+    found = []
+    for name in sorted({name for seat in own for name in seat.measures}):
+        mine, theirs = (
+            [seat.measures[name] for seat in seats if name in seat.measures] for seats in (own, others)
+        )
+        if min(len(mine), len(theirs)) >= LEAST_SEATS and (spread := pstdev([*mine, *theirs])):
+            trait = Trait(name, fmean(mine), fmean(theirs), (fmean(mine) - fmean(theirs)) / spread)
+            found += [trait] if abs(trait.effect) >= LEAST_EFFECT else []
+    return sorted(found, key=lambda trait: -abs(trait.effect))[:TRAITS]
+
+
+def _card(card: str, own: Sequence[_Seat], others: Sequence[_Seat]) -> CardFigures:
+    with_it = [seat for seat in own if card in seat.bought]
+    spans = [[seat.first for seat in with_it if first <= seat.bought[card] <= last] for first, last in ROUNDS]
+    return CardFigures(
+        card=card,
+        games=len(with_it),
+        firsts=sum(seat.first for seat in with_it),
+        share=len(with_it) / len(own),
+        opponents=sum(card in seat.bought for seat in others) / max(1, len(others)),
+        rounds=[(len(span), sum(span)) for span in spans],
+    )

@@ -1,0 +1,73 @@
+"""The guide of a first game: the move that it advises, and a reason for a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from happycity import Phase
+from happycity.rules.deals import CITY_SIZE
+from happycity.text.board import deck_prices
+from happycity_web.choices import Choice, Question
+
+_WEIGHTS = {"inhabitants": 2.0, "hearts": 2.0, "points": 1.0}
+_INCOME_ROUNDS = 0.5
+"""What a coin of income is worth for each free place of the city: early, it pays most often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """An advised move of a family game, and why it is advised."""
+
+    choice: Choice
+    reason: str
+    """`keep`, `discard`, `draw`, `income`, `points`, `hearts`, `inhabitants`, `coin` or `take`."""
+
+
+def advise(question: Question) -> Advice:
+    """Return what the guide advises in a decision of a family game."""
+    choices = [choice for _, group in question.groups for choice in group]
+    match question.phase:
+        case Phase.DISCARD:
+            return _discard(question, choices)
+        case Phase.DRAW:
+            return Advice(_deck(question, choices), "draw")
+        case Phase.SPECIAL:
+            return Advice(max(choices, key=lambda choice: _value(question, choice)), "take")
+        case _:
+            best = max(choices, key=lambda choice: _value(question, choice))
+            return Advice(best, _reason(question, best))
+
+
+def _discard(question: Question, choices: list[Choice]) -> Advice:
+    """Keep the centre if a card of it can be bought, else discard the most expensive one."""
+    view, keep = question.view, choices[-1]
+    own, coins = view.cities[view.seat], view.coins[view.seat]
+    if any(card not in own and card.cost <= coins for card in view.centre):
+        return Advice(keep, "keep")
+    costs = {choice: choice.card.cost for choice in choices if choice.card is not None}
+    return Advice(max(costs, key=lambda choice: costs[choice]), "discard")
+
+
+def _deck(question: Question, choices: list[Choice]) -> Choice:
+    """Return the most expensive deck that has something for the coins at hand, else the cheapest."""
+    coins = question.view.coins[question.view.seat]
+    affordable = [choice for choice in choices if deck_prices(choice.move.number)[0] <= coins]
+    return affordable[-1] if affordable else choices[0]
+
+
+def _value(question: Question, choice: Choice) -> float:
+    """Return what a card is worth to the city; 0 for taking none."""
+    return sum(_values(question, choice).values())
+
+
+def _values(question: Question, choice: Choice) -> dict[str, float]:
+    """Return by number of the city what its change is worth."""
+    free = CITY_SIZE - len(question.view.cities[question.view.seat])
+    weights = _WEIGHTS | {"income": _INCOME_ROUNDS * free}
+    return {gain.name: weights[gain.name] * gain.change for gain in choice.gains}
+
+
+def _reason(question: Question, best: Choice) -> str:
+    """Return the change that counts most in a purchase."""
+    values = _values(question, best)
+    return max(values, key=lambda name: values[name]) if values else "coin"

@@ -1,0 +1,29 @@
+// A link that a page shows because a button has asked for it, to be copied.
+
+import { gettext } from "./words.js";
+
+const box = document.getElementById("own-link");
+const address = document.getElementById("own-link-address");
+const state = document.getElementById("link-copied");
+
+export function showLink(path) {
+  address.value = new URL(path, location.href).href;
+  state.textContent = "";
+  box.hidden = false;
+  address.focus();
+  address.select();
+}
+
+export function hideLink() {
+  box.hidden = true;
+}
+
+document.getElementById("copy-link").addEventListener("click", async () => {
+  address.select();
+  try {
+    await navigator.clipboard.writeText(address.value);
+    state.textContent = gettext("Copied");
+  } catch {
+    state.textContent = gettext("Selected: copy it with the keyboard");
+  }
+});
