@@ -131,6 +131,8 @@ async def test_running_game_follows_by_itself(page: Page, site: Site) -> None:
         dora.cancel()
     await expect(page.locator("#match-state")).to_have_text("finished")
     await expect(page.locator(".final").first).to_contain_text("place")
+    await expect(page.locator("#result summary")).to_have_count(2)
+    await expect(page.locator("#result")).to_be_visible()
     followed = await table(page)
     moves = await listed(page)
     await page.reload()

@@ -286,6 +286,15 @@ async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
 
 
 @pytest.mark.thorough
+async def test_free_seat_is_filled_with_a_bot(page: Page) -> None:
+    """Who waits sees what will be played, and may go on without the guest."""
+    await sit_down(page, "me", "invite", mode="expert")
+    await expect(page.locator("#waiting")).to_contain_text("Expert game · Time for each decision: 5 minutes")
+    await page.get_by_label("Fill seat 2 with a bot").select_option("dummy")
+    assert await next_decision(page, None)
+
+
+@pytest.mark.thorough
 async def test_giving_up_asks_first(page: Page) -> None:
     """A person gives a seat up after a second question; the others play on, and the name is free again."""
     await sit_down(page, "me", "greedy", name="Zoe")

@@ -93,6 +93,7 @@ class Seats:
         values: dict[str, Any] = {
             "table": table,
             "place": place,
+            "house": self._tables.house,
             "is_live": False,
             "may_be_guided": may_be_guided(table.plan),
         }
@@ -198,7 +199,8 @@ class Seats:
         shown = ""
         while table.match_id is None:
             version = person.changes.version
-            waiting = render("waiting_room.html", {"table": table, "place": place, "is_live": True}, reader)
+            values = {"table": table, "place": place, "house": self._tables.house, "is_live": True}
+            waiting = render("waiting_room.html", values, reader)
             if waiting != shown:
                 shown = waiting
                 await self._say(socket, {"waiting": waiting, "over": table.is_closed})
@@ -245,6 +247,8 @@ class Seats:
                 case {"invite": int(seat)}:
                     link = f"/invitations/{self._tables.invite(place, seat)}"
                     await self._say(socket, {"link": link, "seat": seat})
+                case {"fill": [int(seat), str(bot)]}:
+                    self._tables.fill(place, seat, bot)
                 case {"seat": True}:
                     await self._say(socket, {"link": f"/seats/{shown_seat(socket)}"})
                 case _:

@@ -251,6 +251,23 @@ class Tables:
         table.signal()
         return table, secret
 
+    def fill(self, place: TablePlace, seat: int, bot: str) -> None:
+        """Give a free seat to a bot of the house; its invitations are no longer valid.
+
+        Raises:
+            ApiError: the caller is not the host, the seat is not free, or the house has no such bot.
+        """
+        table = place.table
+        free = [number for number, name in enumerate(table.names) if name is None]
+        if place.seat != table.host or seat not in free or bot not in self.house:
+            raise invalid(f"seat {seat + 1}: only the host fills a free seat, by a bot of the house")
+        seats = table.plan.seats
+        table.plan = replace(table.plan, seats=(*seats[:seat], bot, *seats[seat + 1 :]))
+        table.names[seat] = bot
+        self._save(table)
+        self._begin_if_complete(table)
+        table.signal()
+
     @asynccontextmanager
     async def present(self, place: TablePlace) -> AsyncIterator[None]:
         """Note that a person's page is open while the context lasts; when all are there, the match begins."""

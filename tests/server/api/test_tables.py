@@ -161,6 +161,27 @@ async def test_invitations_are_few(arena: Arena) -> None:
             arena.tables.invite(anna, seat)
 
 
+async def test_host_fills_a_free_seat_with_a_bot(arena: Arena) -> None:
+    """A bot of the house takes a free seat, whose links then lead nowhere, also in the table's plan."""
+    anna = arena.host(HOST, INVITED, INVITED)
+    link = arena.tables.invite(anna, 1)
+    bob = arena.place(arena.tables.accept(arena.tables.invite(anna, 2), "Bob")[1])
+    for place, seat, bot in (
+        (bob, 1, "greedy"),
+        (anna, 0, "greedy"),
+        (anna, -2, "greedy"),
+        (anna, 1, INVITED),
+    ):
+        with pytest.raises(ApiError, match="only the host fills a free seat"):
+            arena.tables.fill(place, seat, bot)
+    arena.tables.fill(anna, 1, "greedy")
+    assert anna.table.plan.seats == (HOST, "greedy", INVITED)
+    with pytest.raises(ApiError, match="taken already"):
+        arena.tables.accept(link, "Carl")
+    async with arena.tables.present(anna), arena.tables.present(bob):
+        assert [match.spec.bots for match in arena.begun] == [("@Anna", "greedy", "@Bob")]
+
+
 async def test_two_people_have_two_names(arena: Arena) -> None:
     """A name that somebody plays under is taken, in any case of letters, until that table is over."""
     anna = arena.host(HOST, INVITED)

@@ -1,8 +1,8 @@
 """Charts as static SVG, as wide as there is room: places are shares of the width, text keeps its size.
 
-Colours come from the page by the classes `grid`, `mark`, `range` and `s0` to `s7`, and by `level` the room
-left of a chart of lines for the numbers of its scale. To a screen reader a chart is one image, whose label
-says what it shows.
+Colours come from the page by the classes `grid`, `mark`, `range` and `s0` to `s7`. The page leaves room
+for numbers of the class `level` left of lines. To a screen reader a chart is one image, whose label says what
+it shows.
 """
 
 from __future__ import annotations

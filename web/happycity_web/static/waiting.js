@@ -23,3 +23,8 @@ room.addEventListener("click", (event) => {
   if (button?.dataset.invite) socket.send(JSON.stringify({ invite: Number(button.dataset.invite) }));
   if (button && "leave" in button.dataset) socket.send(JSON.stringify({ leave: true }));
 });
+
+room.addEventListener("change", (event) => {
+  const { value, dataset } = event.target;
+  if (dataset.fill && value) socket.send(JSON.stringify({ fill: [Number(dataset.fill), value] }));
+});
