@@ -91,11 +91,11 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "a deal has another id": (lambda f: f.games[2]["deal"].update(id=1000), "don't follow from the seed"),
     "a deal has another board": (
         lambda f: first(f, board="2-family").update(board="3-family"),
-        "in all rotat",
+        "in all rotations",
     ),
     "a deal has an unknown board": (
         lambda f: f.games[2]["deal"].update(board="5-expert"),
-        "in the configura",
+        "in the configuration",
     ),
     "a deal has other versions": (lambda f: f.games[2]["deal"]["versions"].reverse(), "in all rotations"),
     "a deal has no number": (lambda f: f.games[2]["deal"].update(finished=None), "malformed line"),
