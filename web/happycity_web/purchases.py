@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -41,7 +42,8 @@ class Purchases:
                 records[match_id] = await record(match_id)
         if records:
             output = await output_of(__name__, given="\n".join(records.values()).encode())
-            self._known |= zip(records, map(json.loads, output.splitlines()), strict=True)
+            found = await asyncio.to_thread(lambda: list(map(json.loads, output.splitlines())))
+            self._known |= zip(records, found, strict=True)
         known = {match_id: self._known[match_id] for match_id in matches if match_id in self._known}
         if len(self._known) > KEPT:
             self._known = dict(known)
