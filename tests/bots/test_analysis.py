@@ -51,7 +51,7 @@ def takes_coins(game: Game, rng: random.Random) -> Move | None:
 )
 def test_a_planted_weakness_costs_most(weakness: Weakness, phase: Phase) -> None:
     for mode in Mode:
-        analysis = analyse(recorded(Config(players=3, mode=mode), 5, weakness), 0, Evaluator())
+        analysis = analyse(recorded(Config(players=3, mode=mode), 5, weakness), [0], Evaluator())[0]
         losses = analysis.loss_by_phase()
         assert next(iter(losses)) is phase
         assert losses[phase] > 0.05
@@ -60,7 +60,7 @@ def test_a_planted_weakness_costs_most(weakness: Weakness, phase: Phase) -> None
 
 def test_the_costliest_decision_comes_first_and_each_one_once() -> None:
     record = recorded(Config(players=2), 6, discards_at_random)
-    analysis = analyse(record, 0, Evaluator(playouts=8))
+    (analysis,) = analyse(record, [0], Evaluator(playouts=8))
     losses = [decision.loss for decision in analysis.decisions]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] >= 0
@@ -71,7 +71,7 @@ def test_the_costliest_decision_comes_first_and_each_one_once() -> None:
 
 def test_an_analysis_repeats() -> None:
     record = recorded(Config(players=2, mode=Mode.EXPERT), 7, takes_coins)
-    first, second = (analyse(record, 1, Evaluator(playouts=16, seed=3)) for _ in range(2))
+    first, second = (analyse(record, [1], Evaluator(playouts=16, seed=3)) for _ in range(2))
     assert first == second
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from happycity import Game, Move, Phase
 from happycity.records.record import Json
-from happycity.records.replay import config_of, deal_of, positions_of
+from happycity.records.replay import deal_of, positions_of
 from happycity_bots.evaluator import Evaluator, Places
 from happycity_bots.luck import Draw, draws_of
 
@@ -70,17 +70,11 @@ class Analysis:
         return dict(sorted(losses.items(), key=lambda entry: -entry[1]))
 
 
-def analyse(record: Json, seat: int, evaluator: Evaluator) -> Analysis:
-    """Return what the decisions of a seat cost and how lucky it was; errors are those of `positions_of`."""
-    return _analyses(record, [seat], evaluator)[0]
+def analyse(record: Json, seats: Collection[int], evaluator: Evaluator) -> list[Analysis]:
+    """Return what the decisions of some seats cost and how lucky they were, seat by seat.
 
-
-def analyse_all(record: Json, evaluator: Evaluator) -> list[Analysis]:
-    """Return the analysis of each seat; errors are those of `positions_of`."""
-    return _analyses(record, range(config_of(record).players), evaluator)
-
-
-def _analyses(record: Json, seats: Sequence[int], evaluator: Evaluator) -> list[Analysis]:
+    Errors are those of `positions_of`.
+    """
     judged = sorted(judged_decisions(record, seats, evaluator), key=lambda decision: -decision.loss)
     moves = [Move.parse(line["move"]) for line in record["moves"]]
     draws = list(draws_of(Game(deal_of(record)), moves, evaluator.after_cards))

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from operator import add, itemgetter
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from happycity import Card, Game, Move, View
 from happycity.records.record import dumps, state_json
@@ -32,6 +32,11 @@ _T = TypeVar("_T")
 Places = tuple[float, ...]
 """The expected place of each seat, from 1 (first) to the number of seats."""
 
+SHARPNESS: Final = 1.4
+"""By what leads in strength are multiplied: the network learnt from good bots and is too cautious of others.
+
+Found by `python -m tools luck-checks reliability` on other deals.
+"""
 _COIN: Final = 0
 
 
@@ -39,23 +44,6 @@ def places_of(outcome: Outcome) -> Places:
     """Return the places at the end of a game."""
     ranks = outcome.ranks
     return tuple([rank + (ranks.count(rank) - 1) / 2 for rank in ranks])
-
-
-class Turn(Protocol):
-    """What one turn's cards mean for the places."""
-
-    def places(self, centre: Sequence[int], draws: int) -> Places:
-        """Return the places expected when `centre` lies in the centre and that many draws are to come."""
-
-
-def turn_of(game: Game, network: Network) -> Turn:
-    """Return the turn of the seat that draws, buys or discards."""
-    sizes, seat = list(map(len, game.cities.cards)), game.seat
-    # The last seat of a round that can fill its city nearly always does.
-    may_fill = seat == len(sizes) - 1 and sizes[seat] == CITY_SIZE - 1
-    if may_fill or game.cities.longest == CITY_SIZE or game.round == LAST_ROUND:
-        return LastTurn(game)
-    return NetworkTurn(game.view(), network)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -118,7 +106,7 @@ class NetworkTurn:
         self._left: dict[float, float] = {}
 
     def places(self, centre: Sequence[int], draws: int) -> Places:
-        """Return the places expected, by the network."""
+        """Return the places expected when `centre` lies in the centre and that many draws are to come."""
         value, pick = self._own.best(centre)
         left, _ = self._others.best(_without(centre, pick))
         gain = self._left.get(left)
@@ -127,7 +115,7 @@ class NetworkTurn:
         strengths = self._before[:]
         strengths[self._seat] += self._own.expected(value, draws) - self._usual[0]
         strengths[self._next] += gain
-        return places_by(strengths, lead)
+        return places_by([SHARPNESS * strength for strength in strengths], lead)
 
 
 class LastTurn:
@@ -150,7 +138,7 @@ class LastTurn:
             self._reached[seat] = offers.drawn(offers.floor)
 
     def places(self, centre: Sequence[int], draws: int) -> Places:
-        """Return the places expected, by the points that can be reached."""
+        """Return the places expected, by the points that can be reached; see `NetworkTurn.places`."""
         own = self._offers[self._seat]
         value, pick = own.best(centre)
         reached = self._reached[:]
@@ -248,7 +236,7 @@ class Evaluator:
         self.playouts = playouts
         """Playouts for each purchase and special."""
         self._seed = seed
-        self._turn: tuple[View, Turn] | None = None
+        self._turn: tuple[View, NetworkTurn | LastTurn] | None = None
 
     @property
     def digest(self) -> str:
@@ -299,11 +287,14 @@ class Evaluator:
         known = {card: turn.places([*game.centre, card.number], draws) for card in dict.fromkeys(cards)}
         return [known[card] for card in cards]
 
-    def _turn_of(self, game: Game) -> Turn:
+    def _turn_of(self, game: Game) -> NetworkTurn | LastTurn:
         """Return the turn, which is the same until something is bought, whatever is drawn before."""
         view = game.view()._replace(centre=(), decks=(), discards=(), phase=Phase.DRAW)
         if self._turn is None or self._turn[0] != view:
-            self._turn = (view, turn_of(game, self._network))
+            # A seat that can fill its city nearly always does.
+            may_fill = CITY_SIZE - 1 in map(len, view.cities[view.seat :])
+            is_last = may_fill or game.cities.longest == CITY_SIZE or game.round == LAST_ROUND
+            self._turn = (view, LastTurn(game) if is_last else NetworkTurn(view, self._network))
         return self._turn[1]
 
     def _after(self, game: Game, move: Move) -> Places:
@@ -336,7 +327,7 @@ class Evaluator:
         return self._position(game)
 
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 """It goes up whenever the same weights and settings give other values."""
 
 

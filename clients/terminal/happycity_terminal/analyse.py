@@ -16,8 +16,8 @@ from happycity.records.record import Json, loads, state_json
 from happycity.runtime.commands import is_quiet
 from happycity.text.board import Line, Style
 from happycity.text.words import card_name, move_in_words, plural
-from happycity_bots.analysis import Analysis, JudgedDecision, analyse_all, best_line
-from happycity_bots.analysis import analyse as analyse_seat
+from happycity_bots import analysis as game_analysis
+from happycity_bots.analysis import Analysis, JudgedDecision, best_line
 from happycity_bots.evaluator import Evaluator
 from happycity_bots.weaknesses import (
     LEAST_LOSS,
@@ -139,12 +139,13 @@ def _analyse_game(source: str | None, game: str | None, question: Question) -> N
     playouts = DEFAULT_PLAYOUTS if question.playouts is None else question.playouts
     evaluator = Evaluator(playouts=playouts)
     if question.every_seat:
-        analyses = analyse_all(record, evaluator)
+        seats: Sequence[int] = range(len(playback.results))
     else:
         seat = seat_of(playback, question.bot)
         if seat is None:
             seat = only_seat(playback, find_run(game_arguments(source, game)[0]), None)
-        analyses = [analyse_seat(record, seat, evaluator)]
+        seats = [seat]
+    analyses = game_analysis.analyse(record, seats, evaluator)
     if question.as_json:
         contents = [_analysis_json(playback, analysis, evaluator, record) for analysis in analyses]
         write_json(
