@@ -14,7 +14,7 @@ from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Card, C
 from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config, Scoring
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
-from happycity.rules.views import Phase, View
+from happycity.rules.views import EventKind, Phase
 
 COINS: Final = 20
 INCOMES: Final = 10
@@ -40,6 +40,7 @@ _FLOAT: Final = 4  # bytes
 # What writes some floats into a buffer, from a byte on.
 _write_one: Final = Struct("f").pack_into
 _write_three: Final = Struct("3f").pack_into
+_write_sizes: Final = Struct(f"{2 * len(DECKS)}f").pack_into
 _write_dwellings: Final = Struct(f"{len(DWELLINGS)}f").pack_into
 _write_sums: Final = Struct(f"{3 + _COLOURS}f").pack_into
 # Fragments by what they encode, as `happycity.wire.decisions` has them.
@@ -55,18 +56,47 @@ _SUMS: Final = (
 
 # Places in bytes: of the dwellings and piles after the specials; of sums and cards in what a seat has.
 _DWELLINGS: Final = _FLOAT * (_BUILDINGS + _SPECIALS)
-_PILES: Final = _DWELLINGS + _FLOAT * len(DWELLINGS)
-_SEATS: Final = _PILES + _FLOAT * 2 * len(DECKS)
+_SIZES: Final = _DWELLINGS + _FLOAT * len(DWELLINGS)
+_SEATS: Final = _SIZES + _FLOAT * 2 * len(DECKS)
 _CITY: Final = _FLOAT * 3
 _CARD: Final = _CITY + _FLOAT * (3 + _COLOURS)
 _POSITION: Final = _CARD + _FLOAT * _CARDS
 _SEAT: Final = _POSITION + _FLOAT * _CARDS
 _NO_CITY: Final = bytearray(_SEAT - _CITY)
 
-ACTION_NUMBERS: Final = {move: number for number, move in enumerate(Move.all())}
-"""The number of each move: its position among all."""
 _ACTIONS: Final = tuple(Move.all())
 _ACTION_COUNT: Final = len(_ACTIONS)
+_NO_ACTIONS: Final = bytearray(_ACTION_COUNT)
+
+
+# Parts of a row, as bits; what is before them is written always.
+_CENTRE: Final = 1
+_SPECIALS_LEFT: Final = 2
+_DWELLINGS_LEFT: Final = 4
+_DECKS: Final = 8
+_PILES: Final = 16
+_PURSES: Final = 32
+_CITIES: Final = 64
+_ALL: Final = 127
+_CHANGED_BY_EVENT: Final = {
+    EventKind.KEEP: 0,
+    EventKind.DISCARD: _CENTRE | _DECKS | _PILES,
+    EventKind.DRAW: _CENTRE | _DECKS,
+    EventKind.BUILD: _CENTRE | _PURSES | _CITIES,
+    EventKind.DWELL: _DWELLINGS_LEFT | _PURSES | _CITIES,
+    EventKind.COIN: _PURSES,
+    EventKind.TAKE: _SPECIALS_LEFT | _PURSES | _CITIES,
+    EventKind.DECLINE: 0,
+    EventKind.MARKET: _PURSES | _CITIES,
+    EventKind.COPY: _PURSES,
+    EventKind.ROUND_STARTED: _PURSES,
+    EventKind.INCOME_PAID: _PURSES,
+    EventKind.DECK_REBUILT: _DECKS | _PILES,
+    EventKind.EFFECT_PAID: _PURSES,
+    EventKind.CARD_LOST: _DECKS | _PILES | _PURSES | _CITIES,
+}
+_CHANGED_BY: Final = (0, *[_CHANGED_BY_EVENT[kind] for kind in EventKind])
+"""The parts that an event changes, by its kind."""
 
 
 def _copies(numbers: Sequence[int]) -> bytearray:
@@ -93,9 +123,8 @@ def _centre(numbers: list[int]) -> bytearray:
 
 
 class RowWriter:
-    """Keeps a row of a buffer up to date: it knows what it wrote, and writes what is different now.
+    """Keeps a row of a buffer up to date: it shows the positions of one kind of game, one at a time.
 
-    It may be shown any positions of one kind of game; it is fastest if each is a move after the one before.
     Nothing else may write into the row.
     """
 
@@ -110,13 +139,8 @@ class RowWriter:
         self._table = start + _FLOAT * (_PHASES + 3 + 2 * players)
         self._seats = self._table + _SEATS
         self._discarded = self._seats + _SEAT * players
-        # What was written last. Cities and specials are other tuples after a change.
-        self._head_key = -1
-        self._centre: list[int] = []
+        # What was written last, as far as it is compared. A city is another tuple after a change.
         self._observer = 0
-        self._specials_seen: tuple[Card, ...] | None = None
-        self._dwellings: list[int] = []
-        self._decks: tuple[int, ...] = ()
         self._coins: list[int] = []
         self._incomes: tuple[int, ...] = ()
         self._uses: tuple[int, ...] = ()
@@ -124,98 +148,46 @@ class RowWriter:
         self._sums = [[0] * (3 + _COLOURS) for _ in range(players)]
         self._piles: list[list[int]] = [[], [], []]
 
-    def write_view(self, view: View, discarded: Sequence[Card], observer: int) -> None:
-        """Write what a view and the face-up discards show, as a seat sees it."""
-        piles: list[list[int]] = [[], [], []]
-        for card in discarded:
-            piles[card.deck - 1].append(card.number)
-        self._write(
-            observer,
-            view.round,
-            view.seat,
-            view.phase,
-            list(view.coins),
-            view.incomes,
-            view.uses,
-            list(view.cities),
-            [card.number for card in view.centre],
-            view.specials,
-            list(view.dwellings),
-            view.decks,
-            piles,
-        )
+    def write(self, game: Game, observer: int, changed: int = _ALL) -> None:
+        """Write the position of a game as a seat sees it.
 
-    def write_game(self, game: Game, observer: int) -> None:
-        """Write the position of a game as a seat sees it, without making a view."""
-        cities = game.cities
-        self._write(
-            observer,
-            game.round,
-            game.seat,
-            game.phase,
-            cities.coins,
-            cities.incomes(),
-            cities.uses,
-            cities.cards,
-            game.centre,
-            game.specials,
-            game.dwellings,
-            game.deck_sizes,
-            game.discard_piles,
-        )
-
-    def _write(  # noqa: PLR0917 - positions and keywords are the same to mypyc
-        self,
-        observer: int,
-        number: int,
-        seat: int,
-        phase: Phase,
-        coins: list[int],
-        incomes: tuple[int, ...],
-        uses: tuple[int, ...],
-        cities: list[tuple[Card, ...]],
-        centre: list[int],
-        specials: tuple[Card, ...],
-        dwellings: list[int],
-        decks: tuple[int, ...],
-        piles: list[list[int]],
-    ) -> None:
-        rows, table = self._rows, self._table
-        self._write_head(observer, number, seat, phase)
-        if centre != self._centre:
-            self._centre = centre[:]
-            self._put(table, _centre(centre))
-        if specials is not self._specials_seen:
-            self._specials_seen = specials
-            self._put(table + _FLOAT * _BUILDINGS, _specials(specials))
-        if dwellings != self._dwellings:
-            self._dwellings = dwellings[:]
-            _write_dwellings(rows, table + _DWELLINGS, *[left / 4 for left in dwellings])
-        if piles != self._piles:
-            self._write_piles(piles)
-        if decks != self._decks:
-            self._decks = decks
-            a, b, c = decks
-            _write_three(rows, table + _PILES, a / MOST_IN_DECK, b / MOST_IN_DECK, c / MOST_IN_DECK)
+        `changed` are the parts (see `_CHANGED_BY`) in which it is not the position that was written last.
+        """
+        rows, table, cities = self._rows, self._table, game.cities
         if observer != self._observer:
             self._rotate(observer)
-        if coins != self._coins or incomes != self._incomes or uses != self._uses:
-            self._write_purses(coins, incomes, uses)
-        if cities != self._cities:
-            for whose, cards in enumerate(cities):
+        self._write_head(game)
+        if changed & _CENTRE:
+            self._put(table, _centre(game.centre))
+        if changed & _SPECIALS_LEFT:
+            self._put(table + _FLOAT * _BUILDINGS, _specials(game.specials))
+        if changed & _DWELLINGS_LEFT:
+            _write_dwellings(rows, table + _DWELLINGS, *[left / 4 for left in game.dwellings])
+        if changed & _DECKS:
+            sizes = [size / MOST_IN_DECK for size in (*game.deck_sizes, *game.discard_sizes)]
+            _write_sizes(rows, table + _SIZES, *sizes)
+        if changed & _PILES:
+            self._write_piles(game.discard_piles)
+        if changed & _PURSES:
+            self._write_purses(cities.coins, cities.incomes(), cities.uses)
+        if changed & _CITIES:
+            for whose, cards in enumerate(cities.cards):
                 if cards is not self._cities[whose]:
                     self._write_city(whose, cards)
 
     def _put(self, place: int, fragment: bytearray) -> None:
         self._rows[place : place + len(fragment)] = fragment
 
-    def _write_head(self, observer: int, number: int, seat: int, phase: Phase) -> None:
+    def _write_head(self, game: Game) -> None:
         """Write phase, kind of game, round, observer and turn."""
-        players = self._players
+        players, observer, seat, phase, number = (
+            self._players,
+            self._observer,
+            game.seat,
+            game.phase,
+            game.round,
+        )
         key = (((number << 3 | observer) << 3 | seat) << 4 | phase) << 5 | self._kind
-        if key == self._head_key:
-            return
-        self._head_key = key
         head = _HEADS.get(key)
         if head is None:
             phases, seats, turns = [0.0] * _PHASES, [0.0] * players, [0.0] * players
@@ -225,9 +197,7 @@ class RowWriter:
         self._put(self._start, head)
 
     def _write_piles(self, piles: list[list[int]]) -> None:
-        """Write the sizes of the discard piles, and what is in them: mostly a card more."""
-        sizes = [len(pile) / MOST_IN_DECK for pile in piles]
-        _write_three(self._rows, self._table + _PILES + _FLOAT * len(DECKS), *sizes)
+        """Write what is in the discard piles: mostly a card more."""
         for which, pile in enumerate(piles):
             known = self._piles[which]
             if pile == known:
@@ -301,21 +271,15 @@ class Rows:
         self.seats = bytearray(games)
         """A byte for each game."""
         self._writers = [RowWriter(config, self.observations, _FLOAT * size * row) for row in range(games)]
-        self._moves: list[tuple[Move, ...]] = [()] * games
 
-    def write(self, row: int, game: Game) -> None:
-        """Write the position of a game into a row."""
+    def write(self, row: int, game: Game, changed: int = _ALL) -> None:
+        """Write the position of a game into a row, or those parts that have `changed` since the last one."""
         seat = game.seat
-        self._writers[row].write_game(game, seat)
+        self._writers[row].write(game, seat, changed)
         self.seats[row] = seat
-        moves = game.legal_moves
-        if moves is not self._moves[row]:
-            masks, start = self.masks, _ACTION_COUNT * row
-            for move in self._moves[row]:
-                masks[start + ACTION_NUMBERS[move]] = 0
-            for move in moves:
-                masks[start + ACTION_NUMBERS[move]] = 1
-            self._moves[row] = moves
+        start = _ACTION_COUNT * row
+        self.masks[start : start + _ACTION_COUNT] = _NO_ACTIONS
+        write_mask(game.legal_moves, self.masks, start)
 
     def play(self, games: list[Game], actions: list[int], rows: list[int]) -> list[int]:
         """Play an action in the game of each row and write its position; return the rows of games that ended.
@@ -328,13 +292,16 @@ class Rows:
             game = games[row]
             game.apply(_ACTIONS[actions[which]])
             if game.outcome is None:
-                self.write(row, game)
+                changed = 0
+                for event in game.events:
+                    changed |= _CHANGED_BY[event[0]]  # its kind: a place costs less than a name
+                self.write(row, game, changed)
             else:
                 ended.append(row)
         return ended
 
 
-def write_mask(moves: Sequence[Move], mask: bytearray) -> None:
-    """Set the bytes of the actions of `moves` to 1."""
+def write_mask(moves: tuple[Move, ...], masks: bytearray, start: int) -> None:
+    """Set the bytes of the actions of `moves` to 1, in a mask that begins at `start`."""
     for move in moves:
-        mask[ACTION_NUMBERS[move]] = 1
+        masks[start + move.index] = 1

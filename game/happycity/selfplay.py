@@ -5,6 +5,7 @@ It needs numpy (`pip install 'happycity[selfplay]'`), which the rest of `happyci
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from happycity.errors import ConfigError
 from happycity.observation_rows import (
-    ACTION_NUMBERS,
     COINS,
     INCOMES,
     MOST_IN_DECK,
@@ -26,12 +26,12 @@ from happycity.observation_rows import (
     RowWriter,
     write_mask,
 )
-from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Card, Colour
+from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour
 from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
 from happycity.rules.scoring import Outcome, score
-from happycity.rules.views import Phase, View
+from happycity.rules.views import Phase
 
 OBSERVATION_LAYOUT: Final = 2
 """The version of the layout. It goes up whenever a number gets another meaning, or a row another length.
@@ -130,13 +130,7 @@ class Observations:
     def of(self, game: Game, seat: int) -> NDArray[np.float32]:
         """Return the position of a game as `seat` sees it."""
         row, writer = self.row(game.config)
-        writer.write_game(game, seat)
-        return row
-
-    def of_view(self, view: View, discarded: Sequence[Card], seat: int) -> NDArray[np.float32]:
-        """Return a position as `seat` sees it: what a view shows, and the cards in the discard piles."""
-        row, writer = self.row(view.config)
-        writer.write_view(view, discarded, seat)
+        writer.write(game, seat)
         return row
 
     def row(self, config: Config) -> tuple[NDArray[np.float32], RowWriter]:
@@ -154,7 +148,7 @@ ACTION_COUNT: Final = len(ACTIONS)
 
 def action_of(move: Move) -> int:
     """Return the number of a move, 0 to `ACTION_COUNT` - 1."""
-    return ACTION_NUMBERS[move]
+    return move.index
 
 
 def move_of(action: int) -> Move:
@@ -171,7 +165,7 @@ def move_of(action: int) -> Move:
 def mask_of(moves: Sequence[Move]) -> NDArray[np.int8]:
     """Return a mask of all actions: 1 for those of `moves`, or else 0."""
     mask = bytearray(ACTION_COUNT)
-    write_mask(moves, mask)
+    write_mask(tuple(moves), mask, 0)
     return np.frombuffer(mask, np.int8)
 
 
@@ -282,7 +276,17 @@ class SelfPlay:
             move_of(extreme)
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
-        for row in self._rows.play(self.games, chosen, list(played)):
+        collects = gc.isenabled()
+        gc.disable()  # games make no cycles; to look for them among the objects of all games takes a tenth
+        try:
+            self._step(chosen, list(played))
+        finally:
+            if collects:
+                gc.enable()
+
+    def _step(self, actions: list[int], rows: list[int]) -> None:
+        arrays = self.arrays
+        for row in self._rows.play(self.games, actions, rows):
             outcome = self.games[row].outcome
             assert outcome is not None
             arrays.ended[row] = True
@@ -291,7 +295,7 @@ class SelfPlay:
                 arrays.rewards[row] -= self._potentials[row]
             self.deal_next(row)
         if self._shaped:
-            self._shape(played)
+            self._shape(rows)
 
     def deal_next(self, row: int) -> None:
         """Leave the game of a row, and deal its next one."""

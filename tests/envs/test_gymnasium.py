@@ -1,8 +1,5 @@
 """The environment of Gymnasium passes Gymnasium's own check, and is the game."""
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,17 +122,3 @@ def test_impossible_options_are_refused() -> None:
         with pytest.raises(ConfigError) as refused:
             HappyCityEnv(**options)
         assert str(refused.value) == problem
-
-
-EXAMPLES = Path(__file__).parents[2] / "clients/envs/examples"
-
-
-def test_random_legal_actions_play_a_game_in_both_environments() -> None:
-    """The mask is used as PettingZoo and Gymnasium want it."""
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLES / "masked_random.py")], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    *seats, place = done.stdout.splitlines()
-    assert [line.partition(":")[0] for line in seats] == ["player_0", "player_1", "player_2"]
-    assert place.startswith("place ")

@@ -38,7 +38,7 @@ class NetworkEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
         assert position is not None
         points = np.array(score(position.cities).points, float)
         for seat in range(len(points)):
-            self._writer.write_game(position, seat)
+            self._writer.write(position, seat)
             points[seat] += 100 * forward(self._weights, self._row, np.ones(1))[1]
         lead = (points - points.mean()) / SPREAD
         return lead / (1 + abs(lead))
@@ -50,7 +50,7 @@ class NetworkEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
             return outcomes
         position = state.position
         assert position is not None
-        self._writer.write_game(position, position.seat)
+        self._writer.write(position, position.seat)
         logits, _ = forward(self._weights, self._row, mask_of(position.legal_moves))
         actions = state.legal_actions()
         shares = np.exp(logits[actions] - logits[actions].max())

@@ -11,12 +11,13 @@ It needs numpy alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity import Card, CardKind, Event, EventKind, Move, View
+from happycity import Card, CardKind, Event, EventKind, Game, Move, View
 from happycity.rules.deals import DECKS
 from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, mask_of
 from happycity_client import Bot, Decision, GameStarted
@@ -97,7 +98,9 @@ class PolicyBot(Bot):
     def choose(self, decision: Decision) -> Move:
         """Return the policy's move."""
         discarded = self._discards.after(decision.events, decision.view)
-        observation = self._observations.of_view(decision.view, discarded, decision.seat)
+        # Hidden orders, which are drawn here, are in no observation.
+        game = Game.from_view(decision.view, Random(0), discarded=discarded)
+        observation = self._observations.of(game, decision.seat)
         return ACTIONS[choose_action(self._policy, observation, mask_of(decision.moves))]
 
 

@@ -205,7 +205,7 @@ class Observer:
         if not self._public:
             return
         if state.position is not None:
-            self._game.writer.write_game(state.position, player)
+            self._game.writer.write(state.position, player)
             self.tensor[:] = self._game.row
             return
         self.tensor.fill(0)

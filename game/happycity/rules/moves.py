@@ -34,7 +34,7 @@ class Move:
     Moves are interned: `Move.parse(str(move)) is move`.
     """
 
-    __slots__ = ("card", "kind", "number", "text")
+    __slots__ = ("card", "index", "kind", "number", "text")
 
     def __init__(self, kind: MoveKind, number: int, card: Card | None, text: str) -> None:
         self.kind = kind
@@ -43,6 +43,8 @@ class Move:
         self.card = card
         """The card concerned, if the move names one; for `market` the coloured Happy Market."""
         self.text = text
+        self.index = 0
+        """The move's place among `Move.all()`."""
 
     @staticmethod
     def parse(text: str) -> Move:
@@ -114,3 +116,5 @@ _MOVES: dict[str, Move] = {
         COPY_BOX,
     )
 }
+for _index, _move in enumerate(_MOVES.values()):
+    _move.index = _index

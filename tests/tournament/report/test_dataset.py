@@ -2,14 +2,18 @@
 
 import hashlib
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.commands.programs import happycity
+from tests.commands.programs import happycity, tournament
 from tests.tournament.conftest import Run
 from tests.tournament.servers import arena
+from tools import ROOT
 
 from happycity import Config, Game
 from happycity.selfplay import ACTIONS, Observations, mask_of, rewards_of
@@ -83,6 +87,20 @@ def test_what_makes_no_data_set_is_refused_in_a_line(run: Run, played: Path) -> 
     )
     assert dataset("none.jsonl", "--out", "x.parquet").startswith("error: none.jsonl: there is no such file")
     assert not Path("x.parquet").exists()
+
+
+@pytest.mark.thorough
+def test_an_example_imitates_a_bot(run: Run, played: Path) -> None:
+    """By so few games it plays as the bot more often than a random choice does, and in the arena."""
+    dataset(played, "--bots", "greedy", "--out", "greedy.parquet")
+    learn = [sys.executable, str(ROOT / "clients/envs/examples/imitate.py"), "greedy.parquet", "policy.npz"]
+    done = subprocess.run(learn, capture_output=True, text=True, check=False)
+    shares = [float(share) for share in re.findall(r"plays as the bot in ([\d.]+)%", done.stdout)]
+    assert (done.returncode, len(shares)) == (0, 10), done.stderr
+    assert shares[-1] > 40
+    bot = f"imitator={' '.join(learn)} --play"
+    options = ("--rounds", 2, "--seats", 2, "--no-clock", "--no-web", "--bots", "greedy", "--bot", bot)
+    assert "imitator" in tournament("run", *options).output
 
 
 def dataset(*arguments: object) -> str:

@@ -85,7 +85,7 @@ def _of_game(text: str, config: Config, reward: Reward) -> list[Episode]:
     actions: list[list[int]] = [[] for _ in rows]
     for game, move in zip(positions_of(record), [*record["moves"], None], strict=True):
         if move is not None:
-            writer.write_game(game, game.seat)
+            writer.write(game, game.seat)
             rows[game.seat].append(row.copy())
             masks[game.seat].append(mask_of(game.legal_moves))
             actions[game.seat].append(action_of(Move.parse(move["move"])))
