@@ -258,7 +258,7 @@ async def published(folder: Path, url: str, *options: object) -> tuple[int, str]
 async def test_snapshot_needs_no_server(
     public: PublicSite, folder: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All pages of lists are there, every link but that to the documentation leads to a file; the viewer steps."""
+    """All pages of lists are there, every link but that to the documentation leads to a file."""
     monkeypatch.setattr("happycity_web.games.GAMES_A_PAGE", 1)
     site = folder / "site"
     assert await published(site, public.url) == (0, f"{site}: 18 pages, 3 replays\n")

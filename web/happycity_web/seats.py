@@ -307,7 +307,7 @@ def seat_json(place: TablePlace, playback: Playback, end: Json | None, reader: R
         "bots": playback.bots,
         "question": asked,
         "advice": advise(asked) if asked is not None and may_be_guided(place.table.plan) else None,
-        "cities": playback.steps[-1].view.cities,
+        "cities": playback.steps[-1].view.cities if playback.steps else (),
         "scoring": place.table.plan.config.scoring.value,
         "again": fields_of(place.table) if is_host else None,
         "same_deal": fields_of(place.table, same_deal=True) if is_host and end is not None else None,
