@@ -97,3 +97,16 @@ async def test_page_shows_a_bot_over_all_its_games(page: Page, site: Site, tourn
         shown["info"]
         == (await site.client.get(f"/tournaments/{tournament}/bots/anna.json")).json()["info"]["info"]
     )
+
+
+async def test_lists_draw_the_cities_of_games(page: Page, site: Site, tournament: int) -> None:
+    """As a square for each card that was bought, once the records are read."""
+    await page.goto("/matches?bot=anna&seats=3")
+    entry = page.locator(".entry", has=page.locator(".city-mini")).first
+    await expect(entry).to_be_visible()
+    number = (await entry.locator("a.entry-name").get_attribute("href") or "").rpartition("/")[2]
+    record = await site.client.get(f"/matches/{number}/record.json")
+    bought = purchases_of(dumps(record.json()))
+    assert await entry.locator(".city-mini i").count() == len(bought)
+    first = await entry.locator(".city-mini").first.locator("i").count()
+    assert first in {sum(seat == own for seat, *_ in bought) for own in range(3)}

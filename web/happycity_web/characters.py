@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.errors import ApiError
 from happycity_tournament.client.connection import listed_game
 from happycity_tournament.standings.figures import Figures, GameColumns
-from happycity_web.games import GAMES_SEARCHED, HiddenGames, search
+from happycity_web.games import GAMES_SEARCHED, HiddenGames, search, statistics
 from happycity_web.home import BOTS_SHOWN
 from happycity_web.ladder import ladder_values
 from happycity_web.purchases import Purchase
@@ -33,8 +32,6 @@ from happycity_web.watch import Feeds, loaded
 
 GAMES_COUNTED = 500
 """Games of a bot that are counted, the newest ones."""
-RECORD_CALLS = 0.1
-"""What reading a record costs that is not kept, in calls."""
 ROUNDS = ((1, 3), (4, 6), (7, 9), (10, 99))
 """The first and last round of each column in the table of cards."""
 FAVOURITES = 5
@@ -104,11 +101,7 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         text = language_of(request).texts.gettext("There is no bot %(bot)s.")
         raise HTTPException(404, text % {"bot": bot})
     ids = [game.match_id for game in games]
-    if (bot, *ids) not in feeds.characters:
-        arena.gate.charge(RECORD_CALLS * len(feeds.purchases.missing(ids)))
-    character = await loaded(
-        request, feeds.characters.get((bot, *ids), partial(_character, feeds, bot, games))
-    )
+    character = await loaded(request, statistics(feeds, ids, bot, make=partial(character_of, bot, games)))
     values = {
         **dict.fromkeys(_COMPUTED),
         **(character or {}),
@@ -141,18 +134,6 @@ async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
 
     found, _ = await search(feeds, ask, "", most=GAMES_COUNTED, pages=GAMES_SEARCHED // _PAGE)
     return found[:GAMES_COUNTED]
-
-
-async def _character(feeds: Feeds, bot: str, games: Sequence[match_pb.Match]) -> dict[str, Any]:
-    """Return what games of a bot show, by the names of `_COMPUTED`."""
-    arena = feeds.arena
-
-    async def record(match_id: int) -> str:
-        asked = match_pb.GetMatchRecordRequest(match_id=match_id)
-        return (await arena.call(arena.matches.GetMatchRecord, asked)).json
-
-    purchases = await feeds.purchases.of([game.match_id for game in games], record)
-    return await asyncio.to_thread(character_of, bot, games, purchases)
 
 
 def character_of(

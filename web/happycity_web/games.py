@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 from starlette.requests import Request
 
-from happycity import Ending, Mode
+from happycity import CARDS_BY_ID, Ending, Mode
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
 from happycity_server.access.roles import is_public
-from happycity_server.errors import invalid
+from happycity_server.errors import ApiError, invalid
+from happycity_web.purchases import Purchase
 from happycity_web.query import ListQuery, bot_name, words
-from happycity_web.render import Page, mode_of
-from happycity_web.watch import Feeds
+from happycity_web.render import Page, look, mode_of
+from happycity_web.watch import Feeds, loaded
 
 GAMES_A_PAGE = 20
 """Games of a page, or somewhat more where not all that were looked through belong to it."""
 GAMES_SEARCHED = 1000
 """Games that one page of a list looks through, where few of them belong to it."""
+RECORD_CALLS = 0.1
+"""What reading a record costs that is not kept, in calls."""
 _SEARCHED_AT_ONCE = 100
 _T = TypeVar("_T")
 
@@ -148,11 +153,54 @@ class HiddenGames:
         return in_tournament or self.is_open(match.ladder_deal_id)
 
 
-async def games_page(feeds: Feeds, _request: Request, query: GameQuery) -> Page:
-    """Show games of all tournaments and none, newest first."""
-    found = await list_games(feeds, query)
-    values = {**choices(), "found": found, "games": found.games, "hidden": HiddenGames.of(feeds)}
+async def games_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
+    """Show games of all tournaments and none, newest first, each with its cities as small squares."""
+    found, hidden = await list_games(feeds, query), HiddenGames.of(feeds)
+    shown = [
+        match
+        for match in found.games
+        if match.HasField("result") and not match.practice and match not in hidden
+    ]
+    bought: Mapping[int, Sequence[Purchase]] = {}
+    with suppress(ApiError):  # many ask for such values: the list does without
+        bought = await loaded(request, statistics(feeds, [match.match_id for match in shown])) or {}
+    cities = {
+        match.match_id: [
+            [look(CARDS_BY_ID[card]) for own, card, _ in bought[match.match_id] if own == seat]
+            for seat in range(len(match.bots))
+        ]
+        for match in shown
+        if match.match_id in bought
+    }
+    values = {**choices(), "found": found, "games": found.games, "hidden": hidden, "cities": cities}
     return Page("games_page.html", values, ("games",))
+
+
+async def statistics(
+    feeds: Feeds,
+    matches: Sequence[int],
+    *key: Hashable,
+    make: Callable[[Mapping[int, Sequence[Purchase]]], Mapping[Any, Any]] = dict,
+) -> Mapping[Any, Any]:
+    """Return what `make` makes of what was bought in finished games that the caller may look at.
+
+    With the matches, `key` tells it apart. Records that have to be read cost calls.
+
+    Raises:
+        ApiError: the caller has asked for too much, or many others do.
+    """
+    arena = feeds.arena
+
+    async def record(match_id: int) -> str:
+        asked = match_pb.GetMatchRecordRequest(match_id=match_id)
+        return (await arena.call(arena.matches.GetMatchRecord, asked)).json
+
+    async def made() -> Mapping[Any, Any]:
+        return await asyncio.to_thread(make, await feeds.purchases.of(matches, record))
+
+    if (*key, *matches) not in feeds.statistics:
+        arena.gate.charge(RECORD_CALLS * len(feeds.purchases.missing(matches)))
+    return await feeds.statistics.get((*key, *matches), made)
 
 
 def choices() -> dict[str, Any]:

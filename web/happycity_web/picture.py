@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from happycity import CARDS_BY_ID
 from happycity.records.record import Json
+from happycity_web.render import look
 
 SIZE = (1200, 630)
 """Width and height in pixels, as sites ask for."""
@@ -60,10 +61,9 @@ def game_picture(game: Json) -> bytes:
 def _draw_card(draw: ImageDraw.ImageDraw, card_id: str, left: int, top: int) -> None:
     """Draw a card: a band in its colour, and its name, one word in a line."""
     card, (width, height) = CARDS_BY_ID[card_id], _CARD
-    look = str(card.colour) if card.colour else card.special_set.value if card.special_set else "plain"
     box = (left, top, left + width, top + height)
     draw.rounded_rectangle(box, 12, _COLOURS["surface"], _SOFT)
-    draw.rounded_rectangle((*box[:2], box[2], top + 34), 12, _COLOURS[look], _SOFT)
+    draw.rounded_rectangle((*box[:2], box[2], top + 34), 12, _COLOURS[look(card)], _SOFT)
     words = card.name.partition(" (")[0].split()
     font = _font(max(words, key=len), 28, width - 20)
     middle = (left + width // 2, top + 34 + (height - 34) // 2)

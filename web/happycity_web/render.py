@@ -19,6 +19,7 @@ from markupsafe import Markup
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, Response
 
+from happycity import Card
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.text.board import deck_prices
 from happycity.tournament.v1beta1 import rating_pb2
@@ -174,12 +175,17 @@ def state_word(tournament: tournament_pb.Tournament) -> str:
     return enum_word(tournament_pb.TournamentState, tournament.progress.state)
 
 
-def by_place(match: match_pb.Match) -> list[tuple[str, match_pb2.SeatResult | None]]:
-    """Return the bots of a match with their results, best first; in the order of seats before its end."""
+def look(card: Card) -> str:
+    """Return the name of a card's colour in pages: its own, that of its set of specials, or `plain`."""
+    return str(card.colour) if card.colour else card.special_set.value if card.special_set else "plain"
+
+
+def by_place(match: match_pb.Match) -> list[tuple[int, str, match_pb2.SeatResult | None]]:
+    """Return seats, bots and results of a match, best first; in the order of seats before its end."""
     if not match.HasField("result"):
-        return [(bot, None) for bot in match.bots]
+        return [(number, bot, None) for number, bot in enumerate(match.bots)]
     order = sorted(enumerate(match.result.seats), key=lambda entry: (entry[1].place, entry[1].rank))
-    return [(match.bots[number], seat) for number, seat in order]
+    return [(number, match.bots[number], seat) for number, seat in order]
 
 
 def character_path(bot: str) -> str:

@@ -135,8 +135,8 @@ class Feeds:
         """By page that changes no more, and its address and language: the page, compressed."""
         self.analyses = Background[Json]("analyses", kept=KEPT)
         """By match."""
-        self.characters = Background[dict[str, Any]]("statistics of bots", kept=32)
-        """By bot and the games that count: what these show, as of `character_of`."""
+        self.statistics = Background[Mapping[Any, Any]]("statistics of games", kept=64)
+        """By matches, and perhaps a bot: what follows from what was bought in them."""
         self.purchases = Purchases()
         self._pages: dict[Hashable, LivePage] = {}
         # One, as Python runs one at a time anyway, and each more would make the event loop wait longer.
