@@ -3,7 +3,8 @@
 Each deal is played twice, the two bots taking the seats in turn and exchanging them for the second game, so
 the deal itself cancels already. A score is the share of pairs of different bots that the first one won, a tie
 as half. The luck of its seats, by `happycity_bots.luck`, is taken off it. "less" is by what the variance of a
-deal's score is divided: the same error takes this many times fewer games.
+deal's score is divided: the same error takes this many times fewer games. "blocks" are those that sequential
+tests of 0 against 30 Elo take on average with and without the luck, on deals drawn from these.
 """
 
 from __future__ import annotations
@@ -22,10 +23,15 @@ from happycity_bots.champion import ChampionBot
 from happycity_bots.evaluator import Evaluator
 from happycity_bots.halving import Budget
 from happycity_bots.luck import draws_of, total_luck
+from happycity_tournament.config import SprtTest
+from happycity_tournament.ratings.sprt import Sprt, Verdict
 from tools.training.games import BotFactory, chosen, seated
 
 CONTENDERS: dict[str, BotFactory] = {**BOTS, "network": partial(ChampionBot, budget=Budget())}
 """Bots by name; `network` is the champion without trials."""
+
+
+TESTS = 400
 
 
 class Score(NamedTuple):
@@ -65,6 +71,17 @@ def play_game(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator, *, f
     return Score(won / pairs, luck / pairs, seconds)
 
 
+def mean_blocks(scores: Sequence[float], evaluator: str = "") -> float:
+    """Return how many blocks a sequential test takes on average, whose blocks are drawn from these scores."""
+    rng, total = np.random.default_rng(8), 0
+    for _ in range(TESTS):
+        test = Sprt(SprtTest(candidate="a", base="b", elo1=30.0, luck_evaluator=evaluator))
+        while test.verdict is Verdict.RUNNING:
+            test.add(float(rng.choice(scores)))
+        total += test.blocks
+    return total / TESTS
+
+
 def main() -> None:
     """Print a row for each table and mode, as soon as it is known."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -80,8 +97,8 @@ def main() -> None:
         parser.error("--bots: the two are the same, so their difference doesn't vary")
     evaluator, pair = Evaluator(), [CONTENDERS[name] for name in options.bots]
     print(f"{' and '.join(options.bots)}, {options.deals} deals a row, evaluator {evaluator.digest}")
-    print("| seats | mode | score | luck | without luck | less | ms CPU a game |")
-    print("|---:|---|---:|---:|---:|---:|---:|")
+    print("| seats | mode | score | luck | without luck | less | blocks | without luck | ms CPU a game |")
+    print("|---:|---|---:|---:|---:|---:|---:|---:|---:|")
     for mode in options.modes:
         for players in options.seats:
             config = Config(players=players, mode=mode)
@@ -95,8 +112,9 @@ def main() -> None:
                 for values in (won, luck, won - luck)
             ]
             less = won.var(ddof=1) / (won - luck).var(ddof=1)
+            blocks = f"{mean_blocks(won):.0f} | {mean_blocks(won - luck, evaluator.digest):.0f}"
             print(
-                f"| {players} | {mode.value} | {' | '.join(cells)} | {less:.2f}x "
+                f"| {players} | {mode.value} | {' | '.join(cells)} | {less:.2f}x | {blocks} "
                 f"| {seconds.mean() / 2 * 1e3:.0f} |",
                 flush=True,
             )
