@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 import sys
@@ -30,6 +31,10 @@ THOROUGH = [
     FOLDER / name for name in ("clients", "docs/test_site.py", "envs", "llm", "mcp", "release", "training")
 ]
 """What `make test` leaves out as a whole, so that it needs neither their packages nor their time."""
+
+# gRPC has one queue of events for all loops, and each test has a loop. An event for a loop that is closed by now
+# is dropped, which asyncio logs; hundreds of these, with the values of all variables, stop a test for seconds.
+logging.getLogger("asyncio").addFilter(lambda record: "PollerCompletionQueue" not in record.getMessage())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
