@@ -32,8 +32,9 @@ THOROUGH = [
 ]
 """What `make test` leaves out as a whole, so that it needs neither their packages nor their time."""
 
-# gRPC has one queue of events for all loops, and each test has a loop. An event for a loop that is closed by now
-# is dropped, which asyncio logs; hundreds of these, with the values of all variables, stop a test for seconds.
+# gRPC has one queue of events for all loops, and each test has a loop. An event for a loop that is closed by
+# now is dropped, which asyncio logs; hundreds of these, with the values of all variables, stop a test for
+# seconds.
 logging.getLogger("asyncio").addFilter(lambda record: "PollerCompletionQueue" not in record.getMessage())
 
 
