@@ -56,14 +56,14 @@ class RatingStore:
         with self.store.reading() as connection:
             return last_finished(connection)[0]
 
-    def save_ratings(self, points: Sequence[RatingPoint]) -> None:
-        """Add points to the history, in place of any with the same key."""
+    def save_ratings(self, points: Sequence[RatingPoint], *, replaced: Sequence[RatingPoint] = ()) -> None:
+        """Add points to the history, in place of `replaced` and of any with the same key."""
         rows = [
             {"board": point.board, "version_id": point.version_id, "at": point.at, **asdict(point.rating)}
             for point in points
         ]
         with self.store.writing() as connection:
-            for point in points:
+            for point in (*replaced, *points):
                 connection.execute(delete(ladder_ratings).where(*_is_point(point)))
             if rows:
                 connection.execute(insert(ladder_ratings), rows)

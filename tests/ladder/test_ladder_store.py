@@ -266,7 +266,7 @@ def test_what_is_read_of_a_ladder(store: Store) -> None:
 
 
 def test_ratings_and_beliefs_are_kept(store: Store) -> None:
-    """A point takes the place of one of the same time, and so does the latest state of a board's beliefs."""
+    """A point may take the place of another one, or of one of its time; so do beliefs of a board."""
     ladder_with_bots(store)
     ratings, rating = RatingStore(store), entries.Rating(elo=1500.5, error=0.1, deals=3)
     points = [
@@ -276,6 +276,8 @@ def test_ratings_and_beliefs_are_kept(store: Store) -> None:
     newer = replace(points[1], rating=replace(rating, deals=4))
     ratings.save_ratings([newer])
     assert ratings.history("2-family", [1, 2]) == [points[0], newer]
+    ratings.save_ratings([replace(newer, at=52.0)], replaced=[newer])
+    assert ratings.history("2-family", [1, 2]) == [points[0], replace(newer, at=52.0)]
     for state in (b"\0", b"\xff"):
         ratings.keep_beliefs("2-family", 2, state)
     assert ratings.beliefs("2-family") == (2, b"\xff")

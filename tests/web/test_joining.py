@@ -218,12 +218,12 @@ async def test_files_as_a_browser_sends_them(tmp_path: Path) -> None:
         return f"{json.dumps(described)}\n{content}".encode()
 
     refused = {
-        b"": (409, "broken off"),
+        b"": (409, "interrupted"),
         b"[]\n": (400, "load the page again"),
         b"x" * 2_000_000: (400, "load the page again"),
         body("x", ("../up", 1)): (400, "not a path below the folder"),
         body("x", ("bot.py", "many")): (400, "load the page again"),
-        body("x", ("bot.py", 2)): (409, "broken off"),
+        body("x", ("bot.py", 2)): (409, "interrupted"),
         body(""): (400, "there are no files"),
         body("x", ("bot.py", 1), command="'x"): (400, "can't read the command"),
     }

@@ -74,4 +74,4 @@ async def _parts(bot: str, request: Request) -> AsyncIterator[pb.SubmitRequest]:
                 yield pb.SubmitRequest(content=content[:size])
                 content, size = content[size:], size - len(content)  # noqa: PLW2901 - what is left of it
     except (ClientDisconnect, StopAsyncIteration):
-        raise ApiError(Reason.STALLED, "the upload was broken off") from None
+        raise ApiError(Reason.STALLED, "the upload was interrupted") from None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -21,7 +22,7 @@ DEALS_AT_ONCE = 500
 SAVE_DEALS = 2000
 """After this number of deals the ratings are stored, so that a restart needn't rate all deals again."""
 POINT_SECONDS = 2.0
-"""Seconds between two points of a version's history at least."""
+"""Seconds between two points of a version's history at least, the last one excepted."""
 POINT_SHARE = 0.02
 """The same as a share of the version's age: points get rarer, so that a year has some 700."""
 
@@ -80,8 +81,9 @@ class Ratings:
                 versions = await self._ladder.read(self._ladder.entries.versions, ids)
                 latest = await self._in_thread(self._rater.add, deals, versions, seasons)
                 self._finished = deals[-1][1].finished
-                points = self._history.due(latest.values(), versions)
-                await self._ladder.write(self._ladder.ratings.save_ratings, points)
+                points = list(latest.values())
+                replaced = self._history.add(points, versions)
+                await self._ladder.write(self._ladder.ratings.save_ratings, points, replaced=replaced)
                 if self._finished - self._saved >= SAVE_DEALS:
                     await self._save()
                 if len(deals) < DEALS_AT_ONCE or self._closing:
@@ -143,27 +145,41 @@ class Ratings:
         self._saved = self._finished
 
 
-class _History:
-    """Thins out the histories of versions.
+@dataclass(slots=True)
+class _Line:
+    """The history of a version on a board, as far as it is needed to go on with it."""
 
-    A version whose next point is due goes on as one without a history, so those that stopped playing take no
-    memory.
+    first_at: float
+    """When the version came."""
+    fixed_at: float
+    """When the last point was that stays."""
+    last: RatingPoint
+
+    def is_due(self, at: float) -> bool:
+        """Return whether a point that is added at this time, or later, stays."""
+        return at - self.fixed_at >= max(POINT_SECONDS, POINT_SHARE * (at - self.first_at))
+
+
+class _History:
+    """Thins out the histories of versions: the last point of each moves on until the next one is due.
+
+    Then a version goes on as one without a history, so those that stopped playing take no memory.
     """
 
     def __init__(self) -> None:
-        self._noted: dict[tuple[str, int], tuple[float, float]] = {}
-        """By board and version: when the version came, and when its last point was."""
+        self._lines: dict[tuple[str, int], _Line] = {}
 
-    def due(self, points: Collection[RatingPoint], versions: Mapping[int, Version]) -> list[RatingPoint]:
-        """Return those of the latest points of some versions that are to be stored."""
+    def add(self, points: Sequence[RatingPoint], versions: Mapping[int, Version]) -> list[RatingPoint]:
+        """Add the latest points of some versions; return those that are to go in their place."""
+        replaced = []
+        for point in points:
+            key = point.board, point.version_id
+            line = self._lines.get(key)
+            if line is None or line.is_due(point.at):
+                self._lines[key] = _Line(versions[point.version_id].first_at, point.at, point)
+            else:
+                replaced.append(line.last)
+                line.last = point
         now = max((point.at for point in points), default=0.0)
-        self._noted = {key: times for key, times in self._noted.items() if not _is_due(now, *times)}
-        due = [point for point in points if (point.board, point.version_id) not in self._noted]
-        for point in due:
-            times = versions[point.version_id].first_at, point.at
-            self._noted[point.board, point.version_id] = times
-        return due
-
-
-def _is_due(now: float, first_at: float, last_at: float) -> bool:
-    return now - last_at >= max(POINT_SECONDS, POINT_SHARE * (now - first_at))
+        self._lines = {key: line for key, line in self._lines.items() if not line.is_due(now)}
+        return replaced
