@@ -93,20 +93,6 @@ def match_that_hangs() -> Iterator[None]:
             queue.put(None)
 
 
-@pytest.mark.thorough
-def test_two_servers_never_share_a_store_or_an_address(start: Start) -> None:
-    first = serve(start)
-    other = happycity("serve", "--listen", "127.0.0.1:0", "--store", "sqlite:///games.sqlite")
-    assert other.error == (
-        "database sqlite:///games.sqlite is in use by another server; stop that one or choose another store"
-    )
-    other = happycity("serve", *LISTEN, "--store", "sqlite:///other.sqlite")
-    assert other.error.startswith("--listen: unix:arena.sock can't be listened on")
-    first.kill()
-    first.wait()
-    serve(start)
-
-
 def test_settings_are_checked_and_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Flags, environment and file together, as a file that has the same effect; nothing is served.
     Path("server.toml").write_text('store = "postgresql://olga:secret@db/arena"\nopen_matches = 5\n')

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from tools.training import learner as learner_module
 from tools.training.games import Positions, play, play_many
-from tools.training.learner import TRACE, Learner, fit, targets, traced, write_arrays
+from tools.training.learner import TRACE, Learner, targets, traced, write_arrays
 from tools.training.matches import compare
 from tools.training.strengths import row
 from tools.training.train import CURVE, train, weights_of
@@ -29,16 +29,6 @@ def test_the_targets_of_a_pair_of_seats_add_up() -> None:
     assert weight[0].sum() == pytest.approx(1)
     assert not weight[0, 3:].any()
     assert not weight[0, :, 3:].any()
-
-
-def test_a_gradient_step_makes_the_loss_smaller() -> None:
-    deal = Deal.shuffle(Config(players=2), seed=1)
-    many = repeated(play(deal, [GreedyBot, GreedyBot]), 200)
-    rng = np.random.default_rng(1)
-    learner = Learner.fresh(rng)
-    before = learner.loss(many)
-    fit(learner, many, epochs=2, rate=2e-3, rng=rng)
-    assert learner.loss(many) < before
 
 
 def test_the_target_of_a_position_is_traced_back_from_the_end() -> None:
@@ -91,18 +81,6 @@ def test_strengths_of_bots() -> None:
     assert min(result.seconds) > 0
 
 
-def test_the_curve_says_how_the_champion_did_against_the_planner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A network that has learnt nothing loses every pair, which no number says."""
-    monkeypatch.setattr(ChampionBot, "network", None)
-    monkeypatch.setattr(learner_module, "HIDDEN", (4, 4))
-    monkeypatch.setattr(learner_module, "BATCH", 16)
-    train(tmp_path, generations=1, files=1, games=2, epochs=1, deals=2)
-    point = json.loads((tmp_path / CURVE).read_text())
-    assert {point["family"], point["expert"]} == {"loses every pair"}
-
-
 @pytest.mark.thorough
 def test_a_short_training_learns_and_goes_on_wherever_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -124,7 +102,3 @@ def test_a_short_training_learns_and_goes_on_wherever_it_was_stopped(
     unseen = play_many([(1.0, PlannerBot)], seed=77, games=24)
     untrained = Learner.fresh(np.random.default_rng(5)).loss(unseen)
     assert Learner.load(weights_of(tmp_path, 1)).loss(unseen) < untrained - 0.03
-
-
-def repeated(positions: Positions, times: int) -> Positions:
-    return Positions.joined([positions] * times)

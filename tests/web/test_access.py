@@ -245,13 +245,6 @@ async def test_streams_of_a_caller_are_limited(folder: Path) -> None:
         assert await closed_with(url) == 4429
 
 
-async def test_only_games_can_be_shown_inside_another_site(site: Site, expert_match: int) -> None:
-    """In a frame a visitor may be led to press what does something."""
-    for path, framed in ((f"/matches/{expert_match}", True), ("/play", False), ("/", False)):
-        headers = (await site.client.get(f"{path}?embed=1")).headers
-        assert ("x-frame-options" not in headers) is framed, path
-
-
 async def test_long_forms_are_refused(site: Site) -> None:
     """No form of a page has a kilobyte."""
     answer = await site.client.post("/play", content=b"name=" + b"x" * 2000)

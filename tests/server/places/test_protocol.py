@@ -27,7 +27,6 @@ from happycity.wire.match import void_reason_number
 from happycity.wire.messages import config_message
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
-from happycity_server.places import protocol
 from happycity_server.places.protocol import VERSION, ServerLink, WorkCall
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
@@ -324,18 +323,6 @@ async def test_games_of_a_lost_worker_begin_again_at_another(tmp_path: Path) -> 
     for last in ends:
         assert (last.progress.games_finished, last.progress.games_voided) == (2, 0)
         assert not any(line.forfeits for line in last.standings)
-
-
-async def test_worker_that_says_nothing_is_taken_for_dead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its stream ends, and others play its games."""
-    monkeypatch.setattr(protocol, "CHECK_SECONDS", 0.01)
-    with capture_logs() as logs:
-        async with serving(tmp_path) as (_, channel):
-            outcome = await end_of(await work(channel))
-    assert outcome.status is grpc.StatusCode.OK
-    assert "worker_silent" in [entry["event"] for entry in logs]
 
 
 async def test_worker_of_another_version_is_refused(tmp_path: Path) -> None:
