@@ -37,13 +37,11 @@ def bot(request: pytest.FixtureRequest) -> Callable[[str], str]:
 
 @pytest.fixture
 def greedy(bot: Callable[[str], str]) -> str:
-    """Return the command of a language's greedy bot."""
     return bot("greedy")
 
 
 @pytest.fixture
 def first(bot: Callable[[str], str]) -> str:
-    """Return the command of a language's first bot."""
     return bot("first")
 
 

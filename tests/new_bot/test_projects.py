@@ -17,7 +17,6 @@ from happycity_new_bot.project import own_checkout, package_name, write_project
 
 @pytest.fixture(params=[None, ROOT], ids=["published", "checkout"])
 def checkout(request: pytest.FixtureRequest) -> Path | None:
-    """Return where a project takes the SDK from."""
     found: Path | None = request.param
     return found
 

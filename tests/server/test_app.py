@@ -28,7 +28,6 @@ SERVICES = [service for service in CONTRACT if service != h.HOSTING]
 
 
 async def refused_start(folder: Path, **values: Any) -> str:
-    """Return why a server doesn't start."""
     with pytest.raises((ListenError, TokenError)) as caught:
         async with run_server(h.settings(folder, **values)):
             pass

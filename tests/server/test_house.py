@@ -23,7 +23,6 @@ from happycity_server.process import programs
 
 
 def pids(logs: list[MutableMapping[str, Any]]) -> list[int]:
-    """Return the processes of the house so far."""
     return [entry["pid"] for entry in logs if entry["event"] == "bot_started"]
 
 

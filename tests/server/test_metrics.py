@@ -44,8 +44,6 @@ async def measured(folder: Path, **values: Any) -> AsyncIterator[tuple[RunningSe
 
 
 async def families(address: str) -> list[Metric]:
-    """Read all metrics by HTTP."""
-
     def read() -> str:
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as response:
             return str(response.read().decode())

@@ -88,7 +88,6 @@ def channel(server: ServerProcess) -> Iterator[grpc.Channel]:
 
 
 def method_of(name: str) -> MethodDescriptor:
-    """Return a method of the contract."""
     every = (*methods(streams=False), *methods(streams=True))
     return next(method for method in every if method.name == name)
 

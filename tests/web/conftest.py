@@ -65,7 +65,6 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def family_match(site: Site) -> int:
-    """Return the id of a finished family game."""
     return await site.finished_match("anna", "bob", "carl")
 
 

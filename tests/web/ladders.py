@@ -51,7 +51,6 @@ class LadderSite:
     """All kinds of its pages, and the page of a bot that links to them."""
 
     async def versions(self, bot: str) -> dict[str, str]:
-        """Return the ids of a bot's older and newer version."""
         async with self.client("ivan") as client:
             shown = (await client.get(f"/ladder/bots/{bot}.json")).json()
         new, old = (version["version_id"] for version in shown["bot"]["versions"])
@@ -82,7 +81,6 @@ class LadderSite:
     async def connected(
         self, *bots: str, version: str, factory: BotFactory = RandomMove
     ) -> AsyncIterator[None]:
-        """Let bots play as a version while the context lasts."""
         async with AsyncExitStack() as stack:
             for bot in bots:
                 info = BotInfo(version=version, author=f"author of {bot}")

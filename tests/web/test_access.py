@@ -50,7 +50,6 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gua
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def visitor(guarded: Guarded) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a browser that has no token yet."""
     async with httpx.AsyncClient(timeout=60, base_url=guarded.url) as client:
         yield client
 

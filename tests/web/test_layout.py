@@ -20,7 +20,6 @@ _PHONE = 320
 
 @asynccontextmanager
 async def ladder_tab(browser: Browser, ladder: LadderSite, who: str) -> AsyncIterator[Page]:
-    """Give a tab of a browser that has somebody's token."""
     async with ladder.browsing(browser, who) as context:
         yield await context.new_page()
 

@@ -63,7 +63,6 @@ async def link_on(page: Page) -> str:
 
 
 async def press(button: Locator, _: int) -> None:
-    """Choose a move by a click."""
     await button.click()
 
 

@@ -21,7 +21,6 @@ _COMMAND = [
 
 @contextmanager
 def running(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a long tournament while the context lasts."""
     with subprocess.Popen(
         [*_COMMAND, *flags], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as process:

@@ -77,7 +77,6 @@ class RawBot(Session):  # type: ignore[misc]  # it is shown without types
         """Do nothing besides trying again."""
 
     def choose(self, decision: pb.Decision) -> int:
-        """Choose by the position of the decision in its game."""
         return random.Random(decision.decision_id).randrange(len(decision.moves))
 
 
@@ -232,7 +231,6 @@ class ResumedGames(RawBot):  # never drops a game
         self.last: dict[tuple[int, int], int] = {}
 
     def read(self, batch: pb.PlayResponse) -> None:
-        """Overlook decisions that are older than the last one."""
         last = self.last
         drop(batch, [one for one in batch.decisions if one.decision_id < last.get(key_of(one), 0)])
         last.update((key_of(one), one.decision_id) for one in batch.decisions)

@@ -26,8 +26,6 @@ GOLDEN = Path(__file__).with_name("golden")
 
 
 class Golden(NamedTuple):
-    """A kept record and how it was made."""
-
     name: str
     options: str
 

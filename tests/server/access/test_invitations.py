@@ -38,8 +38,6 @@ WEEK = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Competition:
-    """A server with an organiser."""
-
     tokens: Path
     guests: Any
     """The stub of its AccessService."""

@@ -35,7 +35,6 @@ deals_per_challenge = 20
 
 class LastMove(Bot):
     def choose(self, decision: Decision) -> Move:
-        """Return the last legal move."""
         return decision.moves[-1]
 
 
@@ -53,7 +52,6 @@ class LadderServer:
         self.arena.connect(name, factory, info=BotInfo(version=version))
 
     def board(self, **fields: Any) -> pb.GetLeaderboardResponse:
-        """Return a page of a leaderboard."""
         board: pb.GetLeaderboardResponse = self.call.GetLeaderboard(**fields)
         return board
 
@@ -90,7 +88,6 @@ def until(event: Callable[[], _T | None]) -> _T:
 
 
 def refusal(call: Callable[[], object]) -> Outcome:
-    """Return how a call is refused."""
     try:
         call()
     except grpc.RpcError as error:
@@ -102,7 +99,6 @@ def refusal(call: Callable[[], object]) -> Outcome:
 def ladder_server(
     folder: Path, *, file: str = FILE, house: str = "", **settings: Any
 ) -> Iterator[LadderServer]:
-    """Run a server with a ladder while the context lasts."""
     path = folder / "ladder.toml"
     path.write_text(file)
     values = {"calls_per_second": 1e6, "calls_burst": 1_000_000, "house": house, "ladder": path, **settings}

@@ -126,7 +126,6 @@ def test_act_that_makes_no_sense_is_refused(
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LadderServer]:
-    """Yield a server with a ladder that anna has joined."""
     with ladder_server(tmp_path_factory.mktemp("acts")) as opened:
         opened.connect("anna", FirstMove)
         opened.connect("ben", FirstMove)
@@ -195,6 +194,5 @@ def test_quota_outlives_a_restart_and_is_explained(tmp_path: Path) -> None:
 
 
 def quota_of(server: LadderServer) -> pb.BotWait | None:
-    """Return why anna waits once its quota is the reason."""
     wait: pb.BotWait = server.call.GetLadderBot(bot="anna").wait
     return wait if "rated games of the day" in wait.text else None

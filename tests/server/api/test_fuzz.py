@@ -112,7 +112,6 @@ def message(parts: dict[str, Any], ids: dict[str, int]) -> bytes:
 
 
 def messages_of(step: tuple[Any, ...], ids: dict[str, int]) -> Iterator[bytes]:
-    """Yield the messages of a step."""
     match step:
         case ("say", parts):
             yield message(parts, ids)

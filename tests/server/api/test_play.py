@@ -45,7 +45,6 @@ def endings(over: play.GameOver) -> list[int]:
 
 @asynccontextmanager
 async def running(clock: Clock) -> AsyncIterator[None]:
-    """Let time pass while the context lasts."""
     task = asyncio.create_task(clock.run())
     yield
     task.cancel()

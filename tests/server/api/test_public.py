@@ -27,8 +27,6 @@ BOTS = ("anna", "ben")
 
 @dataclass(frozen=True)
 class Public:
-    """A server that the public may look at."""
-
     address: str
     channel: grpc.aio.Channel
     organiser: h.Metadata

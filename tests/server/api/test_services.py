@@ -158,7 +158,6 @@ class Reflective:
         self._pool: Any = DescriptorPool(ProtoReflectionDescriptorDatabase(channel))
 
     def call(self, service: str, name: str, request: dict[str, Any]) -> dict[str, Any]:
-        """Call a method with one message on either side."""
         method = self._pool.FindServiceByName(f"happycity.v1.{service}").methods_by_name[name]
         unary: Any = self._channel.unary_unary(
             f"/happycity.v1.{service}/{name}",

@@ -44,7 +44,6 @@ class Arena:
         self.tables = Tables(self.lobby, self.begin, practice, store, clock)
 
     def begin(self, spec: MatchSpec, match_id: int | None) -> Match:
-        """Set a match up."""
         self.begun.append(self.lobby.create(spec, match_id))
         return self.begun[-1]
 
@@ -64,7 +63,6 @@ class Arena:
 
 
 def called_by(caller: str, *roles: Role, person: str = "") -> None:
-    """Let what follows be a call of somebody."""
     principal_variable.set(Principal(caller, frozenset(roles), person=person))
 
 

@@ -42,7 +42,6 @@ LONG = 5000
 
 @pytest.fixture
 async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
-    """Yield a server with the bots anna and ben."""
     async with arena_with(tmp_path, "anna", "ben") as opened:
         yield opened
 
@@ -479,7 +478,6 @@ async def test_a_tournament_that_cannot_be_read_holds_up_nobody(tmp_path: Path) 
 
 
 def alive(*kinds: type) -> dict[str, int]:
-    """Return how many objects of each type there are."""
     gc.collect()
     objects = gc.get_objects()
     return {kind.__name__: sum(type(thing) is kind for thing in objects) for kind in kinds}

@@ -27,7 +27,6 @@ from happycity_server.play.match import Match, OpenMatch
 
 
 async def solo(arena: LocalArena) -> tuple[Match, LocalProgram]:
-    """Begin a match between a bot and itself."""
     anna = arena.connect("anna")
     return await arena.match("anna", "anna"), anna
 
@@ -107,7 +106,6 @@ async def test_a_match_that_can_not_be_shown_ends_its_watches(monkeypatch: pytes
 
 
 def broken(*_: object) -> None:
-    """Fail."""
     raise ValueError("broken")
 
 
@@ -213,7 +211,6 @@ async def steps_made_during(action: Awaitable[Any]) -> tuple[Any, int]:
 
 
 async def parts_of(arena: Arena, match: pb.Match, **fields: Any) -> list[pb.WatchMatchResponse]:
-    """Watch a match to its end."""
     return [part async for part in arena.matches.WatchMatch(match_id=match.match_id, **fields)]
 
 

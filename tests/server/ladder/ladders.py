@@ -40,12 +40,10 @@ class Games:
         self._changed = asyncio.Event()
 
     def note(self) -> None:
-        """Count a game."""
         self.finished += 1
         self._changed.set()
 
     async def more(self, games: int) -> None:
-        """Wait until this number of further games is over."""
         target = self.finished + games
         async with asyncio.timeout(30):
             while self.finished < target:

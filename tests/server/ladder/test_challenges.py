@@ -70,7 +70,6 @@ class Ladder:
         return await self.ask(bot, DealKind.CHALLENGE, opponents=opponents, request_key=request_key)
 
     async def answer(self, number: int, bot: str, answer: ChallengeAnswer) -> Challenge:
-        """Answer a challenge."""
         return await self.challenges.answer(number, bot, answer)
 
     def deal(self, *versions: int) -> Deal:

@@ -95,7 +95,6 @@ async def test_names_that_never_played_leave_nothing(tmp_path: Path) -> None:
 
 
 async def guests_connected(server: RunningServer, count: int) -> None:
-    """Wait until this number of bots is connected."""
     async with grpc.aio.insecure_channel(server.address) as channel:
         ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
         while (await ladder.GetLadder()).bots_connected != count:

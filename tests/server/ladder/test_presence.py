@@ -34,18 +34,15 @@ class There:
         self.notices: list[str] = []
 
     def connected(self) -> list[str]:
-        """Return the bots."""
         return sorted(self.bots)
 
     def is_connected(self, bot: str) -> bool:
         return bot in self.bots
 
     def profiles(self) -> dict[str, BotProfile]:
-        """Return what the bots say of themselves."""
         return {bot: profile() for bot in self.bots}
 
     def send_notice(self, bot: str, kind: int, text: str) -> None:
-        """Note whom a notice is for."""
         self.notices.append(bot)
 
     def arrive(self, bot: str) -> None:
@@ -54,8 +51,6 @@ class There:
 
 
 class Failing(There):
-    """Places whose bots forfeit deals."""
-
     def __init__(self, store: AsyncStore) -> None:
         super().__init__()
         ladder = StoredLadder(LadderConfig(), store, lambda: self.now)
@@ -69,7 +64,6 @@ class Failing(There):
         return max(0.0, self.presence.pause_end(bot) - self.now)
 
     def finish(self, *, forfeited: bool | None = False) -> None:
-        """Let anna end a deal."""
         self.presence.note_begin("anna")
         self.presence.note_end("anna", forfeited=forfeited)
 
@@ -80,7 +74,6 @@ class Failing(There):
 
 @pytest.fixture
 def failing(store: AsyncStore) -> Failing:
-    """Return places with bots that fail."""
     return Failing(store)
 
 

@@ -40,7 +40,6 @@ async def begin(queue: DealQueue, present: Mapping[str, Version], room: int = 9)
 
 
 def present(store: AsyncStore, *bots: str) -> dict[str, Version]:
-    """Return the newest versions of bots."""
     return {bot: LadderStore(store.store).versions_of(bot)[0] for bot in bots}
 
 

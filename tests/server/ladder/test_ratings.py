@@ -18,13 +18,11 @@ YEAR = 365 * 86400.0
 
 
 def point(version: int, at: float) -> RatingPoint:
-    """Return a rating of a version at some time."""
     rating = Rating(elo=1500.0, error=10.0, deals=1)
     return RatingPoint(board="2-family", version_id=version, at=at, rating=rating)
 
 
 def version(number: int, first_at: float) -> Version:
-    """Return a version that came at some time."""
     return Version(
         id=number, bot="ann", profile=profile(), owner="ann", house=False, first_at=first_at, last_at=first_at
     )

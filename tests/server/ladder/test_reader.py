@@ -22,7 +22,6 @@ class Shown:
         self.made: list[tuple[str, int]] = []
 
     async def leaderboard(self, board: str, season_id: int) -> list[Line]:
-        """Return an empty leaderboard."""
         self.made.append((board, season_id))
         return []
 

@@ -28,7 +28,6 @@ def position(line: pb.Line) -> pb.Position:
 
 
 def position_message(game: Game, **fields: object) -> pb.Position:
-    """Return the position of a game as a response has it."""
     return pb.Position(view=view_message(game.view()), moves=move_messages(game), **fields)  # type: ignore[arg-type]
 
 

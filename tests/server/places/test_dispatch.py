@@ -17,8 +17,6 @@ from happycity_tournament.play.terms import Terms
 
 
 class Somewhere:
-    """A place with certain bots."""
-
     def __init__(self, *bots: str) -> None:
         self.bots = set(bots)
 
@@ -32,7 +30,6 @@ def dispatcher_of(*places: Somewhere) -> Dispatcher:
 
 
 def terms(concurrency: int = 2) -> Terms:
-    """Return those of a tournament."""
     return Terms(
         tournament_id=1,
         game=Config(players=2),
@@ -43,7 +40,6 @@ def terms(concurrency: int = 2) -> Terms:
 
 
 def fixture(table: int, rotation: int = 0, bots: tuple[str, ...] = ("anna", "ben")) -> Fixture:
-    """Return a game of the first round."""
     return Fixture(1, table, rotation, deal_seed=table, bots=bots, bot_seeds=(1, 2))
 
 

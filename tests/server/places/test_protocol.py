@@ -41,7 +41,6 @@ class WorkerArena:
 
     @property
     def now(self) -> float:
-        """The time of the lobby's clock."""
         return self.lobby.clock()
 
     def connect(self, name: str, **hello: Any) -> LocalProgram:
@@ -57,7 +56,6 @@ async def work(channel: grpc.aio.Channel, version: str = VERSION) -> WorkCall:
 
 @asynccontextmanager
 async def joined(channel: grpc.aio.Channel, *, message_bytes: int = 2**20) -> AsyncIterator[WorkerArena]:
-    """Let a worker join a server while the context lasts."""
     arena = WorkerArena()
     call = await work(channel)
     first = await call.read()

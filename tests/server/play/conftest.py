@@ -10,7 +10,6 @@ from tests.server.play.arena import Arena
 
 @pytest.fixture
 def log() -> Iterator[list[Any]]:
-    """Return the lines that are logged."""
     with capture_logs() as lines:
         yield lines
 

@@ -80,8 +80,6 @@ def in_order(batch: bytes) -> Iterator[tuple[str, Any]]:
 
 
 class Walker:
-    """Follows one bot's games through the table."""
-
     def __init__(self, bot: LocalProgram) -> None:
         self.bot = bot
         self.used: set[tuple[str, ...]] = set()
@@ -101,7 +99,6 @@ class Walker:
         self._states[match_id] = row[-1]
 
     async def follow(self) -> None:
-        """Take the rows of all that the server has sent."""
         await self.bot.catch_up()
         for batch in self.bot.batches[self._batches :]:
             for field, part in in_order(batch):

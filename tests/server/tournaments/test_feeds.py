@@ -86,7 +86,6 @@ class Watched:
         )
 
     def play(self, games: int) -> None:
-        """Finish some more games."""
         first = self.status_now.progress.games
         for fixture in FIXTURES[first : first + games]:
             self.status_now.standings.expect(fixture)
@@ -109,7 +108,6 @@ class Watched:
         await self.pass_time()
 
     def watch(self, interval: float = 0.0, *, with_incidents: bool = True) -> AsyncGenerator[Update]:
-        """Return the messages of a watcher."""
         updates = self._watches.updates(
             1, interval=interval, with_final_ratings=False, with_incidents=with_incidents
         )
@@ -148,7 +146,6 @@ async def settle() -> None:
 
 
 async def rest(watching: AsyncIterator[Update]) -> list[Update]:
-    """Return all messages to come."""
     return [message async for message in watching]
 
 

@@ -36,7 +36,6 @@ class RecordingStore(Store):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[RecordingStore]:
-    """Yield a store that remembers batches."""
     with RecordingStore.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
         yield store
 
