@@ -81,7 +81,7 @@ def test_results_do_not_depend_on_killed_workers(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
 ) -> None:
     """Each game of a killed worker begins again elsewhere; at the end all is as if nothing had happened."""
-    kills, games = 5, 200
+    kills, games = 3, 120
 
     url = new_url()
     with Gate(tmp_path) as gate:
