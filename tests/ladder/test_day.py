@@ -1,7 +1,5 @@
 """A simulated day of a ladder: quotas bound how much is played, and leave room for who is new."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

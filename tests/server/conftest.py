@@ -1,7 +1,5 @@
 """Bots, and the time, for tests of servers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Servers on a free port with a time of their own, and calls to them by the names of their methods."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress

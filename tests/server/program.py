@@ -1,7 +1,5 @@
 """What a scripted bot can do, however it is connected."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The server as a whole: what it may listen on, how it is seen by stock tools, and how it stops."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator

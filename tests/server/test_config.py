@@ -1,7 +1,5 @@
 """A server's settings: where they come from, and which are refused."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

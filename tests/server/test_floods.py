@@ -1,7 +1,5 @@
 """What strangers without a token can do with bare connections: little, and only for a short time."""
 
-from __future__ import annotations
-
 import resource
 import socket
 import struct

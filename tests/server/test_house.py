@@ -1,7 +1,5 @@
 """The bots of the house: real processes that a server starts, restarts and ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import MutableMapping

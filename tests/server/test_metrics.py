@@ -1,7 +1,5 @@
 """Metrics as Prometheus sees them."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import re

@@ -3,8 +3,6 @@
 `python -m tests.server.test_requests` makes the answers of `refused.txt` again.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import time

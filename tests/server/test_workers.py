@@ -1,7 +1,5 @@
 """A server with workers: real processes, with their bots."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import select

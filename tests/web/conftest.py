@@ -1,7 +1,5 @@
 """A server with pages, on which bots have played, and a browser that looks at them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path

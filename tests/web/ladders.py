@@ -1,7 +1,5 @@
 """A server with tokens that keeps a ladder, on which bots have played for a season."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager

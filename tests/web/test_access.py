@@ -1,7 +1,5 @@
 """Who may open what: tokens, names of hosts, other sites, and what no page shows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What moves cost, in the viewer: the graph, the costliest moves as questions, and when there is none."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from functools import partial

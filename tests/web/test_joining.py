@@ -1,7 +1,5 @@
 """Access in the browser: an organiser's invitations, a guest who joins, and an owner's tokens."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Whether pages fit their screens, and whether axe finds anything that keeps people out."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Literal

@@ -1,7 +1,5 @@
 """The viewer: a game at any position, by link, by keys, and while it is played."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 

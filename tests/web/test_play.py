@@ -1,7 +1,5 @@
 """Playing in the browser: by clicks, by keys, against bots and invited people, and what can go wrong."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """Pages for all who come: what the public may open, what links to it show, pictures, and the feed."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator

@@ -1,7 +1,5 @@
 """A replay as one file: what people do with it, without a server and without a network."""
 
-from __future__ import annotations
-
 import base64
 import random
 import re

@@ -1,7 +1,5 @@
 """`tournament run` with a link to its pages."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess

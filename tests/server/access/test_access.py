@@ -1,7 +1,5 @@
 """Who may call what, on a real server."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

@@ -1,7 +1,5 @@
 """AccessService on a real server: guests join by invitations and look after their tokens."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """A real server whose time the test moves, and scripted bots at it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A server with a ladder in a thread of this process, its bots, and calls to it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

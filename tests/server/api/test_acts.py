@@ -1,7 +1,5 @@
 """What organisers do to a ladder, over real gRPC: who may, what follows, and that a kill loses nothing."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 `make fuzz` looks for new examples.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """LadderService on a real server whose ladder is played by real bots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path

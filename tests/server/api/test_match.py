@@ -1,7 +1,5 @@
 """Single matches over real gRPC: set up, played, listed, and refused with typed reasons."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import AsyncExitStack

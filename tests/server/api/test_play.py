@@ -3,8 +3,6 @@
 What happens to sessions and games then is held by `tests/server/play`.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

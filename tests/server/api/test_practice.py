@@ -1,7 +1,5 @@
 """Practice matches over real gRPC: who may play them, on which deals, how many, and who sees them."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The services around the games, what stock tools do with the server, and what holds for every call."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The simulation service of a real server, with its worker processes."""
 
-from __future__ import annotations
-
 import multiprocessing
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager

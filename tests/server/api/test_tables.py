@@ -1,7 +1,5 @@
 """Tables of people: who may sit down, invitations, limits, and what is forgotten."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest

@@ -1,7 +1,5 @@
 """TournamentService over real gRPC."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading

@@ -1,7 +1,5 @@
 """Watching matches: every step, whenever a watcher comes and however slowly it reads, and then the end."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable

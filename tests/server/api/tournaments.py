@@ -1,7 +1,5 @@
 """A real server on a store, bots of the SDK that play on it, and tournaments between them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Servers that keep a ladder, bots that play in it, and what is in the store afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager

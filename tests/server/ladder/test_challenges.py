@@ -1,7 +1,5 @@
 """Challenges: what authors may ask for, who must accept, and what it may cost the ladder."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace

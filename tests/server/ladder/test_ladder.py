@@ -1,7 +1,5 @@
 """The ladder of a server: everybody who connects plays, and what is played outlives the server."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections import Counter

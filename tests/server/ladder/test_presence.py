@@ -1,7 +1,5 @@
 """Who is there for the ladder, and which bots that fail pause, and for how long."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

@@ -1,7 +1,5 @@
 """Which deals begin: interrupted ones whose bots are back, and those of challenges; and which end."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter

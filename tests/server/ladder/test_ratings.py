@@ -1,7 +1,5 @@
 """The ratings of a running ladder: what is stored of them, and that their memory is bounded."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Generator
 

@@ -1,7 +1,5 @@
 """What is computed of a ladder when somebody asks."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from happycity_ladder.ladder_config import LadderConfig

@@ -1,7 +1,5 @@
 """Lines from the views of games, and what the workers make of them, in this process."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 

@@ -1,7 +1,5 @@
 """What the workers of the simulation service do, in this process."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from collections.abc import Callable

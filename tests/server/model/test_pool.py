@@ -1,7 +1,5 @@
 """The processes that play simulations."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Which place plays which game."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from dataclasses import replace

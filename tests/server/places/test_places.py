@@ -1,7 +1,5 @@
 """Which games are finished when a tournament is stopped."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

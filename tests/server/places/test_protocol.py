@@ -1,7 +1,5 @@
 """A worker that has joined a server over real gRPC, with its lobby in this process and scripted bots."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

@@ -3,8 +3,6 @@
 `python -m tests.server.play.test_lobby_script` makes the results again.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 `python -m tests.server.play.test_referee` makes the results again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The table of states at the head of the contract's Play stream: games at random walk through all of it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What log lines may hold."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import logging

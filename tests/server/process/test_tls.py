@@ -1,7 +1,5 @@
 """TLS and client certificates, good ones and bad ones."""
 
-from __future__ import annotations
-
 import ssl
 from dataclasses import dataclass
 from pathlib import Path

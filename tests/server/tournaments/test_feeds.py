@@ -1,7 +1,5 @@
 """The feed of a tournament that is watched: how often it is computed, and by whom it is shared."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
