@@ -51,17 +51,7 @@ async def connected(address: str, transport: str) -> AsyncIterator[Client]:
         yield client
 
 
-@pytest.mark.parametrize(
-    ("transport", "mode"),
-    [
-        ("stdio", "expert"),
-        ("older http", "family"),
-        *(
-            pytest.param(*each, marks=pytest.mark.thorough)
-            for each in (("http", "expert"), ("stdio", "family"))
-        ),
-    ],
-)
+@pytest.mark.parametrize(("transport", "mode"), [("stdio", "expert"), ("older http", "family")])
 async def test_a_client_plays_a_whole_game(address: str, transport: str, mode: str) -> None:
     """By the tools alone, in both seats, each move is played as it was listed."""
     async with connected(address, transport) as client:

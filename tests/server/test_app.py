@@ -115,14 +115,14 @@ async def test_no_clock_holds_for_all_matches(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def stoppable(
-    values: ServerSettings, force: asyncio.Event | None = None
+    values: ServerSettings,
 ) -> AsyncIterator[tuple[grpc.aio.Channel, asyncio.Event]]:
     """Run a server until an event is set, or the context left; yields a channel to it and the event."""
     stop = asyncio.Event()
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def serve() -> None:
-        async with run_server(values, force=force) as server:
+        async with run_server(values) as server:
             address.set_result(server.address)
             await stop.wait()
 
@@ -144,21 +144,6 @@ async def test_running_matches_are_voided_after_the_grace(tmp_path: Path) -> Non
                 reasons = [over.void_reason for over in (await h.next_response(call)).games_over]
             assert reasons == [match_pb2.VOID_REASON_SHUTDOWN]
             assert (await h.end_of(call)).reason == "SHUTTING_DOWN"
-
-
-async def test_forced_stop_voids_running_matches_at_once(tmp_path: Path) -> None:
-    """A second signal does not wait for the grace time; each step is logged once."""
-    force = asyncio.Event()
-    with capture_logs() as lines:
-        async with stoppable(h.settings(tmp_path, grace=3600.0), force) as (channel, stop):
-            calls = await started_match(channel)
-            stop.set()
-            force.set()
-            for call in calls:
-                assert (await h.end_of(call)).reason == "SHUTTING_DOWN"
-    events = [line["event"] for line in lines]
-    for event in ("stopping", "finishing_matches", "voiding_matches", "stopped"):
-        assert events.count(event) == 1, event
 
 
 async def test_nothing_starts_while_the_server_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

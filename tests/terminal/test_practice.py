@@ -16,11 +16,10 @@ from tests.server.conftest import FirstMove
 from tests.server.harness import connected, met, serving
 from tests.server.server_process import server_process
 
-from happycity import ConfigError, Ending, Mode
+from happycity import Ending, Mode
 from happycity.runtime.transport import Access
 from happycity_client import Settings, play
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
-from happycity_tournament.client.connection import ServerError
 
 ROOT = Path(__file__).parents[2]
 BOT = f"mine={sys.executable} {ROOT}/tests/commands/bots/first_move.py"
@@ -171,15 +170,3 @@ async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -
 async def test_the_quota_is_waited_for(tmp_path: Path) -> None:
     async with server_with_anna(tmp_path, practice_matches=1) as address:
         assert len(await played(matches(address, ["anna"]), 3)) == 3
-
-
-async def test_what_can_not_be_practised_is_said(tmp_path: Path) -> None:
-    """A bot of others, a server that is not there, and a table of six."""
-    async with server_with_anna(tmp_path) as address:
-        with pytest.raises(ServerError, match="'ben'") as caught:
-            await played(matches(address, ["ben"]), 1)
-        assert caught.value.details.reason == "NOT_HOUSE_BOT"
-    with pytest.raises(ServerError, match=r"unix:.*/none"):
-        await played(matches(f"unix:{tmp_path}/none", ["anna"]), 1)
-    with pytest.raises(ConfigError, match="players"):
-        await played(matches("127.0.0.1:9", ["anna"] * 5), 1)

@@ -122,18 +122,6 @@ async def test_end_comes_when_the_match_is_stored() -> None:
     assert end_of(await watching).result.seats[1].ending == match_pb2.ENDING_RESIGNED
 
 
-async def test_voided_match_ends_a_watch_with_the_reason() -> None:
-    """The last message has the reason instead of a result."""
-    match, anna = await solo(LocalArena())
-    await play_moves(anna, 4)
-    watching = asyncio.create_task(rest_of(watch(Watches(), match)))
-    await asyncio.sleep(0)
-    match.void(VoidReason.STOPPED)
-    parts = await watching
-    assert end_of(parts) == pb.MatchEnd(decisions=4, void_reason=match_pb2.VOID_REASON_STOPPED)
-    assert len(parts) == 6
-
-
 async def test_steps_are_the_positions_of_the_game() -> None:
     """A step has the move with its coins, what it brought about, the view, and the think time of a bot."""
     arena = LocalArena()

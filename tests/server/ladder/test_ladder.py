@@ -63,21 +63,6 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
     assert {point.version_id for point in history} == set(played)
 
 
-async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
-    """After restarts, what was kept of the ratings says the same as all deals rated again."""
-    for _ in range(2):
-        games = Games()
-        async with (
-            laddering(tmp_path, grace=0.0) as server,
-            playing(server.address, "anna", "ben", "carl", games=games),
-        ):
-            await games.more(10)
-    deals = deals_in(tmp_path)
-    check_complete(tmp_path, deals)
-    kept = await ratings_follow(tmp_path)
-    assert sum(rating.deals for rating in kept.values()) == 2 * len(numbers_of(deals))
-
-
 async def test_names_that_never_played_leave_nothing(tmp_path: Path) -> None:
     """A bot that left before its first deal is forgotten; one that a stop has ended, by the next server."""
     async with AsyncExitStack() as bots, laddering(tmp_path) as server:
