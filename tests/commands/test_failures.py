@@ -44,6 +44,7 @@ def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
         # As it happens, the first failure of each bot is a line with its place.
         assert re.search(rf"^{name}: .* \(game \d+, round 1, decision \d+\)$", run.errors, re.MULTILINE)
     assert "silent is disqualified: it was silent in 1 of 1 game" in run.errors
+    assert [lines[name]["forfeits"] for name in ("random", "greedy")] == [0, 0]
 
 
 @pytest.mark.thorough

@@ -115,14 +115,14 @@ async def test_no_clock_holds_for_all_matches(tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def stoppable(
-    values: ServerSettings,
+    values: ServerSettings, force: asyncio.Event | None = None
 ) -> AsyncIterator[tuple[grpc.aio.Channel, asyncio.Event]]:
     """Run a server until an event is set, or the context left; yields a channel to it and the event."""
     stop = asyncio.Event()
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def serve() -> None:
-        async with run_server(values) as server:
+        async with run_server(values, force=force) as server:
             address.set_result(server.address)
             await stop.wait()
 

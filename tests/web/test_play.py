@@ -82,12 +82,20 @@ async def results(page: Page) -> list[dict[str, object]]:
     ],
 )
 async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) -> None:
-    """A game is played from the first choice to its result, which is the one that the server stores."""
+    """A game is played from the first choice to its result, which is the one that the server stores.
+
+    Then the page of the seat asks for the three moves that cost most.
+    """
     await sit_down(page, "me", *others, mode=mode)
     await play_to_the_end(page, press)
     own = (await results(page))[0]
     assert own["ending"] == "finished"
     await expect(page.locator("#panel .marked")).to_contain_text(f"{own['points']} point")
+    await page.get_by_role("link", name="Your costliest moves").click()
+    await expect(page.locator("#analysis .questions > li")).to_have_count(3)
+    await check_layout(page)
+    await page.locator("#analysis h3 a").first.click()
+    await expect(page).to_have_url(re.compile(r"/play/.*ply=\d+"))
     await page.get_by_role("link", name="Look at the game again").click()
     await expect(page.locator("#board")).to_have_attribute("data-ply", "0")
 

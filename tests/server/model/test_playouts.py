@@ -2,9 +2,7 @@
 
 import pickle
 import random
-from collections.abc import Callable
 from statistics import mean, stdev
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,9 +12,9 @@ from tests.server.model.lines import estimates, item, line, rolled_out, started
 from happycity import Game, Mode, Move
 from happycity.match import seat_results
 from happycity.model.v1beta1 import model_service_pb2 as pb
-from happycity.v1 import cards_pb2, game_pb2
+from happycity.v1 import game_pb2
 from happycity.wire.match import result_message
-from happycity.wire.messages import event_message, move_message, move_messages, view_message, view_of
+from happycity.wire.messages import event_message, move_messages, view_message, view_of
 from happycity_bots.policies import POLICIES, play_to_end
 from happycity_server.model.playouts import LineError, apply_moves, legal_moves
 
@@ -150,44 +148,6 @@ def refusal(line: pb.Line) -> LineError:
     assert isinstance(error, LineError)
     assert str(error) == str(caught.value)
     return error
-
-
-IMPOSSIBLE: list[tuple[Callable[[Any], object], str]] = [
-    (lambda view: view.Clear(), "mode: 0 is neither MODE_FAMILY nor MODE_EXPERT"),
-    (lambda view: setattr(view, "phase", 99), "99 is not a card or phase of the game"),
-    (lambda view: view.ClearField("phase"), "0 is not a card or phase of the game"),
-    (lambda view: view.seats[0].city.append(200), "200 is not a card or phase of the game"),
-    (lambda view: view.specials.extend(range(43, 50)), "specials: more than players + 2 (article 2.4)"),
-    (lambda view: view.dwellings.pop(), "dwellings: there is one stack of each dwelling"),
-    (lambda view: setattr(view.decks[0], "left", 40), "deck 1"),
-    (lambda view: view.decks.pop(), "deck"),
-]
-
-
-def test_impossible_view_is_refused() -> None:
-    """A view that no game can look like is refused; the text says what is wrong in it."""
-    for spoil, text in IMPOSSIBLE:
-        wrong = line(started())
-        spoil(wrong.view)
-        error = refusal(wrong)
-        assert str(error).startswith("lines[4].view: ")
-        assert text in str(error)
-
-
-def test_wrong_move_is_refused() -> None:
-    """A move that is not legal, or that no game has, is refused with its position in the line."""
-    unplayable = {"kind": game_pb2.MOVE_KIND_BUILD, "card": cards_pb2.CARD_HAPPY_MARKET_GREEN}
-    for move, text in (
-        (move_message(Move.parse("copy box")), "illegal move: copy box (legal: "),
-        (game_pb2.Move(), "this is not a move of the game"),
-        (game_pb2.Move(kind=99), "this is not a move of the game"),  # type: ignore[arg-type]  # unknown kind
-        (game_pb2.Move(**unplayable), "this is not a move of the game"),  # type: ignore[arg-type]  # values
-    ):
-        wrong = line(started(), [str(started().legal_moves[0])])
-        wrong.moves.append(move)
-        error = refusal(wrong)
-        assert str(error).startswith("lines[4].moves[1]: ")
-        assert text in str(error)
 
 
 @st.composite
