@@ -23,6 +23,7 @@ from tests.tournament.servers import Arena, arena
 
 from happycity import Ending
 from happycity.records.replay import replay
+from happycity_tournament.play.runner import FIRST_GAMES, WIDENING
 from happycity_tournament.storage.store import Store
 
 
@@ -116,13 +117,6 @@ def test_joining_a_running_server_starts_no_other_bots(opened: Arena) -> None:
     )
 
 
-def test_a_bot_with_the_name_of_a_default_one_is_explained() -> None:
-    assert tournament("run", "--join", "planner").error == (
-        "--bot, --join: 'planner' is also one of the default --bots random,greedy,planner,rollout; name the "
-        'reference bots to start by --bots, or none by --bots ""'
-    )
-
-
 def test_a_bot_that_ends_before_the_first_game_ends_the_run() -> None:
     """The error has the last line of its output, and says where the output is."""
     error = tournament("run", "--bots", "random", "--bot", "sad=sh -c 'echo no model; exit 3'").error
@@ -188,3 +182,60 @@ def test_a_sequential_test_ends_with_its_verdict(
     result = json.loads(done.output)
     assert result["sprt"]["verdict"] == verdict
     assert sum(line["forfeits"] for line in result["standings"]) == 0
+
+
+DIGESTS = {
+    "crash": r"crash crashed in \d+ of \d+ games?: IndexError: .* \(failing\.py:\d+\)",
+    "illegal": r"illegal gave illegal answers in \d+ of \d+ games?: answers that are no legal moves, such as "
+    r"\d+",
+    "slow": r"slow answered too late in \d+ of \d+ games?: no answer within 5 s",
+    "silent": r"silent was silent in 1 of 1 game: has never answered \(2 decisions, 5 s each; is its output "
+    r"buffered\?\)",
+}
+"""What the last lines of a run say of the bots of `failing.py`."""
+
+
+@pytest.mark.thorough
+def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
+    bots = [argument for name in DIGESTS for argument in ("--bot", command_of("failing", name=name))]
+    run = tournament(
+        "run", "--bots", "random,greedy", *bots, "--seats", "2", "--rounds", "2", "--seed", "1",
+        *settings_file(max_strikes=1), "--decision-seconds", "5", "--connect-seconds", "120", "--json",
+    )  # fmt: skip
+    assert run.status == 0, run
+    folder = own_folder()
+    shown = tournament("show", str(folder))
+    result = json.loads(run.output)
+    lines = {line["bot"]: line for line in result["standings"]}
+    for name, pattern in DIGESTS.items():
+        log = folder / f"bot-{name}.log"
+        disqualified = "; disqualified after 1 game" if name == "silent" else ""
+        digest = rf"{pattern}, first in game \d+{disqualified}; log: {re.escape(str(log))}"
+        for output in (run.errors, shown.output):
+            assert len([line for line in output.splitlines() if re.fullmatch(digest, line)]) == 1
+        assert lines[name]["forfeit_counts"]
+        assert re.fullmatch(digest, f"{lines[name]['digest']}; log: {lines[name]['log']}")
+        # As it happens, the first failure of each bot is a line with its place.
+        assert re.search(rf"^{name}: .* \(game \d+, round 1, decision \d+\)$", run.errors, re.MULTILINE)
+    assert "silent is disqualified: it was silent in 1 of 1 game" in run.errors
+    assert [lines[name]["forfeits"] for name in ("random", "greedy")] == [0, 0]
+
+
+@pytest.mark.thorough
+def test_a_silent_bot_is_out_within_30_seconds_by_default() -> None:
+    silent = command_of("failing", name="silent")
+    patience = ("--connect-seconds", "120")
+    run = tournament("run", "--bots", "random", "--bot", silent, "--rounds", "100", *patience)
+    assert run.status == 130, run  # the other one is left alone
+    with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
+        games = store.results(1)
+    first, *others = sorted(games, key=lambda game: game.match_id)
+    assert Ending.SILENT in [seat.ending for seat in first.seats]
+    assert first.started_at is not None
+    assert first.finished_at is not None
+    assert first.finished_at - first.started_at < 30
+    # Each of the games that are stored before the first one may have let more begin.
+    early = [game for game in others if Ending.SILENT in [seat.ending for seat in game.seats]]
+    assert 0 <= len(others) - (FIRST_GAMES - 1) <= WIDENING * len(early)
+    endings = {seat.ending for game in others for seat in game.seats}
+    assert endings == {Ending.FINISHED, Ending.SILENT, Ending.DISQUALIFIED}

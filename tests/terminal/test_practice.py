@@ -13,7 +13,7 @@ import grpc
 import pytest
 from tests.programs import run
 from tests.server.conftest import FirstMove
-from tests.server.harness import connected, met, serving
+from tests.server.harness import met, serving
 from tests.server.server_process import server_process
 
 from happycity import Ending, Mode
@@ -59,23 +59,6 @@ def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
     assert "mine" in shown.stdout
     assert "Ctrl-C stops it" in ran.stderr
     assert (next((tmp_path / "runs").iterdir()) / "bot-mine.log").exists()
-
-
-@pytest.mark.thorough
-async def test_a_bot_that_is_connected_stays(server: str, tmp_path: Path) -> None:
-    """Practice with a second program of its name is refused."""
-    async with grpc.aio.insecure_channel(server) as channel:
-        kept = await connected(channel, "kept")
-        command = f"kept={sys.executable} {ROOT}/tests/commands/bots/first_move.py"
-        arguments = ("practice", "--server", server, "--bot", command, "--against", "easy")
-        ran = await asyncio.to_thread(happycity, tmp_path, *arguments)
-        assert (ran.returncode, ran.stderr.splitlines()[-1]) == (
-            2,
-            f"error: --bot: a program is connected to {server} as 'kept' already; let it play by --join "
-            "kept, or end it first, or choose another name",
-        )
-        await met(channel, "kept")
-        kept.cancel()
 
 
 @pytest.mark.thorough

@@ -22,9 +22,8 @@ from happycity.wire.match import duration_message
 from happycity_client import Bot, Decision, GameOver
 from happycity_server.play.match import Match
 from happycity_tournament.games import Result
-from happycity_tournament.play.progress import TournamentStatus, load_status
+from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.play.runner import TournamentRun
-from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.store import Store
 
@@ -219,28 +218,6 @@ async def test_a_bot_is_disqualified_while_its_tournament_rests(tmp_path: Path) 
     assert line.games_unrated == changes.progress.games_unrated > 0
 
 
-async def test_final_ratings_are_those_of_the_model(tmp_path: Path) -> None:
-    """They come with the last message of a watch and with the standings, if they are asked for."""
-    async with arena_with(tmp_path, "anna", "ben") as arena:
-        waiting = {"tournament_id": await arena.create(config("zoe", "cleo")), "with_final_ratings": True}
-        assert not (await arena.call.GetStandings(**waiting)).HasField("final_ratings")
-        changes = await arena.played(config("anna", "ben", rounds=12, anchor="ben", anchor_elo=1000.0))
-        assert not changes.messages[-1].HasField("final_ratings")
-        tournament_id = changes.tournament.tournament_id
-        (update,) = [update async for update in arena.watch(tournament_id, with_final_ratings=True)]
-        asked = {"tournament_id": tournament_id, "with_final_ratings": True}
-        ratings = (await arena.call.GetStandings(**asked)).final_ratings
-        assert update.final_ratings == ratings
-    with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
-        expected = final_ratings(load_status(store, store.require_tournament(tournament_id)))
-    assert expected is not None
-    assert (ratings.model, ratings.anchor, ratings.anchor_elo) == (expected.model, "ben", 1000)
-    assert {line.bot: line.rating.elo for line in ratings.ratings}["ben"] == 1000
-    assert [(line.bot, line.rating.deals, line.games) for line in ratings.ratings] == [
-        (line.bot, line.deals, line.games) for line in expected.lines
-    ]
-
-
 async def test_watchers_of_a_server_that_stops_see_the_interruption(tmp_path: Path) -> None:
     """The last message says that the tournament is interrupted, and reveals no seed."""
     changes = Changes()
@@ -365,18 +342,16 @@ async def test_lists_have_the_tournaments_of_their_filters(arena: Arena) -> None
         assert {len(page) for page in pages[:-1]} <= {size}
 
 
-async def test_a_swiss_tournament_of_too_many_bots_is_refused(arena: Arena) -> None:
-    """Its pairings would take too long."""
-    outcome = await outcome_of(arena.create(config(*map(str, range(5000)), swiss={"rounds": 3})))
-    assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", ("config.bots",))
-    assert len(outcome.text) < 300
-
-
-async def test_a_test_by_an_evaluator_of_another_version_is_refused(arena: Arena) -> None:
-    """Its luck would not be that of the games before."""
+async def test_a_tournament_that_cannot_be_played_is_refused(arena: Arena) -> None:
+    """The pairings of so many bots take too long; another evaluator's luck isn't that of the games before."""
     test = pb.Sprt(candidate="new", base="old", elo0=-2, elo1=2, luck_evaluator="0123456789ab")
-    outcome = await outcome_of(arena.create(config(sprt=test)))
-    assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", ("config.sprt.luck_evaluator",))
+    for refused, field in (
+        (config(*map(str, range(5000)), swiss={"rounds": 3}), "config.bots"),
+        (config(sprt=test), "config.sprt.luck_evaluator"),
+    ):
+        outcome = await outcome_of(arena.create(refused))
+        assert (outcome.reason, outcome.fields) == ("INVALID_FIELD", (field,))
+        assert len(outcome.text) < 300
 
 
 async def test_the_next_server_continues_what_was_interrupted(tmp_path: Path) -> None:
