@@ -421,7 +421,7 @@ async def test_city_and_choices_are_in_sight(mode: str, page: Page) -> None:
         await page.emulate_media(color_scheme="dark" if number % 2 else "light", reduced_motion="reduce")
         for width, height in ((375, 667), (820, 1180), (1440, 900), (1920, 1080)):
             await page.set_viewport_size({"width": width, "height": height})
-            if number < 2:
+            if number < 2 and width in (375, 1440):
                 await check_layout(page)
             await page.evaluate("scrollTo(0, 0)")
             assert await page.evaluate(IN_SIGHT) == [], (asked, width)
