@@ -91,13 +91,14 @@ async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) ->
     own = (await results(page))[0]
     assert own["ending"] == "finished"
     await expect(page.locator("#panel .marked")).to_contain_text(f"{own['points']} point")
+    await page.get_by_role("link", name="Look at the game again").click()
+    await expect(page.locator("#board")).to_have_attribute("data-ply", "0")
+    await page.go_back()
     await page.get_by_role("link", name="Your costliest moves").click()
     await expect(page.locator("#analysis .questions > li")).to_have_count(3)
     await check_layout(page)
     await page.locator("#analysis h3 a").first.click()
     await expect(page).to_have_url(re.compile(r"/play/.*ply=\d+"))
-    await page.get_by_role("link", name="Look at the game again").click()
-    await expect(page.locator("#board")).to_have_attribute("data-ply", "0")
 
 
 @pytest.mark.thorough
