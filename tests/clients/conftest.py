@@ -23,7 +23,7 @@ PYTHON = {
 
 
 SIDE_BY_SIDE = ("python", "go", "rust", "cpp")
-"""The languages whose SDKs are built anew in folders of the tests' own, not in the checkout."""
+"""The languages whose SDKs are built in folders of the tests' own, not in the checkout."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
