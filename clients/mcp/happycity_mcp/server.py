@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse
 
 from happycity import ConfigError
 from happycity.runtime.http import BoundedProtocol, http_served
-from happycity.runtime.transport import is_loopback
+from happycity.runtime.transport import is_loopback, joined
 from happycity_client import Settings
 from happycity_mcp.agents import MAX_AGENTS, Agents
 from happycity_mcp.standard_input import closable_stdin
@@ -110,10 +110,11 @@ async def serving_http(settings_of: Callable[[str], Settings], http: HttpSetting
     """
     http.check()
     with _listener(http) as listener:
-        async with _serving(settings_of, is_shared=True) as server:
-            host = f"[{http.host}]" if ":" in http.host else http.host
-            async with http_served(_uvicorn_config(_application(server, http)), listener):
-                yield f"http://{host}:{listener.getsockname()[1]}{PATH}"
+        async with (
+            _serving(settings_of, is_shared=True) as server,
+            http_served(_uvicorn_config(_application(server, http)), listener),
+        ):
+            yield f"http://{joined(http.host, listener.getsockname()[1])}{PATH}"
 
 
 def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:

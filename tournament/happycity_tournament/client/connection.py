@@ -30,7 +30,7 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import result_of, time_control_message
 from happycity.wire.messages import config_message, config_of
-from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
+from happycity.wire.status import StatusDetails, details_of
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame
@@ -412,8 +412,7 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
     try:
         yield
     except grpc.aio.AioRpcError as error:
-        encoded = dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")
-        details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
+        details = details_of(error)
         text = one_line(error.details() or error.code().name)
         if error.code() is not grpc.StatusCode.UNAVAILABLE:
             raise ServerError(f"the server {address} refused: {text}", details) from None
