@@ -19,7 +19,7 @@ from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.options import After, Before, TakeOffLuck
+from happycity_tournament.cli.options import GAMES, TakeOffLuck
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.client.run_folder import Run, run_folders
 from happycity_tournament.games import FinishedGame
@@ -33,8 +33,18 @@ _UNKNOWN = "-"
 
 
 def compare(
-    before: Before = None,
-    after: After = None,
+    before: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="BEFORE", help=f"{GAMES} Those before a change.  [default: the last run but one]"
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="AFTER", help="Games after it, named in the same ways.  [default: the last run]"
+        ),
+    ] = None,
     *,
     bot: Annotated[
         str | None,

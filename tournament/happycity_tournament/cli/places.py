@@ -41,7 +41,7 @@ from happycity_tournament.client.server_source import ServerSource
 from happycity_tournament.games import LARGEST_ID, FinishedGame
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.standings.counted import configs_of
-from happycity_tournament.storage.sources import LIST_GAMES, Source, StoreSource, is_sqlite, open_source
+from happycity_tournament.storage.sources import LIST_GAMES, RecordSource, Source, StoreSource, is_sqlite
 from happycity_tournament.storage.store import Store
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:\d{1,5}")
@@ -282,30 +282,36 @@ def _ids(place: Place) -> list[int]:
 
 def _source(address: str | None) -> Source:
     text, number = _split(address or "")
-    if text and "://" not in text and _exists(text) and not (is_run(Path(text)) or is_sqlite(Path(text))):
+    if (records := _records(text)) is not None:
         if number is not None:
             raise ConfigError(f"{text}: records don't name their tournament; leave #{number} out")
-        return open_source(text)
+        return RecordSource(records)
     place = place_at(address)
     if isinstance(place.at, RemoteServer):
         return ServerSource(place.at, find_tournament(address).id)
     name = str(place.run.folder) if place.run is not None else text
-    if number is not None:
-        name = f"{name}#{number}"
     if place.run is None and "://" in text:
         return StoreSource(place.at, tournament=place.tournament_id)
-    return StoreSource(place.at, name=name, tournament=place.tournament_id)
+    return StoreSource(
+        place.at, name=f"{name}#{number}" if number is not None else name, tournament=place.tournament_id
+    )
 
 
 def _named_game(source: str | None, match_id: int | None) -> RecordedGame:
     text, number = _split(source or "")
-    is_file = bool(text) and "://" not in text and _exists(text) and not is_run(Path(text))
-    if match_id is not None and number is None and not is_file:
+    if match_id is not None and number is None and _records(text) is None:
         place = place_at(source)
         if isinstance(place.at, RemoteServer) and place.run is None:  # a game of any tournament, or of none
             return call_server(place.at, lambda connection: connection.game(match_id))
     with open_sources([source]) as (opened,):
         return opened.game(match_id)
+
+
+def _records(text: str) -> Path | None:
+    """Return the file or folder of records that a text names; None if it names something else."""
+    path = Path(text)
+    is_other = not text or "://" in text or not _exists(text) or is_run(path) or is_sqlite(path)
+    return None if is_other else path
 
 
 def _not_a_place(text: str) -> str:

@@ -12,12 +12,13 @@ from rich.console import Console
 
 from happycity import ConfigError
 from happycity.errors import suggestion
+from happycity.match import one_line
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import model_json, ratings_json, write_json
-from happycity_tournament.cli.options import Renamed, Sources, TakeOffLuck, renamed_of
+from happycity_tournament.cli.options import GAMES, TakeOffLuck
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
@@ -28,7 +29,12 @@ from happycity_tournament.storage.sources import Source, SourceError
 
 
 def rate(
-    addresses: Sources = None,
+    addresses: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ADDRESS", help=f"{GAMES} Several are read together.  [default: the latest run]"
+        ),
+    ] = None,
     *,
     anchor: Annotated[
         str | None,
@@ -37,7 +43,14 @@ def rate(
     anchor_elo: Annotated[
         float, typer.Option(help="The rating of the anchor, or the mean of all ratings.")
     ] = MEAN_ELO,
-    renamed: Renamed = None,
+    renamed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rename",
+            metavar="OLD=NEW",
+            help="Rate the bot OLD under the name NEW, together with a bot of that name; may be repeated.",
+        ),
+    ] = None,
     luck_adjusted: TakeOffLuck = False,
     as_json: AsJson = False,
 ) -> None:
@@ -47,9 +60,22 @@ def rate(
     a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
     """
     check_elo("--anchor-elo", anchor_elo)
-    names = renamed_of(renamed)
+    names = _renamed(renamed or ())
     with open_sources(addresses or [None], with_luck=luck_adjusted) as sources:
         _rate(sources, renamed=names, anchor=anchor, anchor_elo=anchor_elo, as_json=as_json)
+
+
+def _renamed(texts: Sequence[str]) -> dict[str, str]:
+    """Read `--rename OLD=NEW`, or raise a ConfigError."""
+    renamed: dict[str, str] = {}
+    for text in texts:
+        old, _, new = text.partition("=")
+        if not old or not new:
+            raise ConfigError(f"--rename: {one_line(text)!r} is not OLD=NEW")
+        if old in renamed:
+            raise ConfigError(f"--rename: {old!r} has two new names")
+        renamed[old] = new
+    return renamed
 
 
 def _rate(

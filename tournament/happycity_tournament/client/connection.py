@@ -36,11 +36,7 @@ from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.recorded_games import RecordedGame, check_printable, game_of_record, named_record
-from happycity_tournament.wire import (
-    ratings_of,
-    snapshot_of,
-    tournament_config_message,
-)
+from happycity_tournament.wire import ratings_of, snapshot_of, tournament_config_message, unix_of
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
@@ -343,9 +339,9 @@ def listed_game(match: match_pb.Match) -> FinishedGame:
         bots=tuple(map(check_printable, match.bots)),
         seats=tuple(result_of(match.result)),
         decisions=match.decisions,
-        created_at=match.create_time.ToNanoseconds() / 1e9,
-        started_at=match.start_time.ToNanoseconds() / 1e9,
-        finished_at=match.finish_time.ToNanoseconds() / 1e9,
+        created_at=unix_of(match.create_time),
+        started_at=unix_of(match.start_time),
+        finished_at=unix_of(match.finish_time),
     )
 
 

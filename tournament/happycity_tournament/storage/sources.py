@@ -257,27 +257,6 @@ def _errors_name(where: str) -> Iterator[None]:
         raise SourceError(where, f"malformed record: {error}") from None
 
 
-def open_source(text: str, *, tournament: int | None = None) -> Source:
-    """Open a store by its URL or SQLite file, a record file, or a folder of record files.
-
-    With a tournament's id, only its games are read.
-
-    Raises:
-        SourceError: there is no such thing, or it holds no tournaments where one is asked for.
-        StoreError: the database can't be read, or has no such tournament.
-    """
-    if "://" in text:
-        return StoreSource(text, tournament=tournament)
-    path = Path(text)
-    if not path.exists():
-        raise SourceError(text, "there is no such file or folder")
-    if is_sqlite(path):
-        return StoreSource(f"sqlite:///{path.as_posix()}", name=text, tournament=tournament)
-    if tournament is not None:
-        raise SourceError(text, "records don't say to which tournament they belong; leave --tournament out")
-    return RecordSource(path)
-
-
 def path_of(text: str) -> Path | None:
     """Return the file or folder of a source; None if it is a database on a server or in memory."""
     if "://" not in text:
