@@ -19,6 +19,7 @@ from happycity import HappyCityError
 from happycity.runtime.child import describe_status
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.program import missing_packages
+from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
 from happycity.text.words import plural
 from happycity_tournament.client.connection import (
@@ -356,9 +357,9 @@ async def _arena(
         return
     tokens = IssuedTokens(folder / TOKENS_FILE)
     tokens.path.unlink(missing_ok=True)
-    organiser = tokens.organiser()
+    organiser = tokens.for_role(Role.ORGANISER)
     web = web and not missing_packages("web")
-    pages = tokens.observer() if web else ""
+    pages = tokens.for_role(Role.OBSERVER) if web else ""
     issued = tokens.of(lineup.started)
     server = start_server(venue, lineup, tokens=tokens.path, folder=folder, web=web)
     bots = start_all_reference_bots(lineup, tokens=issued, environment={}, folder=folder)

@@ -281,7 +281,14 @@ class Figures:
     @cached_property
     def history(self) -> EloHistory:
         """The ratings over the games; with many games it takes seconds."""
-        return _history_of(self)
+        bots, total = self.games.bots, len(self)
+        if not total or len(bots) > MAX_HISTORY_BOTS:
+            return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
+        step = _step_of(total)
+        numbers = sorted({*range(step, total + 1, step), total})
+        elos = _elos_after(self.games, [self.lengths(number) for number in numbers])
+        spans = {bot: (first, last + step) for bot in bots for first, last in [self.span(bot)]}
+        return EloHistory(bots, list(zip(numbers, elos, strict=True)), spans)
 
     def lengths(self, games: int) -> dict[int, int]:
         """Return how many of the first games were at tables of each size."""
@@ -327,19 +334,6 @@ def _scores(bots: Ints, places: Ints) -> tuple[Floats, Flags]:
     counts = others.sum(axis=2)
     scores: Floats = (ahead * others).sum(axis=2) / np.maximum(1, counts)
     return scores, counts > 0
-
-
-def _history_of(figures: Figures) -> EloHistory:
-    """Return the history of some games; with many games it takes seconds."""
-    bots, total = figures.games.bots, len(figures)
-    if not total or len(bots) > MAX_HISTORY_BOTS:
-        return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
-    step = _step_of(total)
-    numbers = sorted({*range(step, total + 1, step), total})
-    elos = _elos_after(figures.games, [figures.lengths(number) for number in numbers])
-    samples = list(zip(numbers, elos, strict=True))
-    spans = {bot: (first, last + step) for bot in bots for first, last in [figures.span(bot)]}
-    return EloHistory(bots, samples, spans)
 
 
 def _elos_after(games: Games, lengths: Sequence[dict[int, int]]) -> Iterator[list[float]]:
