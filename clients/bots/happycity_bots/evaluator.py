@@ -10,7 +10,7 @@ import hashlib
 import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from operator import add, itemgetter
 from typing import Final, NamedTuple, TypeVar
 
@@ -60,7 +60,8 @@ class Offers:
         self._values = values
         self.floor = max([values[_COIN], *[values[n] for n in dwellings if n in values]])
         """What the seat has without any building."""
-        self._decks = [sorted([values.get(n, self.floor) for n in deck], reverse=True) for deck in DECKS]
+        self._decks = [sorted([values.get(n, self.floor) for n in deck]) for deck in DECKS]
+        self._sums = [[0.0, *accumulate(reversed(deck))] for deck in self._decks]
 
     def best(self, centre: Iterable[int]) -> tuple[float, int]:
         """Return the value of the best offer, and the building that is bought, or 0."""
@@ -79,8 +80,11 @@ class Offers:
         """Return the best offer to expect after some draws if it is `value` before."""
         if not draws:
             return value
-        drawn = self.drawn(value)
-        return value + (mean(drawn) - value) * (1 + SECOND_DRAW * (draws - 1))
+        most = 0.0
+        for deck, sums in zip(self._decks, self._sums, strict=True):
+            better = len(deck) - bisect_right(deck, value)
+            most = max(most, (sums[better] - value * better) / len(deck))
+        return value + most * (1 + SECOND_DRAW * (draws - 1))
 
 
 def _without(centre: Sequence[int], pick: int) -> list[int]:
