@@ -33,9 +33,9 @@ Places = tuple[float, ...]
 """The expected place of each seat, from 1 (first) to the number of seats."""
 
 SHARPNESS: Final = 1.4
-"""By what strengths between turns are multiplied: the network learnt from good bots and is too cautious of others.
+"""By what strengths between turns are multiplied: the network knows good bots, and trusts leads too little.
 
-Found by games of mixed bots, so that `python -m tools luck-checks reliability` shows the least errors.
+Found so that `python -m tools luck-checks reliability` shows the least errors in other games.
 """
 LEFT: Final = 0.3
 """The share of what is left on sale that counts for the next seat, found as `SHARPNESS`."""
