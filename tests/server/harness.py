@@ -20,7 +20,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
-from happycity.wire.status import STATUS_METADATA, decode_status
+from happycity.wire.status import details_of
 from happycity_server.app import Clocks, RunningServer, run_server
 from happycity_server.config import ServerSettings
 from happycity_server.play.lobby import SWEEP_SECONDS
@@ -133,10 +133,7 @@ def tournaments_at(channel: Any) -> Service:
 
 
 def refused(error: Any) -> Outcome:
-    trailing = dict(error.trailing_metadata() or ())
-    encoded = trailing.get(STATUS_METADATA, b"")
-    assert isinstance(encoded, bytes)
-    details = decode_status(encoded)
+    details = details_of(error)
     return Outcome(
         error.code(),
         details.reason,

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from happycity import HappyCityError, Mode, Move, VoidReason
 from happycity.match import one_line
+from happycity.text.words import plural
 from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
-from happycity_mcp.decisions import DecisionBoard, EndedGame, OpenDecision
+from happycity_mcp.decisions import DecisionBoard, OpenDecision, Result
 from happycity_mcp.practice import practise
 
 LONGEST_NAME = 64
@@ -43,24 +44,21 @@ class AgentBot(Bot):
     def game_over(self, over: GameOver) -> None:
         """Tell the agent how it ended."""
         own = over.seats[self.start.seat]
-        self._board.end(
-            EndedGame(
-                over.match_id,
-                self.start.seat,
-                own.place,
-                len(over.seats),
-                own.points,
-                own.ending,
-                one_line(own.reason),
-            )
-        )
+        text = f"your place is {own.place} of {len(over.seats)}, with {plural(own.points, 'point')}"
+        if own.forfeited:
+            reason = one_line(own.reason) or "no reason given"
+            text = f"your seat was forfeited, {own.ending.word}: {reason}"
+        self._end(over.match_id, text, own.ending.word, own.place, own.points)
 
     def game_voided(self, match_id: int, reason: VoidReason) -> None:
         """Tell the agent why the game does not count."""
+        text = f"it was voided and does not count ({reason.value.replace('_', ' ')})"
+        self._end(match_id, text, "voided")
+
+    def _end(self, match: int, text: str, ending: str, place: int | None = None, points: int = 0) -> None:
         players = len(self.start.bots)
-        self._board.end(
-            EndedGame(match_id, self.start.seat, None, players, 0, None, reason.value.replace("_", " "))
-        )
+        result = Result(match=match, place=place, players=players, points=points, ending=ending)
+        self._board.end(result, text)
 
 
 class Agent:

@@ -17,7 +17,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from happycity.v1 import cards_pb2, game_pb2
 from happycity.v1 import play_service_pb2 as pb
-from happycity.wire.status import STATUS_METADATA, decode_status
+from happycity.wire.status import details_of
 
 
 def _program() -> Any:
@@ -81,7 +81,7 @@ class RawBot(Session):  # type: ignore[misc]  # it is shown without types
 
 
 def reason_of(error: Any) -> str:
-    return decode_status(dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")).reason
+    return details_of(error).reason
 
 
 def key_of(decision: pb.Decision) -> tuple[int, int]:

@@ -173,22 +173,10 @@ class GamesBuilder:
         """Return the numbers of bots; those that aren't rated yet are from now on."""
         return [self._index.setdefault(bot, len(self._index)) for bot in bots]
 
-    def add_row(self, seated: Sequence[int], places: Sequence[int], deal_seed: int) -> None:
-        """Add a game by the numbers of its bots and their places, by seat."""
-        table = self._table(len(seated))
-        table[0].extend(seated)
-        table[1].extend(places)
-        table[2].append(deal_seed)
-
     def _table(self, seats: int) -> _Columns:
         if seats not in self._tables:
             self._tables[seats] = (array("H"), array("B"), array("Q"), array("d"))
         return self._tables[seats]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the bots by their numbers."""
-        return tuple(self._index)
 
     def build(self) -> Games:
         """Return all games added so far."""
