@@ -22,7 +22,6 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_of
 from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError
-from happycity_server.frontends import Arena
 from happycity_tournament.ratings.results import Difference, Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.figures import Figures
@@ -30,7 +29,7 @@ from happycity_tournament.standings.standings import Standings
 from happycity_tournament.wire import ratings_of
 from happycity_web import charts
 from happycity_web.charts import rating_scale
-from happycity_web.games import MODES, GameQuery, HiddenGames, choices, list_games, search
+from happycity_web.games import MODES, GameQuery, HiddenGames, choices, list_games, record_of, search
 from happycity_web.query import ListQuery, bot_name, words
 from happycity_web.render import Page, language_of, mode_of, state_word
 from happycity_web.watch import Feeds, RecordNotes, loaded
@@ -259,7 +258,7 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
         if not game.HasField("result"):
             continue
         try:
-            read = partial(_read_notes, feeds.arena, game.match_id)
+            read = partial(_read_notes, feeds, game.match_id)
             found, numbers_found = await feeds.notes.get(game.match_id, read)
         except (ApiError, RecordError):  # there is none, it is not to be seen, or it is malformed
             continue
@@ -270,9 +269,8 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
     return {"incidents": incidents, "metrics": metrics}
 
 
-async def _read_notes(arena: Arena, match_id: int) -> RecordNotes:
-    got = await arena.call(arena.matches.GetMatchRecord, match_pb.GetMatchRecordRequest(match_id=match_id))
-    record = await asyncio.to_thread(loads, got.json)
+async def _read_notes(feeds: Feeds, match_id: int) -> RecordNotes:
+    record = await asyncio.to_thread(loads, await record_of(feeds, match_id))
     return incidents_of(record), metrics_of(record)
 
 

@@ -203,7 +203,7 @@ def test_games_that_differ_in_anything_are_no_copies() -> None:
         ({"deal": {"seed": True}}, "deal: seed: True is not a number from 0 to 2^64 - 1"),
         ({"outcome": {**OUTCOME, "points": [10**400, 1]}}, "outcome: points: "),
         ({"config": None}, "record: config: "),
-        ({"moves": None}, "moves: expected a list, found None"),
+        ({"moves": None}, "record: moves: expected list, found None"),
     ],
 )
 def test_a_malformed_record_is_named_with_its_place(tmp_path: Path, changes: Json, problem: str) -> None:

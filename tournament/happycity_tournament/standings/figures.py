@@ -251,6 +251,11 @@ class Figures:
                     difference=ratings.difference(bot, opponent),
                 )
 
+    def pairs(self, bots: Sequence[str], ratings: Ratings | None = None) -> list[list[Meeting | None]]:
+        """Return by row and column how bots did against each other; None where they never met."""
+        rows = [{meeting.opponent: meeting for meeting in self.meetings(bot, ratings)} for bot in bots]
+        return [[row.get(opponent) for opponent in bots] for row in rows]
+
     @cached_property
     def rounds(self) -> list[RoundScores]:
         """The scores of bots by rounds, or by equal numbers of them; empty without a schedule."""
