@@ -22,7 +22,7 @@ except ModuleNotFoundError:  # a bot needs none of the commands
 from happycity.errors import RecordError, ReplayError
 from happycity.records.random_games import movers_rng, play_random_game, record_random_game
 from happycity.records.record import dumps, loads, trace
-from happycity.records.replay import replay
+from happycity.records.replay import record_at, replay
 from happycity.rules.cards import Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, Config, Deal, Scoring
 from happycity.rules.game import Game
@@ -121,9 +121,8 @@ def _replay_all(files: Sequence[str]) -> None:
     count = 0
     for where, line in _lines(files):
         try:
-            replay(loads(line))
-        except RecordError as error:
-            raise RecordError(f"{where}: malformed record: {error}") from None
+            with record_at(where):
+                replay(loads(line))
         except ReplayError as error:
             raise ReplayError(f"{where}: {error}") from None
         count += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -27,6 +28,15 @@ _OUTCOME = tuple(field.name for field in fields(Outcome))
 _LARGEST = 2**31 - 1  # no game comes near; a store and the wire have room for it
 _LARGEST_FLOAT = sys.float_info.max
 _EXACT_BELOW = 2**53  # microseconds: 285 years
+
+
+@contextmanager
+def record_at(where: str) -> Iterator[None]:
+    """Let errors in a record say where it is."""
+    try:
+        yield
+    except RecordError as error:
+        raise RecordError(f"{where}: malformed record: {error}") from None
 
 
 def replay(record: Json) -> Game:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.tournament.leagues import League
 
-from happycity import HappyCityError
+from happycity import HappyCityError, RecordError
 from happycity.records.record import Json
 from happycity_tournament.cli.places import open_sources, url_of
 from happycity_tournament.games import FinishedGame, practice_seed
@@ -138,7 +138,7 @@ def test_a_game_is_found_by_its_id(tmp_path: Path) -> None:
     assert game.match_id == 1
     assert game.bots == tuple(json.loads(str(record_text))["bots"]) == ("seat-1", "seat-2")  # without names
     (tmp_path / "notes.txt").write_text("first line\nsecond line\n")
-    with opened(tmp_path / "notes.txt") as source, pytest.raises(SourceError, match=r":1: malformed record"):
+    with opened(tmp_path / "notes.txt") as source, pytest.raises(RecordError, match=r":1: malformed record"):
         source.game()
 
 
@@ -208,7 +208,7 @@ def test_games_that_differ_in_anything_are_no_copies() -> None:
 )
 def test_a_malformed_record_is_named_with_its_place(tmp_path: Path, changes: Json, problem: str) -> None:
     path = file_of(tmp_path, record(), record(**changes))
-    with pytest.raises(SourceError) as refused:
+    with pytest.raises(RecordError) as refused:
         games_of(path)
     assert str(refused.value).startswith(f"{path}:2: malformed record: {problem}")
     assert str(refused.value).isprintable()

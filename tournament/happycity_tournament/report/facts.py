@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from happycity.records.record import loads
-from happycity.records.replay import clock_of, metrics_of, movers_of
+from happycity.records.replay import clock_of, metrics_of, movers_of, record_at
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
-from happycity_tournament.report.export import errors_name
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.figures import Figures, GameColumns
 from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
@@ -86,7 +85,7 @@ class Facts:
         self.games += 1
         self.decisions += game.decisions
         if record is not None:
-            with errors_name(game):
+            with record_at(f"game {game.match_id}"):
                 self._add_record(game, record)
         if game.forfeited and len(self.forfeited) < MAX_FORFEITS_SHOWN:
             self.forfeited.append(game)
