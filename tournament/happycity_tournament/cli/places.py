@@ -81,7 +81,9 @@ def place_at(address: str | None) -> Place:
     """Return the server or store that an address names."""
     text, number = _split(address or "")
     if not text:
-        return _default_place(number)
+        if os.environ.get(SERVER_VARIABLE):
+            return Place(at=RemoteServer.at(None), tournament_id=number)
+        return _place_of_run(latest_run(), number)
     if is_unix(text) or text.startswith(("grpc://", "grpcs://")):
         return Place(at=RemoteServer.at(text, setting="ADDRESS"), tournament_id=number)
     if "://" in text:
@@ -116,7 +118,13 @@ def find_tournament(address: str | None, *, only: bool = False) -> Tournament:
     with Store.existing(place.at) as store:
         if not store.is_claimed():
             return Tournament(at=place.at, id=number, run=place.run)
-    return Tournament(at=_own_server(place.run), id=number, run=place.run)
+    server = RemoteServer.of_run(place.run.folder)
+    if server is None:
+        raise ConfigError(
+            f"the store of {place.run.folder} is in use by a server that the run didn't start; "
+            f"name the tournament on that server: grpc://HOST:PORT#{place.run.tournament_id}"
+        )
+    return Tournament(at=server, id=number, run=place.run)
 
 
 def with_tournament(address: str | None) -> str:
@@ -132,18 +140,14 @@ def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) ->
     """
     with ExitStack() as opened:
         sources = [opened.enter_context(closing(_source(address))) for address in addresses]
-        if with_luck or any(map(_has_luck, sources)):
+        configs = (config for source in sources for config in configs_of(source.tournaments()).values())
+        if with_luck or any(config.luck_evaluator for config in configs):  # of a sequential test
             from happycity_tournament import luck_adjusted  # noqa: PLC0415 - it imports numpy
 
             if with_luck:
                 opened.enter_context(luck_adjusted.refusing_large_luck())
             sources = [luck_adjusted.LuckAdjusted(source, taken_off=with_luck) for source in sources]
         yield sources
-
-
-def _has_luck(source: Source) -> bool:
-    """Return whether a source has a sequential test that takes luck off its scores."""
-    return any(config.luck_evaluator for config in configs_of(source.tournaments()).values())
 
 
 def keep_apart(source: Source, out: Path) -> None:
@@ -234,12 +238,6 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _default_place(number: int | None) -> Place:
-    if os.environ.get(SERVER_VARIABLE):
-        return Place(at=RemoteServer.at(None), tournament_id=number)
-    return _place_of_run(latest_run(), number)
-
-
 def _place_of_run(folder: Path, number: int | None) -> Place:
     run = _load_run(folder)
     at = run.venue.store if isinstance(run.venue, OwnServer) else run.venue
@@ -259,16 +257,6 @@ def _load_run(folder: Path) -> Run:
         key=present.key or saved.key,
     )
     return replace(run, venue=replace(run.venue, access=access))
-
-
-def _own_server(run: Run) -> RemoteServer:
-    server = RemoteServer.of_run(run.folder)
-    if server is None:
-        raise ConfigError(
-            f"the store of {run.folder} is in use by a server that the run didn't start; "
-            f"name the tournament on that server: grpc://HOST:PORT#{run.tournament_id}"
-        )
-    return server
 
 
 def _ids(place: Place) -> list[int]:

@@ -24,8 +24,8 @@ from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import RatedGames, load_for_rating, rate_games
-from happycity_tournament.storage.sources import Source, SourceError
+from happycity_tournament.standings.rated_games import load_for_rating, rate_games
+from happycity_tournament.storage.sources import SourceError
 
 
 def rate(
@@ -60,9 +60,50 @@ def rate(
     a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
     """
     check_elo("--anchor-elo", anchor_elo)
-    names = _renamed(renamed or ())
+    new_names = _renamed(renamed or ())
     with open_sources(addresses or [None], with_luck=luck_adjusted) as sources:
-        _rate(sources, renamed=names, anchor=anchor, anchor_elo=anchor_elo, as_json=as_json)
+        with reading_games():
+            loaded = load_for_rating(sources, new_names)
+        names, evaluator = [source.name for source in sources], sources[0].luck_evaluator
+        if not loaded.count:
+            rated = " that is rated" if loaded.uncounted else ""
+            raise SourceError(", ".join(names), f"no finished game in it{rated}")
+        if anchor is not None and anchor not in loaded.games.bots:
+            raise ConfigError(
+                f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
+            )
+        estimate = estimate_of(loaded.games)
+        ratings = rate_games(
+            estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
+        )
+        if as_json:
+            order = [line.bot for line in ratings.lines]
+            content: Json = {
+                "sources": names,
+                "games": loaded.count,
+                "copies": loaded.copies,
+                "games_unrated": loaded.uncounted[Uncounted.UNRATED],
+                "games_practice": loaded.uncounted[Uncounted.PRACTICE],
+                "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
+                "luck_evaluator": evaluator or None,
+                "rating": model_json(ratings),
+                "standings": ratings_json(ratings),
+                "differences": [
+                    {"bot": bot, "other": other, **difference._asdict()}
+                    for bot, other in combinations(order, 2)
+                    if (difference := ratings.difference(bot, other)) is not None
+                ],
+                "checks": [asdict(one) for one in check_model(estimate)],
+            }
+            write_json(content)
+            return
+        console = Console()
+        print_ratings(console, ratings)
+        copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
+        read = (
+            f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{uncounted_text(loaded.uncounted)}"
+        )
+        show(console, read)
 
 
 def _renamed(texts: Sequence[str]) -> dict[str, str]:
@@ -76,58 +117,3 @@ def _renamed(texts: Sequence[str]) -> dict[str, str]:
             raise ConfigError(f"--rename: {old!r} has two new names")
         renamed[old] = new
     return renamed
-
-
-def _rate(
-    sources: Sequence[Source],
-    *,
-    renamed: dict[str, str],
-    anchor: str | None,
-    anchor_elo: float,
-    as_json: bool,
-) -> None:
-    names = [source.name for source in sources]
-    with reading_games():
-        loaded = load_for_rating(sources, renamed)
-    if not loaded.count:
-        rated = " that is rated" if loaded.uncounted else ""
-        raise SourceError(", ".join(names), f"no finished game in it{rated}")
-    if anchor is not None and anchor not in loaded.games.bots:
-        raise ConfigError(
-            f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
-        )
-    evaluator = sources[0].luck_evaluator
-    estimate = estimate_of(loaded.games)
-    ratings = rate_games(
-        estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
-    )
-    if as_json:
-        order = [line.bot for line in ratings.lines]
-        content: Json = {
-            "sources": names,
-            "games": loaded.count,
-            "copies": loaded.copies,
-            "games_unrated": loaded.uncounted[Uncounted.UNRATED],
-            "games_practice": loaded.uncounted[Uncounted.PRACTICE],
-            "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
-            "luck_evaluator": evaluator or None,
-            "rating": model_json(ratings),
-            "standings": ratings_json(ratings),
-            "differences": [
-                {"bot": bot, "other": other, **difference._asdict()}
-                for bot, other in combinations(order, 2)
-                if (difference := ratings.difference(bot, other)) is not None
-            ],
-            "checks": [asdict(one) for one in check_model(estimate)],
-        }
-        write_json(content)
-        return
-    console = Console()
-    print_ratings(console, ratings)
-    show(console, _read(loaded, names))
-
-
-def _read(loaded: RatedGames, names: Sequence[str]) -> str:
-    copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
-    left_out = uncounted_text(loaded.uncounted)
-    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{left_out}"
