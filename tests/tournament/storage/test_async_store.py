@@ -109,9 +109,10 @@ async def test_a_cancelled_caller_waits_for_its_game(store: RecordingStore) -> N
         assert store.game(1) == GAMES[0]
 
 
-async def test_games_wait_for_room(store: RecordingStore) -> None:
+async def test_games_wait_for_room(store: RecordingStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more games are committed together than allowed, however many come at once; none is lost."""
-    async with AsyncStore(store, max_gathered=2) as saving:
+    monkeypatch.setattr(async_store, "MAX_GATHERED", 2)
+    async with AsyncStore(store) as saving:
         saved = [asyncio.create_task(saving.save(game, RECORD)) for game in GAMES]
         await asyncio.sleep(0)  # lets the games be handed over
         assert saving.games_waiting == 6
