@@ -206,15 +206,15 @@ def test_bad_settings_are_refused_at_the_start() -> None:
     for address, problem in [
         ("0.0.0.0:8000", "needs a token: put one into HAPPYCITY_MCP_TOKEN"),
         ("arena.example.org:8000", "needs a token"),
-        ("8000", "'8000' is not HOST:PORT"),
-        ("127.0.0.1:http", "is not HOST:PORT"),
+        ("8000", "'8000' is not host:port"),
+        ("127.0.0.1:http", "is not host:port"),
     ]:
         with pytest.raises(ConfigError, match=problem):
             HttpSettings(address=address).check()
 
     # Not when an agent joins.
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"http": "8000"}, "--http: '8000' is not HOST:PORT"),
+        ({"http": "8000"}, "--http: '8000' is not host:port"),
         ({"allow_host": ["x"]}, "--allow-host: it has no effect without --http"),
         ({"name": "a b"}, "bot name 'a b': use 1-64 of a-z, A-Z, 0-9 and . _ - +"),
         ({"server": "http://arena:1"}, "HAPPYCITY_SERVER: 'http://arena:1' is not an address"),
