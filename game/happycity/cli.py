@@ -6,10 +6,9 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 try:
     import typer
@@ -102,7 +101,7 @@ def simulate(
     decisions = 0
     deals = (Deal.shuffle(config, seed=seed + game) for game in range(games))
     if records:
-        with _output(out) as file:
+        with until_output_closes() if out is None else out.open("w", encoding="utf-8") as file:
             for deal in deals:
                 record = record_random_game(deal, movers_rng(deal.seed), trace=trace if traced else None)
                 decisions += len(record["moves"])
@@ -157,16 +156,6 @@ def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:
                 how = f"tournament export {name} --format records --out games.jsonl"
                 raise RecordError(f"{name} is a store; write its records to a file first: {how}") from None
             raise RecordError(f"{name}: malformed record: not UTF-8 text") from None
-
-
-@contextmanager
-def _output(path: Path | None) -> Iterator[TextIO]:
-    if path is None:
-        with until_output_closes():
-            yield sys.stdout
-        return
-    with path.open("w", encoding="utf-8") as file:
-        yield file
 
 
 def main() -> None:
