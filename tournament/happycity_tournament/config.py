@@ -304,7 +304,10 @@ def check_bots(bots: Sequence[str]) -> None:
     if len(bots) > MAX_BOTS:
         raise ConfigError(f"bots: {len(bots)} are more than {MAX_BOTS}")
     for bot, count in Counter(bots).items():
-        _check_name("bots", bot)
+        try:
+            check_bot_name(bot)
+        except ConfigError as error:
+            raise ConfigError(f"bots: {error}") from None
         if count > 1:
             raise ConfigError(f"bots: {bot!r} is named more than once")
 
@@ -319,13 +322,6 @@ def check_title(title: str, *, field: str = "title") -> None:
         raise ConfigError(f"{field}: it has {len(title)} characters, more than {MAX_LABEL}")
     if not title.isprintable():
         raise ConfigError(f"{field}: {title!a} has control characters; use one line of text")
-
-
-def _check_name(field: str, bot: str) -> None:
-    try:
-        check_bot_name(bot)
-    except ConfigError as error:
-        raise ConfigError(f"{field}: {error}") from None
 
 
 def check_elo(name: str, elo: float) -> None:

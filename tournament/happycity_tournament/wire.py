@@ -278,12 +278,10 @@ def snapshot_of(
         test=None if sprt is None else SprtState(**_read(sprt)),
         final=None if final is None else ratings_of(final),
         activity=tuple(BotActivity(**_read(entry)) for entry in activity),
-        incidents=tuple(map(_match_incident_of, incidents)),
+        incidents=tuple(
+            MatchIncident(**{**_read(entry), "incident": incident_of(entry.incident)}) for entry in incidents
+        ),
     )
-
-
-def _match_incident_of(message: pb.MatchIncident) -> MatchIncident:
-    return MatchIncident(**{**_read(message), "incident": incident_of(message.incident)})
 
 
 def _standing_of(message: pb.Standing) -> Standing:

@@ -162,7 +162,7 @@ class Arena:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
         if self.web:
             observer.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer}")
-        watch = self.watch(tournament_id, observer)
+        watch = Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
         stopping: list[asyncio.Task[None]] = []
 
         async def stop_watched() -> None:
@@ -246,10 +246,6 @@ class Arena:
             await self.connection.leave(name, token=tokens.get(name, ""), reason=reason)
         observer.remark(f"{summary}; its seats are forfeited")
         return False
-
-    def watch(self, tournament_id: int, observer: Observer) -> Watch:
-        """Return a watch on a tournament."""
-        return Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
 
 
 async def play_new(
