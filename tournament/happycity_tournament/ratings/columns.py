@@ -80,10 +80,6 @@ class Games:
         }
         return Games(self.bots, tables)
 
-    def of_sizes(self, least: int) -> Games:
-        """Return the games at tables of at least this many seats."""
-        return Games(self.bots, {seats: table for seats, table in self.tables.items() if seats >= least})
-
     def parts(self) -> Iterator[TableColumns]:
         """Yield all games, some of one table size at once, as wide numbers."""
         for table in self.tables.values():

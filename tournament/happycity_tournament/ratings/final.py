@@ -75,7 +75,9 @@ def rate(
         lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, _SAME)))),
         anchor=anchor,
         anchor_elo=anchor_elo,
-        notes=() if error_factor == 1 else (_chosen_note(error_factor),),
+        notes=()
+        if error_factor == 1
+        else (f"errors are {error_factor:.2f} times larger, as results chose who met whom",),
         differences=differences,
     )
 
@@ -184,10 +186,6 @@ def marks_of(games: Games) -> Sequence[str]:
         WON_ALL if not below and above else LOST_ALL if not above and below else ""
         for above, below in zip(won.tolist(), lost.tolist(), strict=True)
     ]
-
-
-def _chosen_note(factor: float) -> str:
-    return f"errors are {factor:.2f} times larger, as results chose who met whom"
 
 
 def _scaled(origin: float, share: float, end: float | None) -> float | None:
