@@ -12,12 +12,12 @@ import numpy as np
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.estimate import Estimate, holm, student_probabilities, student_quantiles
 from happycity_tournament.ratings.results import LOST_ALL, WON_ALL, BotRating, Difference, Ratings
+from happycity_tournament.ratings.statistics import ELO_DIGITS
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
 
 _TAIL = 0.025
-_SAME = 6  # digits of an Elo: ratings that differ by rounding errors only are equal
 
 
 def rate(
@@ -72,7 +72,7 @@ def rate(
         )
     ]
     return Ratings(
-        lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, _SAME)))),
+        lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, ELO_DIGITS)))),
         anchor=anchor,
         anchor_elo=anchor_elo,
         notes=()
