@@ -165,7 +165,7 @@ def load(
     Raises:
         SettingsError: an unknown key, or a wrong value.
     """
-    in_file = _read_toml(file) if file is not None else {}
+    in_file = read_toml(file) if file is not None else {}
     given = {key: value for key, value in flags.items() if value is not None}
     variables = {
         name.removeprefix(prefix).lower(): (name, value)
@@ -193,7 +193,8 @@ def naming_flags(keys: Container[str]) -> Iterator[None]:
         raise ConfigError(f"--{key.replace('_', '-')}: {text}") from None
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; SettingsError if it can't be read, or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

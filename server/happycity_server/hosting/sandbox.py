@@ -47,10 +47,13 @@ class Sandbox:
         """
         self._memory = memory
         self._filter = folder / "seccomp.bpf" if setting == BWRAP else None
+        self._profile = folder / "seccomp.json"
         self._words = _template(setting) if self._filter is None else [*_bubblewrap(memory)]
         program = self._words[0] if self._filter is None else BWRAP
         if shutil.which(program) is None:
             raise ConfigError(f"--sandbox: there is no program {program!r} on this machine; install it")
+        with replacing(self._profile) as partial:
+            partial.write_text(seccomp.profile())
         if self._filter is not None:
             with replacing(self._filter) as partial:
                 partial.write_bytes(seccomp.program())
@@ -73,6 +76,7 @@ class Sandbox:
         values = {
             "{image}": image,
             "{folder}": str(files),
+            "{seccomp}": str(self._profile),
             "{core}": str(cores[slot % len(cores)]),
             "{uid}": str(FIRST_UID + slot),
         }
