@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from happycity_server.hosting import sandbox
-from happycity_server.hosting.sandbox import Sandbox
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity_tournament.hosted import sandbox
+from happycity_tournament.hosted.sandbox import Sandbox
 
 MEMORY = 256 << 20
 _TRY = (
@@ -54,7 +56,7 @@ class Cell:
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""
-        words = self._sandbox.command(command, files=self.files, results=self.folder / "run")
+        words = self._sandbox.command(pb.HostedBot(command=shlex.join(command)), self.folder, "run")
         if self._as_user:
             (self.folder / "run").chmod(0o777)
             words = [*_USER, "/usr/bin/python3", *words[1:]]

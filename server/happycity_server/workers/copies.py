@@ -1,0 +1,135 @@
+"""The hosted bots of a server beside a worker: copied by their digests, and played in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import grpc
+import structlog
+
+from happycity import ConfigError, HappyCityError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.match import one_line
+from happycity_server.config import ServerSettings
+from happycity_server.places.protocol import ServerLink
+from happycity_server.process.private_arena import PrivateArena
+from happycity_server.process.running_submissions import RunningSubmissions
+from happycity_tournament.hosted.sandbox import Sandbox
+from happycity_tournament.hosted.submissions import Submissions
+
+REPORT_SECONDS = 5.0
+"""How often the server gets what the bots have used, and a program is asked for again that didn't come."""
+ReadSubmission = Callable[
+    [pb.ReadSubmissionRequest], "grpc.aio.UnaryStreamCall[pb.ReadSubmissionRequest, pb.SubmitRequest]"
+]
+
+_log = structlog.get_logger()
+
+
+class CopiedBots:
+    """Plays in a worker's arena the hosted bots that its server asks for."""
+
+    def __init__(
+        self, settings: ServerSettings, arena: PrivateArena, link: ServerLink, read: ReadSubmission
+    ) -> None:
+        """Play none before the server asks for some, whose programs `read` reads from it."""
+        self._settings = settings
+        self._arena = arena
+        self._link = link
+        self._read = read
+        self._wanted: Mapping[str, str] = {}
+        self._changed = asyncio.Event()
+        self._refused: set[str] = set()
+        """Digests of programs that can't be played here."""
+        self._reported: defaultdict[str, float] = defaultdict(float)
+        """CPU seconds by digest."""
+        link.on_hosted = self._want
+
+    async def play(self, folder: Path) -> None:
+        """Play what the server asks for, with copies in a folder; without a sandbox, tell the server why not.
+
+        Programs that can't be copied are told too; the worker plays without them.
+        """
+        await self._changed.wait()
+        try:
+            self._submissions = Submissions(folder)
+            setting, memory = self._settings.sandbox, self._settings.hosted_memory
+            sandbox = await asyncio.to_thread(Sandbox, setting, folder, memory=memory)
+        except (ConfigError, OSError) as error:
+            self._tell(f"it plays no hosted bots: {error}")
+            return
+        arena = self._arena
+        self._running = RunningSubmissions(
+            self._submissions, sandbox, arena.programs, arena.authenticator, arena.address
+        )
+        self._link.digests = self._running.digests
+        while True:
+            self._changed.clear()
+            await self._follow()
+            await self._report_usage()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REPORT_SECONDS):
+                    await self._changed.wait()
+
+    def _want(self, digests: Mapping[str, str]) -> None:
+        self._wanted = digests
+        self._changed.set()
+
+    def _tell(self, text: str) -> None:
+        _log.warning("hosted_bot_refused", text=text)
+        self._link.remark(text)
+
+    async def _follow(self) -> None:
+        """End what is not wanted any more, and begin what is."""
+        wanted, running = self._wanted, self._running
+        for submission in list(self._submissions):
+            if wanted.get(submission.bot.name) != submission.digest:
+                await running.end(submission.bot.name)
+                await self._report_usage()
+                await asyncio.to_thread(self._submissions.remove, submission)
+        for bot, digest in wanted.items():
+            if bot in running.digests or digest in self._refused:
+                continue
+            try:
+                running.run(await self._copy(bot, digest))
+            except (HappyCityError, OSError) as error:
+                self._refused.add(digest)
+                self._tell(f"it doesn't play {bot} {digest[:12]}: {error}")
+            except grpc.aio.AioRpcError as error:
+                _log.warning("hosted_bot_not_read", bot=bot, text=one_line(error.details() or ""))
+
+    async def _copy(self, bot: str, digest: str) -> pb.Submission:
+        """Copy a program from the server, in a thread, as it is written to the disk."""
+        loop = asyncio.get_running_loop()
+        call = self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))
+
+        def parts() -> Iterator[pb.SubmitRequest]:
+            while isinstance(
+                part := asyncio.run_coroutine_threadsafe(_next(call), loop).result(), pb.SubmitRequest
+            ):
+                yield part
+
+        try:
+            return await asyncio.to_thread(self._submissions.copy, bot, digest, parts())
+        finally:
+            call.cancel()
+
+    async def _report_usage(self) -> None:
+        """Report what the bots have used since the last report."""
+        used = []
+        for one in await asyncio.to_thread(lambda: list(map(self._submissions.shown, self._submissions))):
+            if seconds := one.cpu_seconds - self._reported[one.digest]:
+                self._reported[one.digest] = one.cpu_seconds
+                bot, peak = pb.HostedBot(name=one.bot.name), one.peak_memory_bytes
+                used.append(
+                    pb.Submission(bot=bot, digest=one.digest, cpu_seconds=seconds, peak_memory_bytes=peak)
+                )
+        self._link.note_used(used)
+
+
+async def _next(call: grpc.aio.UnaryStreamCall[pb.ReadSubmissionRequest, pb.SubmitRequest]) -> object:
+    return await call.read()
