@@ -23,8 +23,6 @@ from happycity_tournament.hosted.submissions import Submissions, Upload
 MOST_WAITING = 64
 """Submissions that may wait for their trial."""
 FIXED = "a tournament plays the submission of before; submit the new one when that is over"
-SAVE_SECONDS = 10.0
-"""How often what bots have used beside workers is stored."""
 
 _log = structlog.get_logger()
 
@@ -61,8 +59,7 @@ class Hosting:
             elif submission.state == pb.SUBMISSION_STATE_TRYING:
                 self._waiting.put_nowait(submission)
         self.on_change(self._bots.digests)
-        tasks = self._try_all(), self._end_without_token(), self._save_used()
-        self._tasks = tuple(map(asyncio.create_task, tasks))
+        self._tasks = asyncio.create_task(self._try_all()), asyncio.create_task(self._sweep())
 
     async def stop(self) -> None:
         """Begin and try nothing more. What was not tried to the end is tried again by the next server."""
@@ -143,8 +140,8 @@ class Hosting:
         self._bots.run(submission)
         self.on_change(self._bots.digests)
 
-    async def _end_without_token(self) -> None:
-        """Withdraw bots that have no valid token any more, as bots that others run leave then."""
+    async def _sweep(self) -> None:
+        """Withdraw bots that have no valid token any more, as others leave then; store what was used."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             without = self._bots.digests.keys() - self._authenticator.bots()
@@ -153,11 +150,6 @@ class Hosting:
                     await self.withdraw(submission)
                 except OSError:  # the bot has ended, also if that can't be stored now
                     _log.exception("hosted_bot_not_stored", bot=submission.bot.name)
-
-    async def _save_used(self) -> None:
-        """Store again and again what bots have used beside workers."""
-        while True:
-            await asyncio.sleep(SAVE_SECONDS)
             await self._store_used()
 
     async def _store_used(self) -> None:

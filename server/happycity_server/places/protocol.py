@@ -349,7 +349,6 @@ class WorkerService(WorkerServiceServicer):
         self.digests = dict(digests)
         for worker in self.joined:
             worker.host(digests)
-        self.on_change()
 
     def note_bots(self, worker: Worker) -> None:
         """Note that other bots are connected to a worker."""

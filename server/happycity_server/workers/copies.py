@@ -22,7 +22,7 @@ from happycity_tournament.hosted.sandbox import Sandbox
 from happycity_tournament.hosted.submissions import Submissions
 
 REPORT_SECONDS = 5.0
-"""How often the server gets what the bots have used, and a program is asked for again that didn't come."""
+"""How often the server gets what the bots have used."""
 ReadSubmission = Callable[
     [pb.ReadSubmissionRequest], "grpc.aio.UnaryStreamCall[pb.ReadSubmissionRequest, pb.SubmitRequest]"
 ]
@@ -49,12 +49,14 @@ class CopiedBots:
         """CPU seconds by digest."""
         link.on_hosted = self._want
 
-    async def play(self, folder: Path) -> None:
-        """Play what the server asks for, with copies in a folder; without a sandbox, tell the server why not.
+    async def play(self) -> None:
+        """Play what the server asks for, and tell it in one line what can't be played here.
 
-        Programs that can't be copied are told too; the worker plays without them.
+        The copies are beside the arena's socket, and are removed as that is.
         """
         await self._changed.wait()
+        arena = self._arena
+        folder = Path(arena.address.removeprefix("unix:")).with_name("hosted")
         try:
             self._submissions = Submissions(folder)
             setting, memory = self._settings.sandbox, self._settings.hosted_memory
@@ -62,7 +64,6 @@ class CopiedBots:
         except (ConfigError, OSError) as error:
             self._tell(f"it plays no hosted bots: {error}")
             return
-        arena = self._arena
         self._running = RunningSubmissions(
             self._submissions, sandbox, arena.programs, arena.authenticator, arena.address
         )
@@ -99,22 +100,24 @@ class CopiedBots:
             except (HappyCityError, OSError) as error:
                 self._refused.add(digest)
                 self._tell(f"it doesn't play {bot} {digest[:12]}: {error}")
-            except grpc.aio.AioRpcError as error:
-                _log.warning("hosted_bot_not_read", bot=bot, text=one_line(error.details() or ""))
 
     async def _copy(self, bot: str, digest: str) -> pb.Submission:
         """Copy a program from the server, in a thread, as it is written to the disk."""
         loop = asyncio.get_running_loop()
         call = self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))
 
+        async def read() -> pb.SubmitRequest | None:
+            part = await call.read()
+            return part if isinstance(part, pb.SubmitRequest) else None
+
         def parts() -> Iterator[pb.SubmitRequest]:
-            while isinstance(
-                part := asyncio.run_coroutine_threadsafe(_next(call), loop).result(), pb.SubmitRequest
-            ):
+            while (part := asyncio.run_coroutine_threadsafe(read(), loop).result()) is not None:
                 yield part
 
         try:
             return await asyncio.to_thread(self._submissions.copy, bot, digest, parts())
+        except grpc.aio.AioRpcError as error:
+            raise HappyCityError(one_line(error.details() or error.code().name)) from None
         finally:
             call.cancel()
 
@@ -129,7 +132,3 @@ class CopiedBots:
                     pb.Submission(bot=bot, digest=one.digest, cpu_seconds=seconds, peak_memory_bytes=peak)
                 )
         self._link.note_used(used)
-
-
-async def _next(call: grpc.aio.UnaryStreamCall[pb.ReadSubmissionRequest, pb.SubmitRequest]) -> object:
-    return await call.read()

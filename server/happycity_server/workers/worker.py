@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from functools import partial
 
 import grpc
 import structlog
@@ -87,12 +86,8 @@ async def _join(target: Target, access: Access, name: str) -> str:
                 await call.write(pb.WorkRequest(hello=pb.Hello(name=name, version=VERSION)))
                 first = await call.read()
                 if isinstance(first, pb.WorkResponse):
-                    hosting = HostingServiceStub(channel)
-                    await _play(
-                        call,
-                        first.conditions,
-                        lambda request: hosting.ReadSubmission(request, metadata=access.metadata),
-                    )
+                    read = partial(HostingServiceStub(channel).ReadSubmission, metadata=access.metadata)
+                    await _play(call, first.conditions, read)
             except asyncio.InvalidStateError:  # the stream ended while it was written
                 pass
             finally:
@@ -106,23 +101,19 @@ async def _join(target: Target, access: Access, name: str) -> str:
 
 
 async def _play(call: WorkCall, conditions: pb.Conditions, read: ReadSubmission) -> None:
-    """Play on the server's conditions, with bots of its house, of its run and of guests beside this process.
-
-    The latter's programs are read from the server.
-    """
+    """Play on the server's conditions, with the bots of its house, of its run and of guests."""
     settings = ServerSettings.model_validate_json(conditions.settings)
     house, lineup = settings.house_bots, Lineup.of(conditions.lineup)
     secrets = new_secrets([*house, *lineup.started])
-    with TemporaryDirectory(prefix="happycity-", ignore_cleanup_errors=True) as folder:
-        async with private_arena(settings, secrets) as arena:
-            link = ServerLink(arena.lobby, arena.clock, message_bytes=settings.message_bytes)
-            for program in bot_programs(house, lineup, secrets, arena.address):
-                arena.programs.keep(program)
-            hosting = asyncio.create_task(CopiedBots(settings, arena, link, read).play(Path(folder)))
-            try:
-                _log.info("joined", bots=list(secrets))
-                await link.serve(call)
-            finally:
-                hosting.cancel()
-                call.cancel()  # first: a bot that says goodbye now has nothing to forfeit
-                await asyncio.wait((hosting,))
+    async with private_arena(settings, secrets) as arena:
+        link = ServerLink(arena.lobby, arena.clock, message_bytes=settings.message_bytes)
+        for program in bot_programs(house, lineup, secrets, arena.address):
+            arena.programs.keep(program)
+        hosting = asyncio.create_task(CopiedBots(settings, arena, link, read).play())
+        try:
+            _log.info("joined", bots=list(secrets))
+            await link.serve(call)
+        finally:
+            call.cancel()  # first: a bot that says goodbye now has nothing to forfeit
+            hosting.cancel()
+            await asyncio.wait((hosting,))
