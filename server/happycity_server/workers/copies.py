@@ -99,7 +99,7 @@ class CopiedBots:
                 running.run(await self._copy(bot, digest))
             except (HappyCityError, OSError) as error:
                 self._refused.add(digest)
-                self._tell(f"it doesn't play {bot} {digest[:12]}: {error}")
+                self._tell(f"it doesn't play {error}")
 
     async def _copy(self, bot: str, digest: str) -> pb.Submission:
         """Copy a program from the server, in a thread, as it is written to the disk."""
@@ -117,7 +117,7 @@ class CopiedBots:
         try:
             return await asyncio.to_thread(self._submissions.copy, bot, digest, parts())
         except grpc.aio.AioRpcError as error:
-            raise HappyCityError(one_line(error.details() or error.code().name)) from None
+            raise HappyCityError(f"{bot}: " + one_line(error.details() or error.code().name)) from None
         finally:
             call.cancel()
 

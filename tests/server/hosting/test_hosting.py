@@ -126,6 +126,12 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
         tournament = json.loads(run("tournament", "run", *bots, "--json", token=olga))
         assert tournament["config"]["hosted_bots"] == {"alice": submitted["digest"]}
         assert tournament["games"] == 2
+        (folder,) = (tmp_path / "runs").iterdir()
+        publish = ("tournament", "publish", str(folder))
+        assert "not a hosted bot" in run(*publish, "none", "--files-of", "rock", token=olga, status=2)
+        run(*publish, "cup", "--files-of", "alice", token=olga)
+        assert (tmp_path / "cup" / f"{submitted['digest']}.jsonl.gz").exists()
+        assert run("tournament", "verify", "cup", "--sample", "2").startswith("2 games")
         assert "no submitted bot" in run("tournament", "run", "--bots", "hosted:rock", token=olga, status=2)
         with grpc.insecure_channel(server.address) as channel:
             tournaments = Service(channel, "happycity.tournament.v1beta1.TournamentService")

@@ -126,7 +126,7 @@ def test_version_is_the_digest_of_the_content(tmp_path: Path) -> None:
 
 
 def test_copy_is_what_its_digest_says(tmp_path: Path) -> None:
-    """A copy has the files and rights of the original; of any other bytes, name or command nothing is kept."""
+    """A copy has the files and rights of the original; nothing is kept of other bytes, names or commands."""
     store, copies = Submissions(tmp_path / "hosted"), Submissions(tmp_path / "copies")
     original = submit(store, [("bin/run", b"x" * 300_000), ("empty", b""), ("data/a", b"y")])
     copy = copies.copy("alice", original.digest, store.parts(original))

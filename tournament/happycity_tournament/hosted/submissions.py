@@ -203,13 +203,16 @@ class Submissions:
             ConfigError: it is not the program of that bot and digest, or can't be taken.
             OSError: it can't be written.
         """
-        head = next(parts, pb.SubmitRequest()).bot
-        if head.name != bot:
-            raise ConfigError(f"it is a program of {one_line(head.name)[:80]!r}")
-        with closing(self.upload(head)) as upload:
-            for part in parts:
-                upload.take(part)
-            return self.keep(upload, "", datetime.now(UTC), digest=digest)
+        try:
+            head = next(parts, pb.SubmitRequest()).bot
+            if head.name != bot:
+                raise ConfigError(f"it is a program of {one_line(head.name)[:80]!r}")
+            with closing(self.upload(head)) as upload:
+                for part in parts:
+                    upload.take(part)
+                return self.keep(upload, "", datetime.now(UTC), digest=digest)
+        except ConfigError as error:
+            raise ConfigError(f"{bot} {digest[:12]}: {error}") from None
 
     def keep(self, upload: Upload, owner: str, now: datetime, *, digest: str = "") -> pb.Submission:
         """Keep a whole program to be tried; return the submission of before if that plays or is being tried.
