@@ -358,7 +358,7 @@ def _hosting(
     hosting = Hosting(settings, settings.hosted, authenticator)
     hosting.is_fixed, tournaments.digest_of = tournaments.fixes, hosting.digest_of
     places.lobby.is_hosted = hosting.is_hosted
-    hosting.on_change, places.workers.on_used = places.workers.host, hosting.note_used
+    hosting.on_change, places.workers.on_used = places.workers.host, hosting.used.extend
     service = HostingService(hosting, house=house, now=authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
     return service

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from happycity_server.access.gate import SWEEP_SECONDS, Authenticator
 from happycity_server.config import ServerSettings
 from happycity_server.hosting.trial import TrialError, check, play
 from happycity_server.process.programs import Programs
-from happycity_server.process.running_submissions import TRIAL_SLOT, RunningSubmissions
+from happycity_server.process.running_submissions import RunningSubmissions
 from happycity_tournament.hosted.sandbox import Sandbox
 from happycity_tournament.hosted.submissions import Submissions, Upload
 
@@ -43,8 +43,8 @@ class Hosting:
         """Is called with the digests of the bots that run, by their names, when these are others."""
         self._settings = settings
         self._authenticator = authenticator
-        self._used: dict[str, pb.Submission] = {}
-        """By digest: submissions that were used beside workers, which is not stored yet."""
+        self.used: list[pb.Submission] = []
+        """What bots have used beside workers, and is not stored yet."""
         self._waiting: asyncio.Queue[pb.Submission] = asyncio.Queue()
         self._tasks: Sequence[asyncio.Task[None]] = ()
 
@@ -106,11 +106,6 @@ class Hosting:
         """Return whether no program but a submitted one may connect as a bot."""
         return self.submissions.playing(bot) is not None or self.is_fixed(bot)
 
-    def note_used(self, used: Iterable[pb.Submission]) -> None:
-        """Note what bots have used beside a worker."""
-        for known in filter(None, map(self.submissions.add_usage, used)):
-            self._used[known.digest] = known
-
     async def _try_all(self) -> None:
         """Try what waits, one after the other, so that each has the machine's attention."""
         while True:
@@ -126,7 +121,7 @@ class Hosting:
     async def _try(self, submission: pb.Submission) -> None:
         """Try a bot, and let it play in place of the version before if it passes."""
         bot, place = submission.bot.name, self.submissions.place(submission)
-        command = self.sandbox.command(submission.bot, place, "trial", slot=TRIAL_SLOT)
+        command = self.sandbox.command(submission.bot, place, "trial")
         try:
             result = await check(command), await play(self._settings, bot, command)
             if self.is_fixed(bot):
@@ -153,12 +148,11 @@ class Hosting:
             await self._store_used()
 
     async def _store_used(self) -> None:
-        used, self._used = self._used, {}
-        for submission in used.values():
-            try:
-                await asyncio.to_thread(self.submissions.save, submission)
-            except OSError:
-                _log.exception("hosted_bot_not_stored", bot=submission.bot.name)
+        used, self.used[:] = [*self.used], []
+        try:
+            await asyncio.to_thread(self.submissions.add_usage, used)
+        except OSError:
+            _log.exception("usage_not_stored")
 
     async def _note(
         self, submission: pb.Submission, state: pb.SubmissionState.ValueType, result: Sequence[str] = ()

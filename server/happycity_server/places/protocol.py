@@ -416,8 +416,9 @@ class ServerLink:
         self._done = False  # there is nothing more to report
         self._reported_bots = pb.Bots()
         self._reported_matches: dict[int, pb.OpenMatch] = {}
-        self.on_hosted: Callable[[Mapping[str, str]], None] = lambda digests: None
-        """Is called with the digests of the hosted bots that are to play from now on, by their names."""
+        self.hosted: Mapping[str, str] = {}
+        """By hosted bot that is to play: the digest of its submission."""
+        self.hosted_changed = asyncio.Event()
         self.digests: Mapping[str, str] = {}
         """Of those that play."""
         lobby.on_arrival = lobby.on_departure = lambda session: self._note_bots()
@@ -454,7 +455,8 @@ class ServerLink:
                     if (match := self._lobby.matches.get(response.drop_match)) is not None:
                         self._lobby.drop_match(match)
                 case "hosted":
-                    self.on_hosted(dict(response.hosted.digests))
+                    self.hosted = response.hosted.digests
+                    self.hosted_changed.set()
                 case "close_seconds":
                     closing = self._start(self._lobby.close(response.close_seconds))
                     closing.add_done_callback(lambda _: self._finish())
@@ -538,9 +540,9 @@ class ServerLink:
         self._news.remarks.append(text)
         self._urgent.set()
 
-    def note_used(self, used: Iterable[Submission]) -> None:
-        """Report what hosted bots have used."""
-        self._news.used.extend(used)
+    def note_used(self, used: Submission) -> None:
+        """Report what a hosted bot has used since the last such report."""
+        self._news.used.append(used)
 
     def _note_bots(self) -> None:
         """Report the bots if something of them has changed."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.tokens import Role
 from happycity_server.access.gate import Authenticator
@@ -11,9 +9,6 @@ from happycity_server.access.roles import Principal
 from happycity_server.process.programs import Programs, bot_program, new_secrets
 from happycity_tournament.hosted.sandbox import Sandbox
 from happycity_tournament.hosted.submissions import VERSION_DIGITS, Submissions
-
-TRIAL_SLOT = 0
-"""The slot in the sandbox of a bot that is being tried; those that play have others."""
 
 
 class RunningSubmissions:
@@ -35,27 +30,22 @@ class RunningSubmissions:
         self._programs = programs
         self._authenticator = authenticator
         self._address = address
-        self._running: dict[str, tuple[int, str]] = {}
-        """By bot: its slot in the sandbox, and the token that it shows."""
+        self._secrets: dict[str, str] = {}
+        """By bot: the token that it shows."""
 
     def run(self, submission: pb.Submission) -> None:
         """Keep a bot running, of which no other version runs."""
-        bot, taken = submission.bot.name, {slot for slot, _ in self._running.values()}
-        slot = next(slot for slot in count(TRIAL_SLOT + 1) if slot not in taken)
-        secret = new_secrets([bot])[bot]
-        version = submission.digest[:VERSION_DIGITS]
-        self._authenticator.own[secret] = Principal(
+        bot, version = submission.bot.name, submission.digest[:VERSION_DIGITS]
+        self._secrets |= new_secrets([bot])
+        self._authenticator.own[self._secrets[bot]] = Principal(
             f"hosted {bot}", frozenset({Role.BOT}), house_bot=bot, hosted_version=version
         )
-        self._running[bot] = slot, secret
         self.digests[bot] = submission.digest
-        command = self._sandbox.command(submission.bot, self._submissions.place(submission), "run", slot=slot)
-        self._programs.keep(bot_program(bot, command, secret, self._address))
+        command = self._sandbox.command(submission.bot, self._submissions.place(submission), "run")
+        self._programs.keep(bot_program(bot, command, self._secrets[bot], self._address))
 
     async def end(self, bot: str) -> None:
         """End a bot's program, if it runs, and its token."""
-        if bot in self._running:
-            del self.digests[bot]
-            _, secret = self._running.pop(bot)
+        if self.digests.pop(bot, None):
             await self._programs.end(bot)
-            del self._authenticator.own[secret]
+            del self._authenticator.own[self._secrets.pop(bot)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterable, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,9 +23,7 @@ from happycity_tournament.hosted.submissions import Submissions
 
 REPORT_SECONDS = 5.0
 """How often the server gets what the bots have used."""
-ReadSubmission = Callable[
-    [pb.ReadSubmissionRequest], "grpc.aio.UnaryStreamCall[pb.ReadSubmissionRequest, pb.SubmitRequest]"
-]
+ReadSubmission = Callable[[pb.ReadSubmissionRequest], AsyncIterable[pb.SubmitRequest]]
 
 _log = structlog.get_logger()
 
@@ -41,20 +39,17 @@ class CopiedBots:
         self._arena = arena
         self._link = link
         self._read = read
-        self._wanted: Mapping[str, str] = {}
-        self._changed = asyncio.Event()
         self._refused: set[str] = set()
         """Digests of programs that can't be played here."""
         self._reported: defaultdict[str, float] = defaultdict(float)
         """CPU seconds by digest."""
-        link.on_hosted = self._want
 
     async def play(self) -> None:
         """Play what the server asks for, and tell it in one line what can't be played here.
 
         The copies are beside the arena's socket, and are removed as that is.
         """
-        await self._changed.wait()
+        await self._link.hosted_changed.wait()
         arena = self._arena
         folder = Path(arena.address.removeprefix("unix:")).with_name("hosted")
         try:
@@ -69,16 +64,12 @@ class CopiedBots:
         )
         self._link.digests = self._running.digests
         while True:
-            self._changed.clear()
+            self._link.hosted_changed.clear()
             await self._follow()
             await self._report_usage()
             with suppress(TimeoutError):
                 async with asyncio.timeout(REPORT_SECONDS):
-                    await self._changed.wait()
-
-    def _want(self, digests: Mapping[str, str]) -> None:
-        self._wanted = digests
-        self._changed.set()
+                    await self._link.hosted_changed.wait()
 
     def _tell(self, text: str) -> None:
         _log.warning("hosted_bot_refused", text=text)
@@ -86,7 +77,7 @@ class CopiedBots:
 
     async def _follow(self) -> None:
         """End what is not wanted any more, and begin what is."""
-        wanted, running = self._wanted, self._running
+        wanted, running = self._link.hosted, self._running
         for submission in list(self._submissions):
             if wanted.get(submission.bot.name) != submission.digest:
                 await running.end(submission.bot.name)
@@ -102,33 +93,17 @@ class CopiedBots:
                 self._tell(f"it doesn't play {error}")
 
     async def _copy(self, bot: str, digest: str) -> pb.Submission:
-        """Copy a program from the server, in a thread, as it is written to the disk."""
-        loop = asyncio.get_running_loop()
-        call = self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))
-
-        async def read() -> pb.SubmitRequest | None:
-            part = await call.read()
-            return part if isinstance(part, pb.SubmitRequest) else None
-
-        def parts() -> Iterator[pb.SubmitRequest]:
-            while (part := asyncio.run_coroutine_threadsafe(read(), loop).result()) is not None:
-                yield part
-
+        """Copy a program from the server."""
         try:
-            return await asyncio.to_thread(self._submissions.copy, bot, digest, parts())
+            parts = [part async for part in self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
         except grpc.aio.AioRpcError as error:
-            raise HappyCityError(f"{bot}: " + one_line(error.details() or error.code().name)) from None
-        finally:
-            call.cancel()
+            raise HappyCityError(f"{bot}: {one_line(error.details() or error.code().name)}") from None
+        return await asyncio.to_thread(self._submissions.copy, bot, digest, iter(parts))
 
     async def _report_usage(self) -> None:
         """Report what the bots have used since the last report."""
-        used = []
         for one in await asyncio.to_thread(lambda: list(map(self._submissions.shown, self._submissions))):
-            if seconds := one.cpu_seconds - self._reported[one.digest]:
+            if one.cpu_seconds > (reported := self._reported[one.digest]):
                 self._reported[one.digest] = one.cpu_seconds
-                bot, peak = pb.HostedBot(name=one.bot.name), one.peak_memory_bytes
-                used.append(
-                    pb.Submission(bot=bot, digest=one.digest, cpu_seconds=seconds, peak_memory_bytes=peak)
-                )
-        self._link.note_used(used)
+                one.cpu_seconds -= reported
+                self._link.note_used(one)

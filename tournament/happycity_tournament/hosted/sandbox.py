@@ -32,7 +32,7 @@ CPU_SECONDS = 4 * 3600
 FIRST_UID = 2_000_000_000
 """Where a server runs as root, each bot has a user id of its own from here on."""
 _SLOTS = 499
-"""User ids for each process that starts bots; a prime, so that neighbours begin with different cores."""
+"""How far apart those are of processes that start bots; a prime, so that these begin with different cores."""
 _NOBODY = 65534
 _SDK = ("happycity", "happycity_client", "happycity_bots", "happycity_bridge", "happycity_entry")
 _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/java-17-openjdk")
@@ -52,6 +52,7 @@ class Sandbox:
             OSError: the folder can't be written to.
         """
         self._memory = memory
+        self._commands = 0
         self._filter = folder / "seccomp.bpf" if setting == BWRAP else None
         self._words = _template(setting) if self._filter is None else [*_bubblewrap(memory)]
         program = self._words[0] if self._filter is None else BWRAP
@@ -68,16 +69,16 @@ class Sandbox:
         """Whether it runs OCI images, which participants name; else folders of files."""
         return any("{image}" in word for word in self._words)
 
-    def command(self, bot: pb.HostedBot, place: Path, kind: str, *, slot: int = 0) -> list[str]:
+    def command(self, bot: pb.HostedBot, place: Path, kind: str) -> list[str]:
         """Return what runs a program in the sandbox, with the variables of a bot in its environment.
 
-        `place` is the program's folder, `kind` the folder in it where the launcher stores output and usage,
-        and `slot` a number that no other bot of this process has at the same time.
+        `place` is the program's folder, and `kind` the one in it where the launcher stores output and usage.
 
         Raises:
             ChildError: the program's command can't be read.
         """
-        cores, number = sorted(os.sched_getaffinity(0)), os.getpid() * _SLOTS + slot
+        self._commands += 1
+        cores, number = sorted(os.sched_getaffinity(0)), os.getpid() * _SLOTS + self._commands
         values = {
             "{image}": bot.image,
             "{folder}": str(place / "files"),

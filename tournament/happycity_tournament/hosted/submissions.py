@@ -278,12 +278,13 @@ class Submissions:
         shown.peak_memory_bytes = max(shown.peak_memory_bytes, own.peak_memory_bytes)
         return shown
 
-    def add_usage(self, used: pb.Submission) -> pb.Submission | None:
-        """Add what a program has used beside a worker; return its submission, which is to be saved."""
-        if (known := self.find(used.bot.name, used.digest)) is not None:
-            known.cpu_seconds += used.cpu_seconds
-            known.peak_memory_bytes = max(known.peak_memory_bytes, used.peak_memory_bytes)
-        return known
+    def add_usage(self, used: Iterable[pb.Submission]) -> None:
+        """Add and store what submissions have used beside workers; OSError if that can't be stored."""
+        for one in used:
+            if (known := self.find(one.bot.name, one.digest)) is not None:
+                known.cpu_seconds += one.cpu_seconds
+                known.peak_memory_bytes = max(known.peak_memory_bytes, one.peak_memory_bytes)
+                self.save(known)
 
 
 def _created(submission: pb.Submission) -> int:
