@@ -9,14 +9,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.server.harness import issued_token
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.runtime.tokens import Role
 from happycity_tournament.hosted import sandbox
 from happycity_tournament.hosted.sandbox import Sandbox
+from happycity_tournament.hosted.submissions import Submissions
 
+FIRST = Path(__file__).parents[3] / "clients/python/examples/first.py"
 MEMORY = 256 << 20
 _TRY = (
     "bwrap",
@@ -39,6 +45,19 @@ def why_not() -> str:
         return "there is no bwrap; on Debian: python -m tools install sandbox"
     tried = subprocess.run(_TRY, capture_output=True, text=True, check=False)
     return tried.stderr.strip() and f"bwrap makes no namespaces here: {tried.stderr.strip()}"
+
+
+def host(folder: Path, bot: str) -> Path:
+    """Let a server in a folder play a bot that passed its trial; return the bot's file."""
+    issued_token(folder / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
+    store = Submissions(folder / "bots")
+    with closing(store.upload(pb.HostedBot(name=bot, command="python bot.py"))) as upload:
+        upload.take(pb.SubmitRequest(file=pb.HostedFile(path="bot.py")))
+        upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
+        kept = store.keep(upload, "Team 7", datetime.now(UTC))
+    kept.state = pb.SUBMISSION_STATE_PLAYING
+    store.save(kept)
+    return store.place(kept) / "files" / "bot.py"
 
 
 class Cell:

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +19,7 @@ import pytest
 from tests.commands import programs
 from tests.server.api.ladders import ladder_server, until
 from tests.server.harness import Service, bearer, issued_token, serving, settings
-from tests.server.hosting.conftest import why_not
+from tests.server.hosting.conftest import FIRST, host, why_not
 from tests.server.server_process import ServerProcess, server_process
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
@@ -33,21 +32,7 @@ from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.hosted.submissions import Submissions
 
-FIRST = Path(__file__).parents[3] / "clients/python/examples/first.py"
 BOT = 'name = "alice"\ncommand = "{command}"\nlanguage = "Python"\nfiles = ["*.py"]\n'
-
-
-def host(folder: Path, bot: str, program: bytes = FIRST.read_bytes()) -> Path:
-    """Let a server in a folder play a bot that passed its trial; return the bot's file."""
-    issued_token(folder / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
-    store = Submissions(folder / "bots")
-    with closing(store.upload(pb.HostedBot(name=bot, command="python bot.py"))) as upload:
-        upload.take(pb.SubmitRequest(file=pb.HostedFile(path="bot.py")))
-        upload.take(pb.SubmitRequest(content=program))
-        kept = store.keep(upload, "Team 7", datetime.now(UTC))
-    kept.state = pb.SUBMISSION_STATE_PLAYING
-    store.save(kept)
-    return store.place(kept) / "files" / "bot.py"
 
 
 @pytest.mark.parametrize(

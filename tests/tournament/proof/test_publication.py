@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from google.protobuf.json_format import MessageToJson
-from tests.server.hosting.conftest import why_not
+from tests.server.hosting.conftest import FIRST, why_not
 from tests.tournament.conftest import Run
 
 from happycity import Config, ConfigError
@@ -34,7 +34,6 @@ from happycity_tournament.proof.publication import (
 )
 from happycity_tournament.storage.sources import StoreSource
 
-FIRST = Path(__file__).parents[3] / "clients/python/examples/first.py"
 BOTS = ("random", "greedy", "planner", "random2")
 CONFIG = TournamentConfig(bots=BOTS, game=Config(players=4), format=RandomRounds(rounds=12), seed=3)
 SALT = "a salt of the test"
