@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from google.protobuf.json_format import MessageToJson
@@ -92,6 +92,15 @@ class Forger:
         )
         write_lines(self.folder / f"{digest}.jsonl.gz", lines)
         return self.folder / f"{digest}.jsonl.gz"
+
+    def found(self, forge: Callable[[Self], object], verify: Callable[..., object] = verify) -> str:
+        """Change something, and return the line that says so."""
+        forge(self)
+        self.save()
+        with pytest.raises(VerificationError) as found:
+            verify(self.folder, processes=1)
+        assert "\n" not in str(found.value)
+        return str(found.value)
 
     def save(self) -> None:
         lines = [canonical(game) + b"\n" for game in self.games]
@@ -207,13 +216,7 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
 def test_forgeries_with_new_hashes_are_found(
     published: Path, tmp_path: Path, forge: Callable[[Forger], object], line: str
 ) -> None:
-    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
-    forge(forger)
-    forger.save()
-    with pytest.raises(VerificationError) as found:
-        verify(forger.folder, processes=1)
-    assert line in str(found.value)
-    assert "\n" not in str(found.value)
+    assert line in Forger(Path(shutil.copytree(published, tmp_path / "cup"))).found(forge)
 
 
 @pytest.mark.parametrize("forge", [lambda acts: acts.pop(), lambda acts: acts[0].update(text="a friend")])
