@@ -272,8 +272,8 @@ GREEDY = "python -m happycity bot greedy={}"
         ("python first.py", VerificationError, r"rotation \d: move \d+: greedy plays "),
         (
             "python -c 'raise SystemExit(7)'",
-            VerificationError,
-            "gives no move .its program ended with",
+            ConfigError,
+            "greedy can't be asked here: its program ended with",
         ),
         (
             f"python -c '{CHANCE}'",

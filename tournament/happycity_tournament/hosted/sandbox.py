@@ -54,10 +54,11 @@ class Sandbox:
         self._memory = memory
         self._commands = 0
         self._filter = folder / "seccomp.bpf" if setting == BWRAP else None
-        self._words = _template(setting) if self._filter is None else [*_bubblewrap(memory)]
-        program = self._words[0] if self._filter is None else BWRAP
+        template = _template(setting) if self._filter is None else []
+        program = template[0] if template else BWRAP
         if shutil.which(program) is None:
             raise ConfigError(f"sandbox: there is no program {program!r} on this machine; install it")
+        self._words = template or [*_bubblewrap(memory)]
         if self._filter is not None:
             with replacing(self._filter) as partial:
                 partial.write_bytes(seccomp.program())

@@ -58,7 +58,7 @@ def check_choices(
 
     Raises:
         ReplayError: a bot chooses another move.
-        ConfigError: a hosted bot chooses another move each time, so that it can't be compared.
+        ConfigError: a hosted bot fails, or chooses another move each time, so that it can't be compared.
     """
     game, config, bots = Game(deal_of(record)), config_of(record), dict[int, tuple[str, Bot]]()
     struck, asked = {incident.seat for incident in incidents_of(record)}, dict[int, list[int]]()
@@ -92,20 +92,19 @@ def _check_hosted(
     """Ask a hosted bot its decisions in a match again; errors are those of `check_choices`."""
     if (found := asyncio.run(_difference(name, command, match, expected))) is None:
         return
-    number, text = found
+    number, move = found
     if asyncio.run(_difference(name, command, match, expected)) != found:
         raise ConfigError(
-            f"--sample: {name} doesn't play the same each time that it is asked (move {number}: it {text}), "
-            "so its moves can't be compared; remove its file"
+            f"--sample: {name} doesn't play the same each time that it is asked (move {number}: {move}), so "
+            "its moves can't be compared; remove its file"
         )
-    raise ReplayError(f"move {number}: {name} {text}, not {expected.get(number, 'as it did')}")
+    raise ReplayError(f"move {number}: {name} plays {move}, not {expected[number]}")
 
 
 async def _difference(
     name: str, command: HostedCommand, match: RecordedMatch, expected: Mapping[int, Move]
-) -> tuple[int, str] | None:
-    """Return the first decision in which a hosted bot does something else, and what; None: nowhere."""
-    number = min(expected, default=0)
+) -> tuple[int, Move] | None:
+    """Return the first decision in which a hosted bot chooses another move, and that; None: nowhere."""
     with TemporaryDirectory(prefix="happycity-") as folder:
 
         def start(environment: Mapping[str, str]) -> Child:
@@ -117,7 +116,7 @@ async def _difference(
                 for number, move in expected.items():
                     chosen, _, _ = await bot.choose(number)
                     if chosen != move:
-                        return number, f"plays {chosen}"
+                        return number, chosen
         except BotFailedError as error:
-            return number, f"gives no move ({error})"
+            raise ConfigError(f"--sample: {name} can't be asked here: {error}; remove its file") from None
     return None

@@ -28,7 +28,6 @@ from happycity.runtime.files import replacing
 from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Result, place_in_words
-from happycity_tournament.hosted.sandbox import BWRAP, MEMORY_BYTES, Sandbox
 from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.luck_adjusted import check_luck
 from happycity_tournament.play.progress import TournamentStatus, check_evaluator
@@ -199,6 +198,9 @@ def _commands(copies: Submissions) -> dict[str, HostedCommand]:
     """Return what runs submissions, by bot; ConfigError if there are any and the sandbox can't be used."""
     if not (found := list(copies)):
         return {}
+    # It needs Linux, which publications don't.
+    from happycity_tournament.hosted.sandbox import BWRAP, MEMORY_BYTES, Sandbox  # noqa: PLC0415
+
     sandbox = Sandbox(BWRAP, copies.folder, memory=MEMORY_BYTES)
     return {one.bot.name: partial(sandbox.command, one.bot, copies.place(one)) for one in found}
 
