@@ -220,3 +220,8 @@ def test_hosted_bots_play_beside_workers(tmp_path: Path) -> None:
             return one.cpu_seconds > 0.4 and one.peak_memory_bytes > 10_000_000
 
         until(lambda: sum(map(is_used, Submissions(tmp_path / "bots"))) == len(bots))
+        gone = logged("bot_disconnected", "ben", '"worker"')
+        arena = RemoteServer(address=server.address, access=Access(token=organiser))
+        request = pb.WithdrawSubmissionRequest(bot="ben")
+        call_server(arena, lambda at: at.call(at.hosting.WithdrawSubmission, request))
+        until(lambda: len(logged("bot_disconnected", "ben", '"worker"')) == len(gone) + 2)
