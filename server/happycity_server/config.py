@@ -36,7 +36,7 @@ _LIMITS = SessionLimits()
 _FOR_WORKERS = {
     *("house", "no_clock", "message_bytes", "hello_time", "ping_interval", "stall_time", "outbox_bytes"),
     *("games_per_bot", "streams_per_token", "streams_per_peer", "calls_per_second", "calls_burst"),
-    *("simulation_workers", "simulation_playouts_per_minute"),
+    *("simulation_workers", "simulation_playouts_per_minute", "sandbox", "hosted_memory"),
 }
 
 

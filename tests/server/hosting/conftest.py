@@ -11,13 +11,22 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.server.harness import issued_token
 
-from happycity_server.hosting import sandbox
-from happycity_server.hosting.sandbox import Sandbox
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.runtime.tokens import Role
+from happycity_tournament.hosted import sandbox
+from happycity_tournament.hosted.sandbox import Sandbox
+from happycity_tournament.hosted.submissions import Submissions
 
+ROOT = Path(__file__).parents[3]
+FIRST = ROOT / "clients/python/examples/first.py"
+IMAGE = "localhost/happycity-test"
 MEMORY = 256 << 20
 _TRY = (
     "bwrap",
@@ -40,10 +49,6 @@ def why_not() -> str:
         return "there is no bwrap; on Debian: python -m tools install sandbox"
     tried = subprocess.run(_TRY, capture_output=True, text=True, check=False)
     return tried.stderr.strip() and f"bwrap makes no namespaces here: {tried.stderr.strip()}"
-
-
-ROOT = Path(__file__).parents[3]
-IMAGE = "localhost/happycity-test"
 
 
 def podman(folder: Path, *last: str) -> str:
@@ -84,6 +89,19 @@ def podman(folder: Path, *last: str) -> str:
     pytest.skip(f"podman runs nothing on this machine: {said}")
 
 
+def host(folder: Path, bot: str) -> Path:
+    """Let a server in a folder play a bot that passed its trial; return the bot's file."""
+    issued_token(folder / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
+    store = Submissions(folder / "bots")
+    with closing(store.upload(pb.HostedBot(name=bot, command="python bot.py"))) as upload:
+        upload.take(pb.SubmitRequest(file=pb.HostedFile(path="bot.py")))
+        upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
+        kept = store.keep(upload, "Team 7", datetime.now(UTC))
+    kept.state = pb.SUBMISSION_STATE_PLAYING
+    store.save(kept)
+    return store.place(kept) / "files" / "bot.py"
+
+
 class Cell:
     """A sandbox with a bot's files; `run` runs a command in it."""
 
@@ -100,7 +118,7 @@ class Cell:
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""
-        words = self._sandbox.command(command, files=self.files, results=self.folder / "run")
+        words = self._sandbox.command(pb.HostedBot(command=shlex.join(command)), self.folder, "run")
         if self._as_user:
             (self.folder / "run").chmod(0o777)
             words = [*_USER, "/usr/bin/python3", *words[1:]]

@@ -18,7 +18,7 @@ import pytest
 from tests.server.hosting import probes
 from tests.server.hosting.conftest import MEMORY, Cell, why_not
 
-from happycity_server.hosting import launcher
+from happycity_tournament.hosted import launcher
 
 SECRET = "sesame-open-" + "5" * 8
 NEEDS_ROOT = {

@@ -25,6 +25,7 @@ from happycity.wire.match import void_reason_number
 from happycity.wire.messages import config_message
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
+from happycity_server.places import protocol
 from happycity_server.places.protocol import VERSION, ServerLink, WorkCall
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import SWEEP_SECONDS, Lobby
@@ -289,6 +290,24 @@ async def test_game_that_a_worker_voids_is_played_once_more(tmp_path: Path) -> N
             status = await tournaments_at(channel).GetTournament(tournament_id=tournament_id)
             assert status.progress.games_voided == 2
             call.cancel()
+
+
+def test_worker_plays_the_version_of_a_hosted_bot_that_its_server_plays() -> None:
+    """While it plays another one, or one that was withdrawn, it gets no games of that bot."""
+    service = protocol.WorkerService(time.time, pb.Conditions())
+    worker = protocol.Worker(service, "rack", pb.Conditions())
+    service.note_joined(worker)
+
+    def connected(wanted: dict[str, str], plays: dict[str, str]) -> list[str]:
+        service.host(wanted)
+        activity = [tournament_pb.BotActivity(bot=name, connected=True) for name in ("anna", "ben")]
+        worker._take(pb.WorkRequest(bots=pb.Bots(activity=activity, digests=plays)))
+        return [name for name in ("anna", "ben", "carl") if worker.is_connected(name)]
+
+    new, old = {"anna": "2"}, {"anna": "1"}
+    assert connected({}, {}) == connected(new, new) == ["anna", "ben"]
+    assert connected(new, {}) == connected(new, old) == connected({}, old) == ["ben"]
+    assert connected({"carl": "3"}, {"carl": "3"}) == ["anna", "ben"]
 
 
 async def games_sent(call: WorkCall, count: int) -> list[int]:

@@ -172,6 +172,11 @@ class Connection:
             raise ConfigError(f"hosted:{missing[0]}: no submitted bot of that name plays on {self.address}")
         return {bot: playing[bot] for bot in bots}
 
+    async def submission(self, bot: str, digest: str) -> list[hosting_pb.SubmitRequest]:
+        """Return a submission, part by part."""
+        request = hosting_pb.ReadSubmissionRequest(bot=bot, digest=digest)
+        return [part async for part in self._stream(self.hosting.ReadSubmission, request)]
+
     async def still_connected(self, bots: Sequence[str]) -> list[str]:
         """Return those of `bots` that are connected, after a time in which one that has ended is noticed."""
         clock = asyncio.get_running_loop().time
