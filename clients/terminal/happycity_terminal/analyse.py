@@ -47,18 +47,18 @@ MOST_SHOWN = 3
 """Costliest decisions whose positions are shown, and whose best line is found."""
 
 
-def analyse(source: str | None, game: str | None, question: AnalyseOptions) -> None:
+def analyse(source: str | None, game: str | None, question: AnalyseOptions, *, as_json: bool) -> None:
     """Analyse a finished game; without one all games of a source, unless it has a single one."""
     address, match_id = game_arguments(source, game)
     if match_id is None and not question.every_seat:
         with open_sources([address]) as (opened,):
             if len(list(islice(opened.games(with_records=False), 2))) > 1:
-                _analyse_games(opened, find_run(address), question)
+                _analyse_games(opened, find_run(address), question, as_json=as_json)
                 return
-    _analyse_game(source, game, question)
+    _analyse_game(source, game, question, as_json=as_json)
 
 
-def _analyse_games(source: Source, run: Run | None, question: AnalyseOptions) -> None:
+def _analyse_games(source: Source, run: Run | None, question: AnalyseOptions, *, as_json: bool) -> None:
     programs = {name for name, _ in run.lineup.commands} if run is not None else set()
     bot = question.bot or (programs.pop() if len(programs) == 1 else "")
     if not bot:
@@ -80,7 +80,7 @@ def _analyse_games(source: Source, run: Run | None, question: AnalyseOptions) ->
         check_plays(bot, source)
         raise ConfigError(f"{source.name}: no game of {bot} was stored with its record")
     summary = diagnosis(f"{bot} loses", found.loss_by_phase, found.loss_at_random)
-    if question.as_json:
+    if as_json:
         write_json({"bot": bot, "diagnosis": summary, "evaluator": evaluator.digest, **asdict(found)})
         return
     write([((summary, Style.TITLE),), *_weaknesses(found, evaluator)])
@@ -118,7 +118,7 @@ def _evaluator_in_words(evaluator: Evaluator) -> str:
     return f"evaluator {evaluator.digest}: champion's network, {budget} a purchase"
 
 
-def _analyse_game(source: str | None, game: str | None, question: AnalyseOptions) -> None:
+def _analyse_game(source: str | None, game: str | None, question: AnalyseOptions, *, as_json: bool) -> None:
     found, line = find_finished(source, game)
     record = loads(line)
     playback = Playback.of_record(record, bots=found.bots, match_id=found.match_id)
@@ -132,7 +132,7 @@ def _analyse_game(source: str | None, game: str | None, question: AnalyseOptions
             seat = only_seat(playback, find_run(game_arguments(source, game)[0]), None)
         seats = [seat]
     analyses = game_analysis.analyse(record, seats, evaluator)
-    if question.as_json:
+    if as_json:
         contents = [_analysis_json(playback, analysis, evaluator, record) for analysis in analyses]
         write_json(
             {"seats": contents, "places": _places(playback, analyses)} if question.every_seat else contents[0]

@@ -131,6 +131,8 @@ def analyse(
             "[default: all games]",
         ),
     ] = None,
+    *,
+    as_json: AsJson = False,
     **flags: object,
 ) -> None:
     """Say what a bot's decisions cost, in a game or over a run.
@@ -149,7 +151,7 @@ def analyse(
     if question.every_seat and question.bot is not None:
         raise ConfigError("--bot, --every-seat: give one of them")
     with until_output_closes():
-        answer(source, game, question)
+        answer(source, game, question, as_json=as_json)
 
 
 def play(

@@ -25,5 +25,3 @@ class AnalyseOptions(Settings):
     """Playouts for each purchase and special; 0: judge by the network alone."""
     limit: NonNegativeInt = GAMES_JUDGED
     """The most games that are judged, in their order; 0: all of them."""
-    as_json: bool = setting(default=False, alias="json")
-    """Print JSON."""
