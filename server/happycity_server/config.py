@@ -168,8 +168,8 @@ class HostingSettings(Settings):
     hosted: Path | None = None
     """Folder in which submitted bots are kept; they play beside the server, in the sandbox."""
     sandbox: Annotated[str, Field(min_length=1)] = "bwrap"
-    """What confines submitted bots: bwrap, or a command of podman or docker with {socket}, {command},
-    {folder} and {image}."""
+    """What confines submitted bots: bwrap, or a command of podman with {socket}, {command}, {folder},
+    {image}, {core} and {seccomp}."""
     hosted_memory: Annotated[int, Field(ge=64 * 1024 * 1024)] = 1024 * 1024 * 1024
     """The most memory of a submitted bot, in bytes."""
 

@@ -66,17 +66,14 @@ def test_season_is_verified_on_another_machine(published: Path, played: LadderSe
 
 
 def first(forger: Forger, **kinds: object) -> Any:
-    """Return the first deal of which some things hold."""
     return next(line for line in forger.games if kinds.items() <= line["deal"].items())["deal"]
 
 
 def counted(forger: Forger) -> Any:
-    """Return the line of the last deal that counts."""
     return next(line for line in reversed(forger.games) if line["deal"]["act_id"] is None)
 
 
 def move_to(forger: Forger, last: int) -> None:
-    """Let the first season end with another deal."""
     forger.result["seasons"][0]["closed_after"] = last
 
 

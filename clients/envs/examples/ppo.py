@@ -17,9 +17,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -232,12 +234,20 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=5_000_000, help="how many to learn from")
     parser.add_argument("--snapshots", type=int, default=20, help="how often weights are kept")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seats", dest="players", type=int, default=4)
+    parser.add_argument("--seats", dest="players", type=int, default=4, choices=range(2, 6))
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, help="family or expert")
     options = parser.parse_args()
     if options.play:
-        run(policy_bot(policy_of(load(options.path))))
+        try:
+            weights = load(options.path)
+        except (OSError, ValueError, BadZipFile) as error:
+            parser.exit(
+                2, f"error: no weights could be read; learn some by `python ppo.py FOLDER`: {error}\n"
+            )
+        run(policy_bot(policy_of(weights)))
         return
+    if find_spec("jax") is None:
+        parser.exit(2, "error: JAX is not installed; install it by `make envs` or `pip install jax`\n")
     # The matrices are small: threads would cost more than they save.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
     config = Config(players=options.players, mode=options.mode)

@@ -19,7 +19,7 @@ import pytest
 from tests.commands import programs
 from tests.server.api.ladders import ladder_server, until
 from tests.server.harness import Service, bearer, issued_token, serving, settings
-from tests.server.hosting.conftest import FIRST, host, why_not
+from tests.server.hosting.conftest import FIRST, IMAGE, host, podman, why_not
 from tests.server.server_process import ServerProcess, server_process
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
@@ -133,6 +133,40 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
             assert "the server plays it" in run("bot", "alice=random", status=2)
             tournaments.StopTournament(tournament_id=waiting.tournament_id, metadata=bearer(olga))
         assert "retired" in run("submit", str(good), "--withdraw")
+
+
+@pytest.mark.thorough
+def test_submitted_image_plays(tmp_path: Path) -> None:
+    """An image passes its trial in podman and plays, measured; no container outlives the server."""
+    template = podman(tmp_path, "{image}")
+    hosted = ("--tokens", str(tmp_path / "tokens.json"), "--hosted", str(tmp_path / "bots"))
+    alice = issued_token(tmp_path / "tokens.json", Role.BOT, "alice")
+    olga = issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga")
+    (tmp_path / "bot.toml").write_text(f'name = "alice"\nlanguage = "Go"\nimage = "{IMAGE}"\n')
+    containers = ("podman", "ps", "--all", "--quiet", "--filter", f"ancestor={IMAGE}")
+    with server_process(tmp_path, *hosted, "--sandbox", template, "--house", "rock=random") as server:
+
+        def run(*words: str, token: str) -> Any:
+            own = {**os.environ, "HAPPYCITY_SERVER": server.address, "HAPPYCITY_TOKEN": token}
+            command = (sys.executable, "-m", "happycity", *words, "--json")
+            done = subprocess.run(command, env=own, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+            return json.loads(done.stdout)
+
+        submitted = run("submit", ".", token=alice)
+        assert submitted["state"] == "playing"
+        assert [line.partition(":")[0] for line in submitted["result"]] == ["conformance", "practice game"]
+        bots = ("--bots", "hosted:alice", "--join", "rock", "--rounds", "20")
+        tournament = run("tournament", "run", *bots, token=olga)
+        assert tournament["games"] == 40
+        assert subprocess.check_output(containers)
+
+        def usage() -> Any:
+            return run("submit", "--list", token=alice)[0]
+
+        until(lambda: usage()["cpu_seconds"] > 0)
+        assert usage()["peak_memory_bytes"] > 1 << 20
+    until(lambda: not subprocess.check_output(containers))
 
 
 @pytest.mark.thorough

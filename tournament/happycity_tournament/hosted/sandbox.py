@@ -54,11 +54,14 @@ class Sandbox:
         self._memory = memory
         self._commands = 0
         self._filter = folder / "seccomp.bpf" if setting == BWRAP else None
+        self._profile = folder / "seccomp.json"
         template = _template(setting) if self._filter is None else []
         program = template[0] if template else BWRAP
         if shutil.which(program) is None:
             raise ConfigError(f"sandbox: there is no program {program!r} on this machine; install it")
         self._words = template or [*_bubblewrap(memory)]
+        with replacing(self._profile) as partial:
+            partial.write_text(seccomp.profile())
         if self._filter is not None:
             with replacing(self._filter) as partial:
                 partial.write_bytes(seccomp.program())
@@ -83,6 +86,7 @@ class Sandbox:
         values = {
             "{image}": bot.image,
             "{folder}": str(place / "files"),
+            "{seccomp}": str(self._profile),
             "{core}": str(cores[number % len(cores)]),
             "{uid}": str(FIRST_UID + number),
         }
