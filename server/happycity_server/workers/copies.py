@@ -22,7 +22,7 @@ from happycity_tournament.hosted.sandbox import Sandbox
 from happycity_tournament.hosted.submissions import Submissions
 
 REPORT_SECONDS = 5.0
-"""How often the server gets what the bots have used."""
+"""How often the server gets what the bots have used, and is asked again for programs that didn't come."""
 ReadSubmission = Callable[[pb.ReadSubmissionRequest], AsyncIterable[pb.SubmitRequest]]
 
 _log = structlog.get_logger()
@@ -82,6 +82,7 @@ class CopiedBots:
             if wanted.get(submission.bot.name) != submission.digest:
                 await running.end(submission.bot.name)
                 await self._report_usage()
+                self._reported.pop(submission.digest, None)
                 await asyncio.to_thread(self._submissions.remove, submission)
         for bot, digest in wanted.items():
             if bot in running.digests or digest in self._refused:
@@ -91,13 +92,12 @@ class CopiedBots:
             except (HappyCityError, OSError) as error:
                 self._refused.add(digest)
                 self._tell(f"it doesn't play {error}")
+            except grpc.aio.AioRpcError as error:  # such as too many calls; it is read the next time
+                _log.warning("hosted_bot_not_read", bot=bot, text=one_line(error.details() or ""))
 
     async def _copy(self, bot: str, digest: str) -> pb.Submission:
         """Copy a program from the server."""
-        try:
-            parts = [part async for part in self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
-        except grpc.aio.AioRpcError as error:
-            raise HappyCityError(f"{bot}: {one_line(error.details() or error.code().name)}") from None
+        parts = [part async for part in self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
         return await asyncio.to_thread(self._submissions.copy, bot, digest, iter(parts))
 
     async def _report_usage(self) -> None:

@@ -89,8 +89,8 @@ class Upload:
             raise ConfigError(f"{text!r} can't be created: {error.strerror}") from None
 
     def _add(self, content: bytes) -> None:
-        if self._current is None or not content:
-            raise ConfigError("a part has no content, or comes before a file")
+        if self._current is None:
+            raise ConfigError("content comes before a file")
         self.submission.bytes += len(content)
         if self.submission.bytes > MAX_BYTES:
             raise ConfigError(f"the files have more than {MAX_BYTES >> 20} MB")
