@@ -13,7 +13,6 @@ from starlette.responses import Response
 from happycity import Move
 from happycity.records.record import Json
 from happycity.text.words import move_in_words
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.access.roles import is_public
@@ -28,6 +27,7 @@ from happycity_web.games import record_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
+from happycity_web.tournaments import tournament_of
 from happycity_web.watch import Feeds, Ply, end_of, pack, packed_response, plies_in, plies_of
 
 PAGE_CALLS = 4
@@ -81,21 +81,15 @@ async def match_values(
             seat=seat,
             text=await feeds.in_thread(game_text, game, [ply.text for ply in plies]),
             record_link=f"/matches/{match_id}/record.json" if has_record else "",
-            tournament=await _tournament_title(feeds, match.tournament_id),
+            tournament=None
+            if not match.tournament_id
+            else (await tournament_of(feeds, match.tournament_id)).config.title,
         ),
         "practice": match.practice,
         "can_be_embedded": bool(feeds.arena.gate.authenticator.public),
         "ladder_deal": match.ladder_deal_id,
         "embed": query.embed == "1",
     }
-
-
-async def _tournament_title(feeds: Feeds, tournament_id: int) -> str | None:
-    """Return the title of a tournament, empty if it has none; None for a match of none."""
-    if not tournament_id:
-        return None
-    request = tournament_pb.GetTournamentRequest(tournament_id=tournament_id)
-    return (await feeds.arena.call(feeds.arena.tournaments.GetTournament, request)).config.title
 
 
 async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Page:

@@ -97,10 +97,17 @@ async def _podium(feeds: Feeds, tournament_id: int) -> list[tournament_pb.Standi
     return list(shown.standings[:PODIUM])
 
 
+async def newest_tournaments(feeds: Feeds, **chosen: Any) -> list[tournament_pb.Tournament]:
+    """Return a page of tournaments, newest first, by the fields of its request."""
+    arena = feeds.arena
+    asked = tournament_pb.ListTournamentsRequest(**chosen)
+    return list((await arena.call(arena.tournaments.ListTournaments, asked)).tournaments)
+
+
 async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show a tournament: how far it is, its standings, what goes on, charts, and its games."""
     tournament_id = request.path_params["tournament_id"]
-    tournament = await _tournament(feeds, tournament_id)
+    tournament = await tournament_of(feeds, tournament_id)
     found = await list_games(feeds, query, tournament_id=tournament_id)
     standings = await _standings(feeds, tournament_id, request)
     values = await _values(feeds, tournament, standings)
@@ -121,7 +128,7 @@ async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> P
 async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show a bot in a tournament: its results, against whom, and why it lost or forfeited."""
     tournament_id, bot = request.path_params["tournament_id"], check_bot_name(request.path_params["bot"])
-    tournament = await _tournament(feeds, tournament_id)
+    tournament = await tournament_of(feeds, tournament_id)
     if bot not in tournament.config.bots:
         text = language_of(request).texts.gettext("Tournament %(number)s has no bot %(bot)s.")
         raise HTTPException(404, text % {"number": tournament_id, "bot": bot})
@@ -160,7 +167,8 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     return Page("bot.html", values, shown, is_final=values["is_final"])
 
 
-async def _tournament(feeds: Feeds, tournament_id: int) -> tournament_pb.Tournament:
+async def tournament_of(feeds: Feeds, tournament_id: int) -> tournament_pb.Tournament:
+    """Return a tournament."""
     arena = feeds.arena
     request = tournament_pb.GetTournamentRequest(tournament_id=tournament_id)
     return await arena.call(arena.tournaments.GetTournament, request)

@@ -11,7 +11,7 @@ from happycity import HappyCityError, Mode, Move, VoidReason
 from happycity.match import one_line
 from happycity.text.words import plural
 from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
-from happycity_mcp.decisions import DecisionBoard, OpenDecision, Result
+from happycity_mcp.decisions import DecisionBoard, Result
 from happycity_mcp.practice import practise
 
 LONGEST_NAME = 64
@@ -134,8 +134,8 @@ class Agent:
             raise error
         return str(error) if error else "the arena has ended the session"
 
-    async def news(self, seconds: float) -> OpenDecision | None:
-        """Wait until a decision is open or a game has ended, or the time is over; return the decision.
+    async def news(self, seconds: float) -> None:
+        """Wait until a decision is open or a game has ended, or the time is over.
 
         Raises:
             AgentError: the connection has ended, or practice can't go on.
@@ -148,7 +148,6 @@ class Agent:
             if left <= 0:
                 break
             await self.board.changed(left)
-        return self.board.current
 
     async def practise(
         self, against: Sequence[str], *, games: int, mode: Mode, decision_seconds: float

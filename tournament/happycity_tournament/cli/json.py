@@ -32,10 +32,13 @@ def listed_json(snapshot: Snapshot) -> Json:
 
 def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
     """Return a tournament with all that is known of each of its bots; `logs` has the output of bots."""
-    config, test, final = snapshot.config, snapshot.test, snapshot.final
+    test, final = snapshot.test, snapshot.final
+    config = None if snapshot.config is None else {**snapshot.config.json(), "seed": snapshot.seed}
     return {
         **_stand_json(snapshot),
-        "config": None if config is None else _config_json(config.json(), snapshot.seed),
+        "config": None
+        if config is None
+        else {key: value for key, value in config.items() if key not in ("title", "anchor", "anchor_elo")},
         **_fields(snapshot, "games", "games_total", "decisions", "seconds", "games_voided", "games_unrated"),
         **_fields(snapshot, "missing_bots", "remarks"),
         "rating": None if final is None else model_json(final),
@@ -96,12 +99,6 @@ def _readable(value: Any) -> Any:
             return [_readable(entry) for entry in value]
         case _:
             return value
-
-
-def _config_json(config: Json, seed: int | None) -> Json:
-    """Return a configuration without what is said elsewhere."""
-    elsewhere = ("title", "anchor", "anchor_elo")
-    return {key: value for key, value in {**config, "seed": seed}.items() if key not in elsewhere}
 
 
 def _standings_json(snapshot: Snapshot, logs: Path | None) -> list[Json]:

@@ -100,6 +100,7 @@ def render(report: Report) -> str:
     }
     bots, times = report.facts.standings(report.ratings), report.facts.times
     history = _history(report)
+    profiles = report.tournament.profiles if report.tournament else {}
     failing = [line for line in bots if line.forfeits]
     return environment.get_template("report.html").render(
         report=report,
@@ -111,7 +112,7 @@ def render(report: Report) -> str:
         summary=_summary(report),
         period=_period(report.facts),
         settings=_settings(report.tournament),
-        about=_about(report.tournament),
+        about={bot: said.about for bot, said in profiles.items() if said.about},
         ratings_chart=ratings_chart(bots, label=_RATINGS_LABEL),
         pairs=report.facts.figures.pairs([line.bot for line in report.ratings.lines], report.ratings),
         history=history,
@@ -186,12 +187,6 @@ def _setting(value: object) -> str:
             return ", ".join(map(str, value))
         case _:
             return str(value)
-
-
-def _about(tournament: StoredTournament | None) -> dict[str, str]:
-    """Return for each bot that said something of itself, what it was."""
-    profiles = tournament.profiles if tournament else {}
-    return {bot: said.about for bot, said in profiles.items() if said.about}
 
 
 def _history(report: Report) -> dict[str, Sequence[tuple[float, float]]]:
