@@ -11,12 +11,13 @@ from happycity import Config, ConfigError
 from happycity.rules.cards import BUILDINGS
 from happycity.selfplay import ACTIONS, Observations
 from happycity_bots import GreedyBot
+from happycity_client import GameStarted
 
 gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed: make setup")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from happycity_envs.arena import policy_bot  # noqa: E402
+from happycity_envs.arena import PolicyBot  # noqa: E402
 from happycity_envs.gymnasium import HappyCityEnv  # noqa: E402
 
 NAME = "happycity_envs.gymnasium:HappyCity-v0"
@@ -36,7 +37,7 @@ def test_the_environment_passes_the_check(config: Config) -> None:
     check_env(env.unwrapped)
 
 
-def test_a_policy_may_be_an_opponent() -> None:
+def test_a_bot_of_the_sdk_may_be_an_opponent() -> None:
     """It gets all events since its last decision, so it sees which cards were discarded."""
     rows: list[NDArray[np.float32]] = []
 
@@ -45,7 +46,11 @@ def test_a_policy_may_be_an_opponent() -> None:
         assert (observation == Observations(2).of(game.game, 1)).all()
         return int(np.flatnonzero(mask)[-1])
 
-    game = HappyCityEnv(opponents=[policy_bot(policy)], seat=0)
+    class Opponent(PolicyBot):
+        def __init__(self, start: GameStarted) -> None:
+            super().__init__(start, policy=policy)
+
+    game = HappyCityEnv(opponents=[Opponent], seat=0)
     _, info = game.reset(seed=1)
     done = False
     while not done:

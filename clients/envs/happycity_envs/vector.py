@@ -28,8 +28,8 @@ from happycity_envs.options import choice, table
 
 BatchPolicy = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
 """Chooses a legal action for each row of observations (rows x size) and masks (rows x `ACTION_COUNT`)."""
-Opponent = str | BatchPolicy
-"""The name of a reference bot, or a policy on batches."""
+Opponent = str | type[Bot] | BatchPolicy
+"""The name of a reference bot, a class of bots of the SDK, or a policy on batches."""
 _MOST_DEALS: Final = 2**48
 """The first deal is drawn below it, so that no seed of a later deal is too large."""
 
@@ -52,24 +52,27 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         num_envs: int = 1,
         *,
         opponents: Sequence[Opponent] = ("greedy", "greedy", "greedy"),
+        seat: int | None = None,
         mode: str = "family",
         scoring: str = "product",
         reward: str = "rank",
         shaped: bool = False,
     ) -> None:
-        """Set the tables. In each next game of a table, the learner sits one seat further.
+        """Set the tables.
 
         Args:
             num_envs: The number of tables.
             opponents: 1 to 4, in order of turns after the own seat. They may be exchanged in the list
                 `opponents` of the environment, such as by the newest of the past selves.
+            seat: The own seat from 0; None: a seat further in each next game of a table.
             mode: "family" or "expert".
             scoring: "product" or "sum".
             reward: "rank": 1 for the first to -1 for the last; "points": points / 100.
             shaped: Pay the changes of the potential too; see `SelfPlay`.
 
         Raises:
-            ConfigError: `num_envs` is less than 1, there are not 1 to 4 opponents, or no bot has such a name.
+            ConfigError: `num_envs` is less than 1, there are not 1 to 4 opponents, no bot has such a name, or
+                there is no such seat.
         """
         players = len(opponents) + 1
         if not MIN_PLAYERS <= players <= MAX_PLAYERS:
@@ -77,9 +80,12 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         for each in opponents:
             if isinstance(each, str):
                 check_reference_bot(each)
+        if seat is not None and not 0 <= seat < players:
+            raise ConfigError(f"seat: {seat} is not between 0 and {players - 1}")
         self.num_envs = num_envs
         self.opponents = list(opponents)
         self.config = table(players, mode, scoring)
+        self._fixed_seat = seat
         self._reward = choice(Reward, "reward", reward)
         self._shaped = shaped
         low, high = Observations(players).bounds()
@@ -87,16 +93,20 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.single_action_space = spaces.Discrete(ACTION_COUNT)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._deal(seed=0)
+        self._deal(seed=0, seat=0)
 
-    def _deal(self, *, seed: int) -> None:
+    def _deal(self, *, seed: int, seat: int) -> None:
         self.play = SelfPlay(
             self.config, games=self.num_envs, seed=seed, reward=self._reward, shaped=self._shaped
         )
         """The games in lockstep, in all of which the own seat decides between two steps."""
-        self.seats = np.arange(self.num_envs) % self.config.players
+        self.seats = (np.arange(self.num_envs) + seat) % self.config.players
         """The own seat of each table."""
-        self._bots: dict[tuple[int, int], Bot] = {}  # by table and seat, as long as a game lasts
+        if self._fixed_seat is not None:
+            self.seats[:] = self._fixed_seat
+        # Of each table: its bots by seat with the number of events that they know, and all events.
+        self._bots: list[dict[int, tuple[Bot, int]]] = [{} for _ in self.play.games]
+        self._events = [list(game.events) for game in self.play.games]
         self._paid = np.zeros(self.num_envs, np.float32)
 
     def reset(
@@ -110,7 +120,8 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         if isinstance(seed, list):
             raise ConfigError("seed: one number fixes the deals of all tables")
         super().reset(seed=seed)
-        self._deal(seed=int(self.np_random.integers(_MOST_DEALS)))
+        seat = int(self.np_random.integers(self.config.players))
+        self._deal(seed=int(self.np_random.integers(_MOST_DEALS)), seat=seat)
         self._play_others({})
         return self.play.arrays.observations.copy(), self._infos()
 
@@ -135,23 +146,23 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             self._paid[row] = -1
             self.play.deal_next(row)
             self._leave(row, ended, {"illegal": True})
-        self._step(np.flatnonzero(legal), actions[legal], ended)
+        self._step(np.flatnonzero(legal).tolist(), actions[legal].tolist(), ended)
         self._play_others(ended)
         infos = self._infos()
         for row, info in ended.items():
             infos = self._add_info(infos, {"final_obs": last[row], "final_info": info}, row)
-        over = np.isin(np.arange(self.num_envs), list(ended))
+        over = np.zeros(self.num_envs, np.bool_)
+        over[list(ended)] = True
         return arrays.observations.copy(), self._paid.astype(np.float64), over, np.zeros_like(over), infos
 
-    def _step(
-        self, rows: NDArray[np.int64], actions: NDArray[np.int64], ended: dict[int, dict[str, Any]]
-    ) -> None:
+    def _step(self, rows: list[int], actions: list[int], ended: dict[int, dict[str, Any]]) -> None:
         """Play on at some tables; pay the own seats, as long as the games last that the step began with."""
         arrays, games = self.play.arrays, self.play.games[:]
-        self.play.step(actions, rows.tolist())
-        for row in rows.tolist():
+        self.play.step(actions, rows)
+        for row in rows:
             if row not in ended:
                 self._paid[row] += arrays.rewards[row, self.seats[row]]
+            self._events[row] += self.play.games[row].events
         for row in np.flatnonzero(arrays.ended).tolist():
             outcome, seat = games[row].outcome, self.seats[row]
             assert outcome is not None
@@ -159,46 +170,44 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
 
     def _leave(self, row: int, ended: dict[int, dict[str, Any]], info: dict[str, Any]) -> None:
         ended[row] = info
-        self.seats[row] = (self.seats[row] + 1) % self.config.players
-        for seat in range(self.config.players):
-            self._bots.pop((row, seat), None)
+        if self._fixed_seat is None:
+            self.seats[row] = (self.seats[row] + 1) % self.config.players
+        self._bots[row], self._events[row] = {}, list(self.play.games[row].events)
 
     def _play_others(self, ended: dict[int, dict[str, Any]]) -> None:
-        arrays, players = self.play.arrays, self.config.players
-        while (rows := np.flatnonzero(arrays.seats != self.seats)).size:
-            which = (arrays.seats[rows] - self.seats[rows]) % players - 1
-            actions = np.zeros(len(rows), np.int64)
-            for opponent in dict.fromkeys(self.opponents):
-                its = np.isin(
-                    which, [number for number, each in enumerate(self.opponents) if each == opponent]
-                )
-                if its.any():
-                    actions[its] = self._chosen(opponent, rows[its])
-            self._step(rows, actions, ended)
+        seats, players = self.play.arrays.seats, self.config.players
+        while rows := np.flatnonzero(seats != self.seats).tolist():
+            asked: dict[Opponent, list[int]] = {}
+            for row in rows:
+                opponent = self.opponents[(seats[row] - self.seats[row]) % players - 1]
+                asked.setdefault(opponent, []).append(row)
+            actions = [action for opponent, its in asked.items() for action in self._chosen(opponent, its)]
+            self._step([row for its in asked.values() for row in its], actions, ended)
 
-    def _chosen(self, opponent: Opponent, rows: NDArray[np.int64]) -> Any:
+    def _chosen(self, opponent: Opponent, rows: list[int]) -> Any:
         """Return the actions of an opponent at some tables."""
-        if isinstance(opponent, str):
-            return [self._chosen_by_bot(opponent, row) for row in rows.tolist()]
+        kind = BOTS[opponent] if isinstance(opponent, str) else opponent
+        if isinstance(kind, type):
+            return [self._chosen_by_bot(kind, row) for row in rows]
         masks = self.play.arrays.masks[rows]
-        answer = np.asarray(opponent(self.play.arrays.observations[rows], masks))
+        answer = np.asarray(kind(self.play.arrays.observations[rows], masks))
         if answer.shape == masks.shape:
             return np.where(masks == 1, answer, -np.inf).argmax(1)
-        if answer.shape != rows.shape:
-            raise ValueError(f"the policy returned {answer.shape}, not {rows.shape} or {masks.shape}")
+        if answer.shape != masks.shape[:1]:
+            raise ValueError(f"the policy returned {answer.shape}, not {masks.shape[:1]} or {masks.shape}")
         return answer
 
-    def _chosen_by_bot(self, name: str, row: int) -> int:
-        game = self.play.games[row]
-        bot = self._bots.get((row, game.seat))
+    def _chosen_by_bot(self, kind: type[Bot], row: int) -> int:
+        game, events = self.play.games[row], self._events[row]
+        bot, known = self._bots[row].get(game.seat, (None, 0))
         if bot is None:
             names = tuple(f"seat{each}" for each in range(self.config.players))
             seed = int(self.play.arrays.seeds[row]) * MAX_PLAYERS + game.seat
-            bot = self._bots[row, game.seat] = BOTS[name](
-                GameStarted(match_id=0, config=self.config, seat=game.seat, bots=names, seed=seed)
-            )
-        move = bot.choose(Decision.of(game))
-        assert isinstance(move, Move)
+            bot = kind(GameStarted(match_id=0, config=self.config, seat=game.seat, bots=names, seed=seed))
+        self._bots[row][game.seat] = bot, len(events)
+        move = bot.choose(Decision.of(game, events[known:]))
+        if not isinstance(move, Move):
+            raise ConfigError(f"opponents: {kind.__name__} doesn't return a move from `choose`")
         return action_of(move)
 
     def _infos(self) -> dict[str, Any]:
