@@ -5,7 +5,6 @@ It needs numpy (`pip install 'happycity[selfplay]'`), which the rest of `happyci
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -276,17 +275,7 @@ class SelfPlay:
             move_of(extreme)
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature
         arrays.rewards.fill(0)
-        collects = gc.isenabled()
-        gc.disable()  # games make no cycles; to look for them among the objects of all games takes a tenth
-        try:
-            self._step(chosen, list(played))
-        finally:
-            if collects:
-                gc.enable()
-
-    def _step(self, actions: list[int], rows: list[int]) -> None:
-        arrays = self.arrays
-        for row in self._rows.play(self.games, actions, rows):
+        for row in self._rows.play(self.games, chosen, list(played)):
             outcome = self.games[row].outcome
             assert outcome is not None
             arrays.ended[row] = True
@@ -295,7 +284,7 @@ class SelfPlay:
                 arrays.rewards[row] -= self._potentials[row]
             self.deal_next(row)
         if self._shaped:
-            self._shape(rows)
+            self._shape(played)
 
     def deal_next(self, row: int) -> None:
         """Leave the game of a row, and deal its next one."""
