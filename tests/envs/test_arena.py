@@ -212,6 +212,24 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
         openspiel_bot("mcts")
 
 
+def test_a_learner_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ppo = example("ppo")
+    monkeypatch.setattr(ppo, "find_spec", lambda _: None)
+    Path("text.npz").write_text("no weights")
+    for arguments, line in [
+        (["run"], "error: JAX is not installed; install it by"),
+        (["missing.npz", "--play"], "error: no weights could be read; learn some by"),
+        (["text.npz", "--play"], "error: no weights could be read; learn some by"),
+    ]:
+        monkeypatch.setattr(sys, "argv", ["ppo.py", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            ppo.main()
+        said = capsys.readouterr().err
+        assert (ended.value.code, said.count("\n"), said.startswith(line)) == (2, 1, True), said
+
+
 @pytest.mark.thorough
 def test_a_policy_that_learns_gets_better_and_plays_from_its_file() -> None:
     """A short run of the JAX example; the weights of its file play without JAX."""

@@ -1,8 +1,8 @@
 """Learn to play as a bot of a data set does, by a network of one hidden layer in plain numpy.
 
     happycity dataset RUN --bots champion --out champion.parquet
-    python imitate.py champion.parquet policy.npz           # prints the accuracy on games held out
-    python imitate.py champion.parquet policy.npz --play    # plays in the arena
+    python imitate.py champion.parquet policy.npz   # prints the accuracy on games held out
+    python ppo.py policy.npz --play                 # plays in the arena
 
 The last tenth of the games is held out. `happycity benchmark` tells the Elo of what was learnt.
 """
@@ -12,9 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-
-from happycity_client import run
-from happycity_envs.arena import policy_bot
 
 HIDDEN, EPOCHS, BATCH, RATE = 128, 10, 256, 1e-3
 
@@ -62,13 +59,6 @@ def train(path: str, rng: np.random.Generator) -> list[Any]:
     return weights
 
 
-if "--play" in sys.argv:
-    played = list(np.load(sys.argv[2]).values())
-
-    def imitator(observation: Any, mask: Any) -> Any:
-        """Return the probability of each action."""
-        return forward(played, observation, mask)[1]
-
-    run(policy_bot(imitator))
-else:
-    np.savez(sys.argv[2], *train(sys.argv[1], np.random.default_rng(0)))
+*hidden, last, bias = train(sys.argv[1], np.random.default_rng(0))
+# Layers as those of ppo.py, whose last output is a value, which is not learnt here.
+np.savez(sys.argv[2], *hidden, np.pad(last, ((0, 0), (0, 1))), np.pad(bias, (0, 1)))

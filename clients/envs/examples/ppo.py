@@ -17,14 +17,16 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity import Config, Mode
+from happycity import Config, ConfigError, Mode
 from happycity.selfplay import ACTION_COUNT, Observations, Reward, SelfPlay
 from happycity_client import run
 from happycity_envs.arena import policy_bot
@@ -236,11 +238,22 @@ def main() -> None:
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, help="family or expert")
     options = parser.parse_args()
     if options.play:
-        run(policy_bot(policy_of(load(options.path))))
+        try:
+            weights = load(options.path)
+        except (OSError, ValueError, BadZipFile) as error:
+            parser.exit(
+                2, f"error: no weights could be read; learn some by `python ppo.py FOLDER`: {error}\n"
+            )
+        run(policy_bot(policy_of(weights)))
         return
+    if find_spec("jax") is None:
+        parser.exit(2, "error: JAX is not installed; install it by `make envs` or `pip install jax`\n")
     # The matrices are small: threads would cost more than they save.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    config = Config(players=options.players, mode=options.mode)
+    try:
+        config = Config(players=options.players, mode=options.mode)
+    except ConfigError as error:
+        parser.exit(2, f"error: {error}\n")
     train(options.path, config, decisions=options.decisions, snapshots=options.snapshots, seed=options.seed)
 
 

@@ -93,12 +93,13 @@ def test_what_makes_no_data_set_is_refused_in_a_line(run: Run, played: Path) -> 
 def test_an_example_imitates_a_bot(run: Run, played: Path) -> None:
     """By so few games it plays as the bot more often than a random choice does, and in the arena."""
     dataset(played, "--bots", "greedy", "--out", "greedy.parquet")
-    learn = [sys.executable, str(ROOT / "clients/envs/examples/imitate.py"), "greedy.parquet", "policy.npz"]
+    examples = ROOT / "clients/envs/examples"
+    learn = [sys.executable, str(examples / "imitate.py"), "greedy.parquet", "policy.npz"]
     done = subprocess.run(learn, capture_output=True, text=True, check=False)
     shares = [float(share) for share in re.findall(r"plays as the bot in ([\d.]+)%", done.stdout)]
     assert (done.returncode, len(shares)) == (0, 10), done.stderr
     assert shares[-1] > 40
-    bot = f"imitator={' '.join(learn)} --play"
+    bot = f"imitator={sys.executable} {examples / 'ppo.py'} policy.npz --play"
     options = ("--rounds", 2, "--seats", 2, "--no-clock", "--no-web", "--bots", "greedy", "--bot", bot)
     assert "imitator" in tournament("run", *options).output
 
