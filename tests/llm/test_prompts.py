@@ -4,6 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tools import ROOT
 
 from happycity import Config, ConfigError, Game, Mode, Move, Phase, Scoring
 from happycity_client import Decision, GameStarted
@@ -52,6 +53,15 @@ def test_the_rules_are_those_of_the_table() -> None:
     ]:
         _, start = positions(config)[0]
         assert said in Prompts().system(start)
+
+
+def test_short_prompts_say_what_a_seat_has_and_may_do() -> None:
+    folder = ROOT / "clients/envs/examples/short_prompts"
+    decision, start = positions(Config(players=4))[0]
+    assert Prompts(folder).turn(decision, start, []) == (
+        "You have 3 coins, income 1, 0 inhabitants, 0 hearts, 1 card. Moves: draw 1, draw 2, draw 3.\n"
+    )
+    assert "Moves: ." in Prompts(folder, blind=True).turn(decision, start, [])
 
 
 def test_templates_can_be_replaced(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from happycity import Config, ConfigError, Mode, Scoring
+from happycity import Config, ConfigError, Mode, Scoring, View
 from happycity.rules.cards import Card, CardKind, deck_cards
+from happycity.rules.cities import Cities
 from happycity.rules.deals import LAST_ROUND, START_COINS
-from happycity.text.board import board_lines, plain
+from happycity.text.board import Standing, board_lines, plain
 from happycity.text.words import events_in_words, move_in_words, plural
 from happycity_client import Decision, GameStarted
 
@@ -25,7 +26,7 @@ _FIELDS: Mapping[str, frozenset[str]] = {
     for name, fields in {
         "rules.txt": _RULES,
         "system.txt": f"players mode seat rules {_RULES}",
-        "turn.txt": "events position effects own_moves question",
+        "turn.txt": "events position standing effects own_moves moves question",
         "retry.txt": "answer reason question",
     }.items()
 }
@@ -73,8 +74,10 @@ class Prompts:
             "turn.txt",
             events=f"Since your last move:\n{events}\n" if events else "",
             position=plain(board_lines(view, bots=start.bots), ascii_only=True),
+            standing=_standing(view),
             effects=_effects(view.specials, [card for city in view.cities for card in city]),
             own_moves=f"Your moves so far: {', '.join(own_moves)}.\n" if own_moves else "",
+            moves="" if self._blind else ", ".join(map(str, decision.moves)),
             question=self.question(decision, start.bots),
         )
 
@@ -146,6 +149,13 @@ def _start(config: Config) -> str:
 def _prices(deck: int) -> str:
     prices = [card.cost for card in deck_cards(deck)]
     return f"{min(prices)} to {max(prices)}"
+
+
+def _standing(view: View) -> str:
+    """Return in one line what the seat to decide has."""
+    own = Standing.of(Cities.of_view(view), view.seat)
+    has = f"{plural(view.coins[view.seat], 'coin')}, income {own.income}, {own.inhabitants} inhabitants"
+    return f"{has}, {plural(own.hearts, 'heart')}, {plural(len(view.cities[view.seat]), 'card')}"
 
 
 def _effects(specials: Sequence[Card], built: Sequence[Card]) -> str:
