@@ -26,7 +26,6 @@ from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.proof.benchmark import (
     BENCHMARK_FILE,
     CANDIDATE,
-    DEALS,
     OPPONENT,
     Protocol,
     protocol_named,
@@ -40,7 +39,10 @@ _PROCESSES = min(4, os.cpu_count() or 1)
 
 def run(
     protocol: Annotated[
-        str, typer.Argument(metavar="PROTOCOL", help="HappyCity-SEATS-MODE-v1: 2 to 5, family or expert.")
+        str,
+        typer.Argument(
+            metavar="PROTOCOL", help="HappyCity-SEATS-MODE-v1 or -MODE-lite-v1: 2 to 5, family or expert."
+        ),
     ],
     *,
     bot: Annotated[
@@ -64,7 +66,7 @@ def run(
     the folder, with the games in games.jsonl.gz. After Ctrl-C or a crash, the same command continues.
     """
     chosen, entry = protocol_named(protocol), bot_entry("--bot", bot)
-    deals = DEALS if games is None else min(DEALS, math.ceil(games / chosen.players))
+    deals = chosen.deals if games is None else min(chosen.deals, math.ceil(games / chosen.players))
     folder = out or Path(f"{chosen.name}-{entry.name}")
     if (folder / BENCHMARK_FILE).exists():
         raise ConfigError(f"--out: {folder} has a result already; name another folder")
@@ -150,9 +152,11 @@ def _print(result: Json, *, as_json: bool) -> None:
         **{key: result[key] for key in ("points", "opponents_points", "places", "forfeits")},
         **{key: cost[key] for key in ("decisions", "cpu_seconds", "money") if cost[key] is not None},
         **cost["notes"],
-        **{key: result[key] for key in ("protocol_digest", "hash")},
+        **{key: result[key] for key in ("protocol_digest", "chain", "hash")},
     }
-    tried = "" if result["complete"] else f", of {DEALS}: a try, not a result"
+    tried = (
+        "" if result["complete"] else f", of {protocol_named(result['protocol']).deals}: a try, not a result"
+    )
     typer.echo(f"{result['bot']['name']} in {result['protocol']}, {plural(result['deals'], 'deal')}{tried}")
     for name, number in numbers.items():
         typer.echo(f"{name.replace('_', ' '):18} {number}")

@@ -39,7 +39,8 @@ CANDIDATE = "candidate"
 """The name under which the bot that is measured plays."""
 OPPONENT = "planner"
 """The reference bot in all other seats."""
-DEALS = 500
+DEALS, LITE_DEALS = 500, 10
+"""The deals of a protocol, and of a lite one, for bots whose decisions cost seconds."""
 _UNHASHED = ("cost", "hash")
 """What a result's hash leaves out: costs differ from machine to machine."""
 _VERSIONS = {"rules": EDITION, "dealing": DEALING}
@@ -53,23 +54,25 @@ class Protocol:
     mode: Mode
     opponent_play: str
     """The first 64 bits of the SHA-256 of what the opponent plays on ten deals against itself."""
+    deals: int = DEALS
 
     @property
     def name(self) -> str:
         """The name with its version, as papers quote it."""
-        return f"HappyCity-{self.players}-{self.mode.value}-v1"
+        lite = "-lite" if self.deals == LITE_DEALS else ""
+        return f"HappyCity-{self.players}-{self.mode.value}{lite}-v1"
 
     @property
     def bots(self) -> tuple[str, ...]:
         """The names of the candidate and its opponents."""
         return (CANDIDATE, OPPONENT, *(f"{OPPONENT}-{number}" for number in range(2, self.players)))
 
-    def config(self, deals: int = DEALS) -> TournamentConfig:
+    def config(self, deals: int | None = None) -> TournamentConfig:
         """Return the tournament: the candidate has every seat once on each deal, or on the first ones."""
         return TournamentConfig(
             bots=self.bots,
             game=Config(players=self.players, mode=self.mode),
-            format=Gauntlet(challengers=(CANDIDATE,), cycles=deals),
+            format=Gauntlet(challengers=(CANDIDATE,), cycles=deals or self.deals),
             seed=1,
             # Without clocks a slow machine plays the same games; what a bot costs stands in the result.
             time=TimeControl(no_clock=True, connect_seconds=60.0),
@@ -92,7 +95,8 @@ _PLAY = {
 PROTOCOLS: Mapping[str, Protocol] = {
     protocol.name: protocol
     for mode, digests in _PLAY.items()
-    for protocol in [Protocol(players, mode, play) for players, play in enumerate(digests, start=2)]
+    for players, play in enumerate(digests, start=2)
+    for protocol in (Protocol(players, mode, play), Protocol(players, mode, play, LITE_DEALS))
 }
 """All protocols by their names."""
 
@@ -149,9 +153,9 @@ def verify_benchmark(folder: Path, *, asked: int, processes: int) -> Json:
     """
     content = read_result(folder / BENCHMARK_FILE)
     name, deals, bot = (content.get(key) for key in ("protocol", "deals", "bot"))
-    if type(deals) is not int or not 1 <= deals <= DEALS or not isinstance(bot, dict):
-        raise VerificationError(f"{BENCHMARK_FILE}: bot, deals: malformed")
     protocol, found = protocol_named(str(name)), {"bot": bot, "versions": content.get("versions")}
+    if type(deals) is not int or not 1 <= deals <= protocol.deals or not isinstance(bot, dict):
+        raise VerificationError(f"{BENCHMARK_FILE}: bot, deals: malformed")
     recomputed = _recompute(protocol, folder, deals=deals, processes=processes, found=found)
     check_same(BENCHMARK_FILE, {key: content[key] for key in content if key != "cost"}, recomputed)
     played_by = dict.fromkeys(protocol.bots, OPPONENT) | {CANDIDATE: bot.get("builtin")}
@@ -186,7 +190,7 @@ def _recompute(protocol: Protocol, folder: Path, *, deals: int, processes: int, 
         "protocol_digest": protocol.digest,
         **_VERSIONS,
         "deals": deals,
-        "complete": deals == DEALS,
+        "complete": deals == protocol.deals,
         "games": len(counted.results),
         "chain": counted.chain,
         **plain(_figures(counted.results)),
