@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pyspiel
+from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 
 import happycity_envs.openspiel
 from happycity import Config, Game
@@ -83,9 +84,10 @@ def gymnasium() -> float:
 
 
 def openspiel(name: str) -> float:
-    """Return player decisions a second of a game of OpenSpiel, with the tensor that it has."""
+    """Return player decisions a second of a game of OpenSpiel, with the tensor that it has, as an array."""
     game, rng, steps = pyspiel.load_game(name), random.Random(1), 0
     observed = game.get_type().provides_observation_tensor
+    observation = make_observation(game, None if observed else INFO_STATE_OBS_TYPE)
     started = time.process_time()
     while time.process_time() - started < SECONDS:
         state = game.new_initial_state()
@@ -94,8 +96,7 @@ def openspiel(name: str) -> float:
                 actions, weights = zip(*state.chance_outcomes(), strict=True)
                 state.apply_action(rng.choices(actions, weights)[0])
                 continue
-            player = state.current_player()
-            np.array(state.observation_tensor(player) if observed else state.information_state_tensor(player))
+            observation.set_from(state, state.current_player())
             state.apply_action(rng.choice(state.legal_actions()))
             steps += 1
     return steps / (time.process_time() - started)
