@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.commands.programs import Start, happycity
+from tools import ROOT
 
 from happycity_tournament.proof.benchmark import BENCHMARK_FILE
 from happycity_tournament.proof.publication import GAMES_FILE
@@ -43,9 +44,14 @@ def test_a_result_is_the_same_in_other_processes_and_after_a_kill(start: Start) 
 
 
 @pytest.mark.thorough
-def test_a_program_is_measured_with_what_it_notes(
-    tmp_path: Path,
-) -> None:
+def test_the_planners_games_are_those_of_the_docs() -> None:
+    done = happycity("benchmark", "HappyCity-4-family-lite-v1", "--bot", "planner", "--json")
+    assert json.loads(done.output)["complete"]
+    assert json.loads(done.output)["chain"] in (ROOT / "docs/benchmark.md").read_text("utf-8")
+
+
+@pytest.mark.thorough
+def test_a_program_is_measured_with_what_it_notes() -> None:
     Path("mine.py").write_text(PROGRAM)
     command = f"mine={sys.executable} {os.path.abspath('mine.py')}"
     done = happycity(
