@@ -10,8 +10,9 @@ import pytest
 from tests.bots.matches import play
 from tests.tournament.servers import arena
 
-from happycity import ConfigError, Game
+from happycity import ConfigError, Game, Move
 from happycity_bots import PlannerBot
+from happycity_client import Decision
 from happycity_tournament.lineup import BotEntry
 from happycity_tournament.proof.benchmark import (
     BENCHMARK_FILE,
@@ -145,6 +146,20 @@ def test_costs_are_not_in_the_hash(written: Path) -> None:
     path.write_bytes(canonical({**result, "protocol": "HappyCity-9"}) + b"\n")
     with pytest.raises(ConfigError, match="there is no 'HappyCity-9'; did you mean HappyCity-"):
         verify_benchmark(written, asked=0, processes=1)
+
+
+def test_games_that_an_opponent_forfeited_are_refused(tmp_path: Path) -> None:
+    class Failing(PlannerBot):
+        def choose(self, decision: Decision) -> Move:
+            raise OSError
+
+    with arena(tmp_path, dict.fromkeys(PROTOCOL.bots, "planner")) as opened:
+        opened.connect("planner-2", Failing)
+        opened.play(PROTOCOL.config(1))
+        source = StoreSource(opened.url, tournament=1)
+        with pytest.raises(VerificationError, match="round 1: planner-2 forfeited"):
+            write_benchmark(source, PROTOCOL, tmp_path, bot=PLANNER, deals=1, cost={}, processes=1)
+        source.close()
 
 
 def test_games_of_another_tournament_are_refused(store: str, tmp_path: Path) -> None:

@@ -184,6 +184,13 @@ def _lines(source: Source, notes: Counter[str]) -> Iterator[bytes]:
 def _recompute(protocol: Protocol, folder: Path, *, deals: int, processes: int, found: Json) -> Json:
     """Return what has to be in a result by the games of its folder; `found` is what they don't show."""
     counted = recount(protocol.config(deals), folder, first=protocol.digest, processes=processes)
+    for game in counted.results:
+        for name, ending in zip(game.bots, game.endings, strict=False):  # without endings all have finished
+            if name != CANDIDATE and ending is not Ending.FINISHED:
+                raise VerificationError(
+                    f"round {game.round}: {name} forfeited, which only the measured bot may;"
+                    " play the benchmark again in another folder"
+                )
     result = {
         "format": "happycity-benchmark/1",
         "protocol": protocol.name,
