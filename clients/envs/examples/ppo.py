@@ -26,7 +26,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity import Config, ConfigError, Mode
+from happycity import Config, Mode
 from happycity.selfplay import ACTION_COUNT, Observations, Reward, SelfPlay
 from happycity_client import run
 from happycity_envs.arena import policy_bot
@@ -234,7 +234,7 @@ def main() -> None:
     parser.add_argument("--decisions", type=int, default=5_000_000, help="how many to learn from")
     parser.add_argument("--snapshots", type=int, default=20, help="how often weights are kept")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seats", dest="players", type=int, default=4)
+    parser.add_argument("--seats", dest="players", type=int, default=4, choices=range(2, 6))
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, help="family or expert")
     options = parser.parse_args()
     if options.play:
@@ -250,10 +250,7 @@ def main() -> None:
         parser.exit(2, "error: JAX is not installed; install it by `make envs` or `pip install jax`\n")
     # The matrices are small: threads would cost more than they save.
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    try:
-        config = Config(players=options.players, mode=options.mode)
-    except ConfigError as error:
-        parser.exit(2, f"error: {error}\n")
+    config = Config(players=options.players, mode=options.mode)
     train(options.path, config, decisions=options.decisions, snapshots=options.snapshots, seed=options.seed)
 
 
