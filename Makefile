@@ -52,7 +52,7 @@ clients: $(READY) ## Build and test the SDKs of other languages, as far as their
 	$(BIN)/python clients/conformance/make_greedy.py --check
 	$(BIN)/python clients/conformance/make_messages.py --check
 	clients/test-all
-	$(BIN)/pytest --thorough tests/clients
+	$(BIN)/pytest -n auto --dist loadgroup --thorough tests/clients
 
 coverage: $(READY) ## Measure which lines and branches the tests reach; the pages are in build/coverage/html
 	mkdir -p build/coverage

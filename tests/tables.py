@@ -22,7 +22,6 @@ class Table:
         assert self._made_again(text) == text
 
     def write(self) -> None:
-        """Make all that comes of the inputs again."""
         self.path.write_text(self._made_again(self.path.read_text("utf-8")), "utf-8")
 
     def _made_again(self, text: str) -> str:

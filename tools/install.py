@@ -44,6 +44,7 @@ NEEDS = {
     "image": Need(("buildah",), ("buildah", "mmdebstrap")),
     "prometheus": Need(("prometheus",), ("prometheus",)),
     "sandbox": Need(("bwrap",), ("bubblewrap",)),
+    "podman": Need(("podman",), ("podman", "crun", "runc")),
 }
 
 

@@ -6,10 +6,9 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 try:
     import typer
@@ -22,7 +21,7 @@ except ModuleNotFoundError:  # a bot needs none of the commands
 from happycity.errors import RecordError, ReplayError
 from happycity.records.random_games import movers_rng, play_random_game, record_random_game
 from happycity.records.record import dumps, loads, trace
-from happycity.records.replay import replay
+from happycity.records.replay import record_at, replay
 from happycity.rules.cards import Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS, Config, Deal, Scoring
 from happycity.rules.game import Game
@@ -102,7 +101,7 @@ def simulate(
     decisions = 0
     deals = (Deal.shuffle(config, seed=seed + game) for game in range(games))
     if records:
-        with _output(out) as file:
+        with until_output_closes() if out is None else out.open("w", encoding="utf-8") as file:
             for deal in deals:
                 record = record_random_game(deal, movers_rng(deal.seed), trace=trace if traced else None)
                 decisions += len(record["moves"])
@@ -121,9 +120,8 @@ def _replay_all(files: Sequence[str]) -> None:
     count = 0
     for where, line in _lines(files):
         try:
-            replay(loads(line))
-        except RecordError as error:
-            raise RecordError(f"{where}: malformed record: {error}") from None
+            with record_at(where):
+                replay(loads(line))
         except ReplayError as error:
             raise ReplayError(f"{where}: {error}") from None
         count += 1
@@ -158,16 +156,6 @@ def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:
                 how = f"tournament export {name} --format records --out games.jsonl"
                 raise RecordError(f"{name} is a store; write its records to a file first: {how}") from None
             raise RecordError(f"{name}: malformed record: not UTF-8 text") from None
-
-
-@contextmanager
-def _output(path: Path | None) -> Iterator[TextIO]:
-    if path is None:
-        with until_output_closes():
-            yield sys.stdout
-        return
-    with path.open("w", encoding="utf-8") as file:
-        yield file
 
 
 def main() -> None:

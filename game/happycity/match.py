@@ -143,10 +143,10 @@ class FailurePolicy:
 
     def __post_init__(self) -> None:
         """Refuse impossible numbers."""
-        _check_range("max_strikes", self.max_strikes, 0, MOST)
+        check_range("max_strikes", self.max_strikes, 0, MOST)
         _check_seconds("grace_seconds", self.grace_seconds)
-        _check_range("disqualify_share", self.disqualify_share, 0, 1)
-        _check_range("disqualify_games", self.disqualify_games, 1, MOST)
+        check_range("disqualify_share", self.disqualify_share, 0, 1)
+        check_range("disqualify_games", self.disqualify_games, 1, MOST)
 
 
 LONGEST_SECONDS = 10 * 365 * 86400.0
@@ -161,7 +161,8 @@ def _check_seconds(name: str, seconds: float, *, positive: bool = False) -> None
         raise ConfigError(f"{name}: {seconds!r:.40} is not a time in seconds, {least} and at most ten years")
 
 
-def _check_range(name: str, number: float, least: int, most: int) -> None:
+def check_range(name: str, number: float, least: float, most: float) -> None:
+    """Refuse a number that is not between two others, both included, with a ConfigError."""
     if not least <= number <= most:
         raise ConfigError(f"{name}: {number!r:.40} is not between {least} and {most}")
 

@@ -31,10 +31,8 @@ class ChallengeStore:
         """Store a new challenge; return it with its id. No other may have the `request_id`."""
         row = row_of(challenge, "id") | {"request_id": request_id}
         with self.store.writing() as connection:
-            key = connection.execute(insert(ladder_challenges).values(row)).inserted_primary_key
-            assert key is not None
-            stored = select(ladder_challenges).where(ladder_challenges.c.id == key[0])
-            return _challenge_of(connection.execute(stored).one())
+            new = insert(ladder_challenges).values(row).returning(ladder_challenges)
+            return _challenge_of(connection.execute(new).one())
 
     def get(self, challenge_id: int) -> Challenge | None:
         """Return a challenge, None if there is none with this id."""

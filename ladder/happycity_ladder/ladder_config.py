@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -19,6 +18,7 @@ from pydantic import (
 
 from happycity import Config, ConfigError, FailurePolicy, Mode, Scoring, TimeControl
 from happycity.match import check_bot_name
+from happycity.runtime.settings import SettingsError, read_toml
 from happycity_tournament.config import MEAN_ELO, check_elo, check_title
 
 _STRICT = ConfigDict(extra="forbid")
@@ -150,13 +150,9 @@ class LadderConfig:
             ConfigError: it can't be read, or has a key or value that no ladder can have.
         """
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(f"ladder: {path} can't be read: {error.strerror or error}") from None
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise ConfigError(f"ladder: {path} can't be read: {error}") from None
-        try:
-            return cls.of(content)
+            return cls.of(read_toml(path))
+        except SettingsError as error:
+            raise ConfigError(f"ladder: {error}") from None
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"])) or "file"

@@ -84,6 +84,16 @@ def point_of(row: Row[Any]) -> RatingPoint:
     return entry_of(RatingPoint, row, rating=entry_of(Rating, row))
 
 
+def deals_by_game() -> Select[Any]:
+    """Return a query of deals and their games: a row for each game, with the columns of its deal."""
+    of_game = ladder_games.c.rotation, games.c.places, games.c.endings, games.c.finished_at.label("ended")
+    return (
+        select(ladder_deals, *of_game)
+        .join(ladder_games, ladder_games.c.deal_id == ladder_deals.c.id)
+        .join(games, games.c.id == ladder_games.c.game_id)
+    )
+
+
 def rated_deal_of(rows: Sequence[Any]) -> RatedDeal:
     """Read a deal from the rows of its games, by rotation."""
     first = rows[0]
@@ -111,15 +121,8 @@ def add_ladder_games(connection: Connection, batch: Sequence[FinishedGame]) -> N
         last.pop(deal_id, None)
         last[deal_id] = index  # in the order in which the deals may be complete
     connection.execute(insert(ladder_games), rows)
-    query = (
-        select(ladder_deals, games.c.places, games.c.endings, games.c.finished_at.label("ended"))
-        .add_columns(ladder_games.c.rotation)
-        .join(ladder_games, ladder_games.c.deal_id == ladder_deals.c.id)
-        .join(games, games.c.id == ladder_games.c.game_id)
-        .where(ladder_deals.c.id.in_(last))
-    )
     played: defaultdict[int, list[Row[Any]]] = defaultdict(list)
-    for row in connection.execute(query):
+    for row in connection.execute(deals_by_game().where(ladder_deals.c.id.in_(last))):
         played[row.id].append(row)
     complete = [played[deal_id] for deal_id in last if _is_complete(played[deal_id])]
     if complete:
@@ -128,15 +131,10 @@ def add_ladder_games(connection: Connection, batch: Sequence[FinishedGame]) -> N
 
 def uncount(connection: Connection, act_id: int) -> set[str]:
     """Take the rated deals that an act has voided out of scores and seasons; return their boards."""
-    query = (
-        select(ladder_deals, games.c.places, games.c.endings, ladder_games.c.rotation)
-        .join(ladder_games, ladder_games.c.deal_id == ladder_deals.c.id)
-        .join(games, games.c.id == ladder_games.c.game_id)
-        .where(ladder_deals.c.act_id == act_id, ladder_deals.c.kind == DealKind.RATED.value)
-    )
+    own = ladder_deals.c.act_id == act_id, ladder_deals.c.kind == DealKind.RATED.value
     scores: defaultdict[tuple[int, str, int], Score] = defaultdict(Score)
     deals = Counter[int]()
-    for row in connection.execute(query):
+    for row in connection.execute(deals_by_game().where(*own)):
         add_scores(scores, row.season_id, [row])
         deals[row.season_id] += row.rotation == 0
     for key, score in scores.items():

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, Row, Select, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, Insert, Row, Select, Update, delete, exists, func, insert, select, update
 
 from happycity_ladder.entries import Deal, DealKind, NewDeal, Season, Version
 from happycity_ladder.ladder_config import deal_seed, season_secret
@@ -88,12 +88,7 @@ class LadderStore:
     def open_season(self, at: float, config: Mapping[str, Any] = _NOTHING) -> Season:
         """Return the present season; begin the first one if there is none, and commit to `config` for it."""
         with self.store.writing() as connection:
-            row = _present_season(connection)
-            if row is None:
-                _begin_season(connection, at, config)
-                row = _present_season(connection)
-        assert row is not None
-        return _season_of(row)
+            return _season_of(_present_season(connection) or _begin_season(connection, at, config))
 
     def close_season(
         self,
@@ -121,11 +116,10 @@ class LadderStore:
                 closed_after=last_finished(connection)[0],
             )
             is_whole = last in (None, last_finished(connection)[0])
-            if is_whole and connection.execute(closed).rowcount:
-                _begin_season(connection, at, config)
-            row = _present_season(connection)
-        assert row is not None
-        return _season_of(row)
+            has_closed = is_whole and connection.execute(closed).rowcount
+            row = _begin_season(connection, at, config) if has_closed else _present_season(connection)
+            assert row is not None
+            return _season_of(row)
 
     def leaderboards(self, season_id: int) -> dict[str, Sequence[Line]]:
         """Return the leaderboards of a season that has ended, by board; none of any other."""
@@ -165,13 +159,10 @@ class LadderStore:
                 or not _has_played(connection, last.id)
                 or (last.owner == owner and _newer_versions(connection, bot, at - _DAY) >= VERSIONS_PER_DAY)
             ):
-                version_id = last.id
-                connection.execute(update(ladder_versions).where(_is(version_id)).values(said))
+                change: Insert | Update = update(ladder_versions).where(ladder_versions.c.id == last.id)
             else:
-                new = insert(ladder_versions).values(bot=bot, first_at=at, **said)
-                version_id = _new_id(connection, new)
-            row = connection.execute(select(ladder_versions).where(_is(version_id))).one()
-        return version_of(row)
+                change = insert(ladder_versions).values(bot=bot, first_at=at)
+            return version_of(connection.execute(change.values(said).returning(ladder_versions)).one())
 
     def note_present(self, version_ids: Collection[int], at: float) -> None:
         """Note that versions are, or were until now, connected."""
@@ -342,19 +333,16 @@ def _present_season(connection: Connection) -> Row[Any] | None:
     return connection.execute(select(ladder_seasons).order_by(ladder_seasons.c.id.desc()).limit(1)).first()
 
 
-def _begin_season(connection: Connection, at: float, config: Mapping[str, Any]) -> None:
+def _begin_season(connection: Connection, at: float, config: Mapping[str, Any]) -> Row[Any]:
     first_deal = 1 + (connection.scalar(select(func.max(ladder_deals.c.id))) or 0)
     season = {"started_at": at, "first_deal": first_deal, "commitment": ""}
     season |= {"leaderboards": "", "deals": 0, "games": 0}
-    season_id = _new_id(connection, insert(ladder_seasons).values(season))
+    new = insert(ladder_seasons).values(season).returning(ladder_seasons.c.id)
+    season_id = connection.execute(new).scalar_one()
     seed, salt = season_secret(_secret(connection), season_id)
     committed = canonical(Commitment(seed=seed, salt=salt, config=config).public()).decode()
     own = update(ladder_seasons).where(ladder_seasons.c.id == season_id)
-    connection.execute(own.values(commitment=committed))
-
-
-def _is(version_id: int) -> Any:
-    return ladder_versions.c.id == version_id
+    return connection.execute(own.values(commitment=committed).returning(ladder_seasons)).one()
 
 
 def _is_mere_name() -> Sequence[Any]:
@@ -391,19 +379,14 @@ def _secret(connection: Connection) -> int:
 
 def _begin_deal(connection: Connection, season_id: int, deal: NewDeal, at: float, secret: int) -> Deal:
     row = row_of(deal, "bots") | {"season_id": season_id, "started_at": at, "deal_seed": ""}
-    deal_id = _new_id(connection, insert(ladder_deals).values(row))
+    new = insert(ladder_deals).values(row).returning(ladder_deals.c.id)
+    deal_id = connection.execute(new).scalar_one()
     seed = deal_seed(secret, deal_id) if deal.deal_seed is None else deal.deal_seed
     own = update(ladder_deals).where(ladder_deals.c.id == deal_id)
-    connection.execute(own.values(deal_seed=str(seed)))  # which follows from the id
     seats = zip(deal.versions, deal.bots, strict=True)
     connection.execute(
         insert(ladder_seats),
         [{"version_id": version, "deal_id": deal_id, "bot": bot} for version, bot in seats],
     )
-    return _deal_of(connection.execute(select(ladder_deals).where(ladder_deals.c.id == deal_id)).one())
-
-
-def _new_id(connection: Connection, new: Any) -> int:
-    key = connection.execute(new).inserted_primary_key
-    assert key is not None
-    return int(key[0])
+    seeded = own.values(deal_seed=str(seed)).returning(ladder_deals)  # which follows from the id
+    return _deal_of(connection.execute(seeded).one())

@@ -82,35 +82,21 @@ def leaderboard(
     for version in sorted(versions, key=lambda version: version.id):
         if version.id in ratings and ratings[version.id].deals:
             by_bot.setdefault(version.bot, []).append(version)
-    lines = [
-        _unranked(own, ratings, scores, config, is_present=bot in present, at=at)
-        for bot, own in by_bot.items()
+    lines = []
+    for bot, own in by_bot.items():
+        newest, last_at = own[-1], max(version.last_at for version in own)
+        line = Line(
+            rank=0,
+            version=newest,
+            rating=ratings[newest.id],
+            provisional=is_provisional(ratings[newest.id], config),
+            inactive=bot not in present and at - last_at > config.inactive_days * _DAY,
+            score=sum((scores[version.id] for version in own if version.id in scores), Score()),
+        )
+        lines.append(line)
+    parts = {line.version.bot: 2 if line.inactive else int(line.provisional) for line in lines}
+    lines.sort(key=lambda line: (parts[line.version.bot], -line.rating.low, line.version.bot))
+    return [
+        line if parts[line.version.bot] else replace(line, rank=rank)
+        for rank, line in enumerate(lines, start=1)
     ]
-    lines.sort(key=lambda line: (-line.rating.low, line.version.bot))
-    ranked = [line for line in lines if not (line.provisional or line.inactive)]
-    provisional = [line for line in lines if line.provisional and not line.inactive]
-    inactive = [line for line in lines if line.inactive]
-    numbered = [replace(line, rank=rank) for rank, line in enumerate(ranked, start=1)]
-    return [*numbered, *provisional, *inactive]
-
-
-def _unranked(
-    own: list[Version],
-    ratings: Mapping[int, Rating],
-    scores: Mapping[int, Score],
-    config: LadderConfig,
-    *,
-    is_present: bool,
-    at: float,
-) -> Line:
-    """Return the line of a bot by its versions that have played, oldest first."""
-    newest, last_at = own[-1], max(version.last_at for version in own)
-    rating = ratings[newest.id]
-    return Line(
-        rank=0,
-        version=newest,
-        rating=rating,
-        provisional=is_provisional(rating, config),
-        inactive=not is_present and at - last_at > config.inactive_days * _DAY,
-        score=sum((scores[version.id] for version in own if version.id in scores), Score()),
-    )

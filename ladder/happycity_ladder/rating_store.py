@@ -10,15 +10,15 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 
 from happycity_ladder.entries import DealKind, RatedDeal, RatingPoint
-from happycity_ladder.ladder_rows import last_finished, point_of, rated_deal_of, read_entries
-from happycity_tournament.storage.database import DAMAGED, StoreError
-from happycity_tournament.storage.schema import (
-    games,
-    ladder_beliefs,
-    ladder_deals,
-    ladder_games,
-    ladder_ratings,
+from happycity_ladder.ladder_rows import (
+    deals_by_game,
+    last_finished,
+    point_of,
+    rated_deal_of,
+    read_entries,
 )
+from happycity_tournament.storage.database import DAMAGED, StoreError
+from happycity_tournament.storage.schema import ladder_beliefs, ladder_deals, ladder_games, ladder_ratings
 from happycity_tournament.storage.store import Store
 
 _ROWS_AT_ONCE = 500
@@ -33,9 +33,7 @@ class RatingStore:
     def rated_deals(self, after: int) -> Generator[tuple[str, RatedDeal]]:
         """Yield the finished rated deals that count with numbers above `after`, in order, and boards."""
         query = (
-            select(ladder_deals, ladder_games.c.rotation, games.c.places)
-            .join(ladder_games, ladder_games.c.deal_id == ladder_deals.c.id)
-            .join(games, games.c.id == ladder_games.c.game_id)
+            deals_by_game()
             .where(ladder_deals.c.finished > after, ladder_deals.c.kind == DealKind.RATED.value)
             .where(ladder_deals.c.act_id.is_(None))
             .order_by(ladder_deals.c.finished, ladder_games.c.rotation)

@@ -156,11 +156,11 @@ async def run_server(
                     own = bind(components.server.grpc, private, None)
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
+                    if hosting is not None:
+                        hosting.start(programs, own)
                     await components.start(resume=settings.resume_tournaments)
                     for program in bot_programs(settings.house_bots, Lineup(), components.secrets, own):
                         programs.keep(program)
-                    if hosting is not None:
-                        hosting.start(own)
                     if settings.ray is not None:
                         target = Target(settings.worker_address or address, tls=certificate is not None)
                         own = str(target)
@@ -172,9 +172,9 @@ async def run_server(
                 finally:
                     store_lost.cancel()
                     await components.stop(settings.grace, force or asyncio.Event())
-                    await programs.stop()
                     if hosting is not None:
                         await hosting.stop()
+                    await programs.stop()
         _log.info("stopped")
     finally:
         store.close()
@@ -260,7 +260,7 @@ class _Components:
             owner_of = gate.authenticator.owner_of
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
-        self.hosting = _hosting(settings, self.server, frozenset(self.secrets), lobby, self.tournaments)
+        self.hosting = _hosting(settings, self.server, frozenset(self.secrets), self.places, self.tournaments)
         ladder = LadderService(reader, tokens, None if self.hosting is None else self.hosting.hosting)
         access = AccessService(
             tokens,
@@ -342,7 +342,11 @@ class _Components:
 
 
 def _hosting(
-    settings: ServerSettings, server: BotServer, house: frozenset[str], lobby: Lobby, tournaments: Tournaments
+    settings: ServerSettings,
+    server: BotServer,
+    house: frozenset[str],
+    places: Places,
+    tournaments: Tournaments,
 ) -> HostingService | None:
     """Serve authors of submitted bots, and return the service; None if the server hosts none."""
     if settings.hosted is None:
@@ -353,7 +357,8 @@ def _hosting(
     authenticator = server.gate.authenticator
     hosting = Hosting(settings, settings.hosted, authenticator)
     hosting.is_fixed, tournaments.digest_of = tournaments.fixes, hosting.digest_of
-    lobby.is_hosted = hosting.is_hosted
+    places.lobby.is_hosted = hosting.is_hosted
+    hosting.on_change, places.workers.on_used = places.workers.host, hosting.used.extend
     service = HostingService(hosting, house=house, now=authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
     return service

@@ -36,7 +36,7 @@ _LIMITS = SessionLimits()
 _FOR_WORKERS = {
     *("house", "no_clock", "message_bytes", "hello_time", "ping_interval", "stall_time", "outbox_bytes"),
     *("games_per_bot", "streams_per_token", "streams_per_peer", "calls_per_second", "calls_burst"),
-    *("simulation_workers", "simulation_playouts_per_minute"),
+    *("simulation_workers", "simulation_playouts_per_minute", "sandbox", "hosted_memory"),
 }
 
 
@@ -168,8 +168,8 @@ class HostingSettings(Settings):
     hosted: Path | None = None
     """Folder in which submitted bots are kept; they play beside the server, in the sandbox."""
     sandbox: Annotated[str, Field(min_length=1)] = "bwrap"
-    """What confines submitted bots: bwrap, or a command of podman or docker with {socket}, {command},
-    {folder} and {image}."""
+    """What confines submitted bots: bwrap, or a command of podman with {socket}, {command}, {folder},
+    {image}, {core} and {seccomp}."""
     hosted_memory: Annotated[int, Field(ge=64 * 1024 * 1024)] = 1024 * 1024 * 1024
     """The most memory of a submitted bot, in bytes."""
 

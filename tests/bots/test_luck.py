@@ -4,16 +4,20 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import count, islice, permutations, product
 
+import numpy as np
 import pytest
+from tools.benchmarks.luck_checks import ClumsyBot, reliability, unbiased
 
 from happycity import Card, Config, Game, Mode, Move, MoveKind
 from happycity.records.random_games import random_move
 from happycity.records.record import dumps, state_json
 from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import EventKind
+from happycity_bots import GreedyBot
 from happycity_bots.evaluator import Evaluator
 from happycity_bots.luck import draws_of, total_luck
 from happycity_bots.quick import quick_move
+from happycity_client import Bot
 
 SIZES = (2, 3, 3)
 """Cards in the decks of a small position: 72 orders."""
@@ -153,3 +157,24 @@ def test_the_values_do_not_depend_on_hidden_orders() -> None:
         other = game.opened().closed(random.Random(1))
         assert evaluator.moves(game) == evaluator.moves(other)
         assert evaluator.values(game) == evaluator.values(other)
+
+
+SEED = 71 * 10**8
+
+
+@pytest.mark.parametrize("games", [16, pytest.param(400, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("second", [GreedyBot, ClumsyBot])
+def test_taking_luck_off_keeps_the_mean(second: type[Bot], games: int) -> None:
+    """The luck's mean is 0 within four errors, and scores without it vary less."""
+    won, luck, _ = np.array(unbiased(second, Config(players=2), games=games, seed=SEED)).T
+    assert abs(luck.mean()) < 4 * luck.std(ddof=1) / games**0.5
+    assert (won - luck).std() < won.std()
+
+
+@pytest.mark.parametrize("games", [12, pytest.param(200, marks=pytest.mark.thorough)])
+def test_predicted_places_are_those_that_follow(games: int) -> None:
+    """Each tenth with some seats is within four errors and 10 points; all places together have one mean."""
+    tenths = reliability(Mode.FAMILY, games=games, seed=SEED)
+    assert all(abs(each.actual - each.predicted) < 4 * each.error + 0.1 for each in tenths)
+    predicted = sum(each.seats * each.predicted for each in tenths)
+    assert predicted == pytest.approx(sum(each.seats * each.actual for each in tenths))

@@ -1,4 +1,4 @@
-"""The command `happycity bridge` as a whole: the example bots, and programs that fail, on a real server."""
+"""The command `happycity bridge` as a whole: the example bots on a real server."""
 
 import json
 import re
@@ -14,13 +14,7 @@ import pytest
 from tests.commands.programs import happycity
 from tests.programs import run
 
-from happycity.records.record import Json, loads
-from happycity.records.replay import replay
-from happycity_tournament.games import FinishedGame
-from happycity_tournament.storage.store import Store
-
 ROOT = Path(__file__).resolve().parents[2]
-PLAYER = shlex.join([sys.executable, str(Path(__file__).parent / "programs" / "player.py")])
 BRIDGE = shlex.join([sys.executable, "-m", "happycity", "bridge"])
 PATIENT = ("--connect-seconds", "60", "--decision-seconds", "60")
 """Options of a tournament in which no bot is late for being on a busy machine."""
@@ -43,11 +37,6 @@ def forfeits(standings: dict[str, Any]) -> dict[str, Counter[str]]:
         name: sum((Counter({count["ending"]: count["games"]}) for count in line["forfeit_counts"]), Counter())
         for name, line in standings.items()
     }
-
-
-def games(cwd: Path) -> list[tuple[FinishedGame, Json]]:
-    with Store.existing(f"sqlite:///{cwd}/games.sqlite") as store:
-        return [(game, loads(text or "")) for game, text in store.all_games(with_records=True)]
 
 
 def log_of(bot: str, cwd: Path) -> str:
@@ -105,52 +94,6 @@ def test_the_bash_bot_says_that_it_needs_jq(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
     assert "needs jq" in done.stderr
-
-
-@pytest.mark.thorough
-def test_failing_programs_lose_their_games_and_the_others_finish(tmp_path: Path) -> None:
-    modes = ("crash", "garbage", "illegal", "endless")
-    standings = played(
-        tmp_path, {mode: f"{BRIDGE} -- {PLAYER} {mode}" for mode in modes}, "--rounds", "1", "--seats", "5"
-    )
-    assert forfeits(standings) == {"random": {}, **{mode: {"crashed": 5} for mode in modes}}
-    for mode, problem in {
-        "crash": r"ended with status 3; its last line: out of ideas",
-        "garbage": r"wrote '{\"move\":', which is not JSON",
-        "illegal": r"wrote 'build castle', which is not a legal move",
-        "endless": r"wrote more than 65,536 bytes without a new line",
-    }.items():
-        for count in standings[mode]["forfeit_counts"]:
-            assert re.match(rf"\w+Error: the program {problem}", count["reason"])
-            assert ".py:" not in count["reason"]
-        log = log_of(mode, tmp_path)
-        place = rf"^\S+Z ERROR {mode}: match \d+, round \d+, decision \d+: "
-        crashed = rf"{place}the bot crashed, the game is given up: \w+Error: the program {problem}"
-        assert len(re.findall(crashed, log, flags=re.MULTILINE)) == 5, log
-        assert "Traceback" not in log
-    legal = r"^\S+Z INFO illegal: match \d+, seat \d: legal: [a-z].* \(or 0 to \d\)$"
-    assert len(re.findall(legal, log_of("illegal", tmp_path), flags=re.MULTILINE)) == 5
-    assert re.search(
-        r"^\S+Z INFO crash: match \d+, seat \d: out of ideas$", log_of("crash", tmp_path), flags=re.MULTILINE
-    )
-    (server,) = tmp_path.glob("runs/*/server.log")
-    assert "out of ideas" in server.read_text()
-
-
-@pytest.mark.thorough
-def test_metrics_are_in_the_records(tmp_path: Path) -> None:
-    """Each of the program's decisions has its entry in the record of its game, and no other bot's has one."""
-    played(tmp_path, {"mine": f"{BRIDGE} -- {PLAYER} noting"}, "--rounds", "1")
-    both = games(tmp_path)
-    assert len(both) == 2
-    for game, record in both:
-        replay(record)
-        mine = game.bots.index("mine")
-        decisions = [number for number, move in enumerate(record["moves"], 1) if move["seat"] == mine]
-        assert record["metrics"] == [
-            {"decision": number, "values": {"asked": count, "value": -0.5}}
-            for count, number in enumerate(decisions, 1)
-        ]
 
 
 def test_bad_input_costs_one_line_and_status_2() -> None:

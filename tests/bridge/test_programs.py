@@ -3,8 +3,6 @@
 import asyncio
 import json
 import logging
-import os
-import select
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -237,22 +235,6 @@ async def test_the_standard_error_is_shown(
     await play(join(mine, 4))
     await mine.close()
     assert f"{label}: read a decision" in caplog.messages
-
-
-async def test_a_program_that_does_not_end_is_killed(
-    open_pool: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither the end of its input nor SIGTERM end it; it goes with all that it has started."""
-    monkeypatch.setattr(program, "CLOSE_SECONDS", 0.1)
-    mine = open_pool("stubborn", str(tmp_path / "pids"))
-    await join(mine).choose(decision_in(Game.deal(CONFIG, seed=1)))
-    ends = [os.pidfd_open(int(pid)) for pid in (tmp_path / "pids").read_text().split()]
-    await mine.close()
-    try:
-        assert all(select.select([end], [], [], DEADLINE)[0] for end in ends)
-    finally:
-        for end in ends:
-            os.close(end)
 
 
 async def test_a_program_that_is_not_there_costs_the_game(open_pool: Open) -> None:

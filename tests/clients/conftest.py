@@ -22,6 +22,19 @@ PYTHON = {
 """The duels that those of all languages must equal."""
 
 
+SIDE_BY_SIDE = ("python", "go", "rust", "cpp")
+"""The languages whose SDKs are built in folders of the tests' own, not in the checkout."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let `--dist loadgroup` test the languages side by side, except those that share a folder."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "tests/clients" in item.nodeid:
+            params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+            group = next((language for language in SIDE_BY_SIDE if language in params), "in the checkout")
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(params=LANGUAGES)
 def bot(request: pytest.FixtureRequest) -> Callable[[str], str]:
     """Return a function that returns the command of a language's example bot, for each language in turn."""
@@ -37,13 +50,11 @@ def bot(request: pytest.FixtureRequest) -> Callable[[str], str]:
 
 @pytest.fixture
 def greedy(bot: Callable[[str], str]) -> str:
-    """Return the command of a language's greedy bot."""
     return bot("greedy")
 
 
 @pytest.fixture
 def first(bot: Callable[[str], str]) -> str:
-    """Return the command of a language's first bot."""
     return bot("first")
 
 

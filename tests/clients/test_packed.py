@@ -44,7 +44,6 @@ def _names(language: str, packed: Path) -> Iterator[str]:
 
 
 def _metadata(language: str, packed: Path) -> set[str]:
-    """Return the files that a registry or a user looks for."""
     of_registry = {
         "python": {f"happycity-{version()}.cdx.json", f"happycity-{version()}.licences.txt", "METADATA"},
         "java": {f"happycity-{version()}-{kind}.jar" for kind in ("sources", "javadoc")},

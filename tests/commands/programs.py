@@ -50,12 +50,10 @@ class Done:
 
 
 def tournament(*arguments: object) -> Done:
-    """Run a command of `tournament` in this process."""
     return _call("tournament", app.main, arguments)
 
 
 def happycity(*arguments: object) -> Done:
-    """Run a command of `happycity` in this process."""
     return _call("happycity", cli.main, arguments)
 
 

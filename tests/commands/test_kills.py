@@ -14,8 +14,9 @@ import pytest
 from tests.commands import programs
 from tests.commands.programs import ALL_GAMES, Gate, Program, Records, Start
 
-KILLS = 20
-GAMES = 400
+KILLS = 10
+"""In each kind of database."""
+GAMES = 200
 CONCURRENCY = 4
 SPARE = 3 * CONCURRENCY
 """At least so many games are missing after a kill, however late it comes."""

@@ -6,6 +6,7 @@ import select
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ import pytest
 import trustme
 from tests.commands import programs
 from tests.commands.programs import ALL_GAMES, STORE, Gate, Program, Start
+from tests.server.harness import issued_token
+from tests.server.hosting.conftest import host, why_not
 
 from happycity import Config, FailurePolicy, TimeControl
+from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import RemoteServer
@@ -197,6 +201,43 @@ def test_house_plays_on_the_nodes(start: Start, cluster: Any, monkeypatch: pytes
     common = ours.keys() & theirs.keys()
     assert len(common) > GAMES
     assert {place: ours[place] for place in common} == {place: theirs[place] for place in common}
+
+
+def test_hosted_bots_play_on_the_nodes(start: Start, cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes copy submitted bots and play them in the sandbox, and the games are those of a server alone."""
+    if reason := why_not():
+        pytest.skip(reason)
+    for bot in ("alice", "ben"):
+        host(Path(), bot)
+    access = Access(token=issued_token(Path("tokens.json"), Role.ORGANISER, "olga"))
+    monkeypatch.setenv("HAPPYCITY_SERVE_LOG", "json")
+    match = TournamentConfig(
+        bots=("alice", "ben"),
+        game=Config(players=2),
+        format=RandomRounds(rounds=100_000),
+        seed=11,
+        time=TimeControl(connect_seconds=300.0, decision_seconds=300.0),
+        concurrency=AT_ONCE,
+    )
+    played = []
+    for number, options in ((1, ("--ray", cluster.address, "--workers", "2")), (2, ())):
+        own = ("--tokens", "tokens.json", "--hosted", "bots", *options)
+        server, where = programs.serve_where(start, *own, shell='exec "$@" 2> server.log')
+        arena = RemoteServer(address=where["listening"], access=access)
+        digests = call_server(arena, lambda connection: connection.hosted_digests(match.bots))
+        config = replace(match, hosted_bots=digests)
+        call_server(arena, lambda connection: connection.create(config))  # noqa: B023
+        if options:
+            wait_for_games_on_nodes(arena, GAMES)
+        programs.follow(arena, number, until_games=2 * GAMES)
+        call_server(arena, lambda connection: connection.stop(number))  # noqa: B023
+        server.terminate()
+        server.wait()
+        wait_until_nothing_runs()
+        played.append(programs.records(tournament_id=number))
+    common = played[0].keys() & played[1].keys()
+    assert len(common) > GAMES
+    assert {place: played[0][place] for place in common} == {place: played[1][place] for place in common}
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="a worker of a run takes two CPUs")

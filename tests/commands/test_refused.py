@@ -23,7 +23,6 @@ PROGRAMS = {"happycity": happycity, "tournament": tournament}
 
 
 def cases() -> dict[str, str]:
-    """Return what each command prints."""
     parts = TABLE.read_text(encoding="utf-8").removeprefix("$ ").split("\n$ ")
     return dict((part if "\n" in part else f"{part}\n").split("\n", 1) for part in parts)
 

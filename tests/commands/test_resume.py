@@ -1,7 +1,6 @@
 """Tournaments that were stopped or interrupted and continue: the end is as if nothing had happened."""
 
 import json
-import signal
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -71,11 +70,8 @@ def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed
     assert (folder / "bots.log").stat().st_mtime_ns == before  # no bot has played
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 @pytest.mark.thorough
-def test_a_run_on_a_server_outlives_that_server(
-    start: Start, gate: Gate, undisturbed: End, number: signal.Signals
-) -> None:
+def test_a_run_on_a_server_outlives_that_server(start: Start, gate: Gate, undisturbed: End) -> None:
     gate.let_through(SOME_GAMES)
     server = programs.serve(start)
     run = start(
@@ -83,7 +79,7 @@ def test_a_run_on_a_server_outlives_that_server(
     )  # fmt: skip
     programs.wait_for_line(run, "Ctrl-C stops it")
     programs.follow(ARENA, until_games=SOME_GAMES)
-    server.send_signal(number)
+    server.kill()
     programs.wait_for_line(run, "the server is gone ")
     server.wait()
     kept = records()

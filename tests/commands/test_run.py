@@ -23,6 +23,7 @@ from tests.tournament.servers import Arena, arena
 
 from happycity import Ending
 from happycity.records.replay import replay
+from happycity_tournament.play.runner import FIRST_GAMES, WIDENING
 from happycity_tournament.storage.store import Store
 
 
@@ -31,7 +32,7 @@ def test_the_example_is_played() -> None:
     Path("league.toml").write_text(tournament("run", "--example").output)
     done = tournament(
         "run", "--config", "league.toml", "--rounds", "2", "--seed", "3",
-        "--bots", "random,random2=random,greedy", "--seats", "3", "--json",
+        "--bots", "random,random2=random,greedy", "--seats", "3", "--fail-on-forfeit", "--json",
     )  # fmt: skip
     assert done.status == 0, done
     for text in ("random2", "greedy", "6 of 6 games", "seed 3", "decisions/s", f"output: {own_folder()}/"):
@@ -103,11 +104,6 @@ def test_a_bot_that_dies_is_started_again_and_its_games_go_on() -> None:
     assert reasons.keys() <= {Ending.FINISHED, Ending.ABSENT}
 
 
-def test_without_forfeits_the_status_is_0() -> None:
-    run = tournament("run", "--bots", "random,greedy", "--seats", "2", "--rounds", "1", "--fail-on-forfeit")
-    assert run.status == 0, run
-
-
 @pytest.mark.thorough
 def test_joining_a_running_server_starts_no_other_bots(opened: Arena) -> None:
     """Nor does a bot of this run throw out one of that name which is connected."""
@@ -118,13 +114,6 @@ def test_joining_a_running_server_starts_no_other_bots(opened: Arena) -> None:
     assert taken.error == (
         f"--bot, --bots: a program is connected to {opened.address} as 'dee' already; let it play by "
         "--join dee, or end it first, or choose another name"
-    )
-
-
-def test_a_bot_with_the_name_of_a_default_one_is_explained() -> None:
-    assert tournament("run", "--join", "planner").error == (
-        "--bot, --join: 'planner' is also one of the default --bots random,greedy,planner,rollout; name the "
-        'reference bots to start by --bots, or none by --bots ""'
     )
 
 
@@ -162,28 +151,12 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
         yield running
 
 
-@pytest.mark.parametrize(
-    ("arguments", "games"),
-    [
-        (("--format", "swiss", "--seats", "2", "--rounds", "3"), 12),
-        *(
-            pytest.param(arguments, games, marks=pytest.mark.thorough)
-            for arguments, games in (
-                (("--format", "round-robin", "--seats", "2"), 12),
-                (("--format", "gauntlet", "--seats", "3", "--challengers", "dee"), 9),
-                (("--seats", "3", "--rounds", "2", "--seat-orders", "single"), 2),
-                (("--seats", "3", "--rounds", "1", "--seat-orders", "all"), 6),
-            )
-        ),
-    ],
-)
-def test_a_seed_gives_the_same_games_at_any_concurrency(
-    opened: Arena, arguments: tuple[str, ...], games: int
-) -> None:
+def test_a_seed_gives_the_same_games_at_any_concurrency(opened: Arena) -> None:
     joining = [text for name in NAMES for text in ("--join", name)]
-    run = ("run", "--server", opened.address, "--bots", "", *joining, "--seed", "7", *arguments)
+    swiss = ("--format", "swiss", "--seats", "2", "--rounds", "3", "--seed", "7")
+    run = ("run", "--server", opened.address, "--bots", "", *joining, *swiss)
     one, many = (played(*run, "--concurrency", concurrency) for concurrency in (1, 64))
-    assert one["games"] == many["games"] == games
+    assert one["games"] == many["games"] == 12
     assert records(opened.url, one["tournament"]) == records(opened.url, many["tournament"])
     assert one["standings"] == many["standings"]
 
@@ -209,3 +182,60 @@ def test_a_sequential_test_ends_with_its_verdict(
     result = json.loads(done.output)
     assert result["sprt"]["verdict"] == verdict
     assert sum(line["forfeits"] for line in result["standings"]) == 0
+
+
+DIGESTS = {
+    "crash": r"crash crashed in \d+ of \d+ games?: IndexError: .* \(failing\.py:\d+\)",
+    "illegal": r"illegal gave illegal answers in \d+ of \d+ games?: answers that are no legal moves, such as "
+    r"\d+",
+    "slow": r"slow answered too late in \d+ of \d+ games?: no answer within 5 s",
+    "silent": r"silent was silent in 1 of 1 game: has never answered \(2 decisions, 5 s each; is its output "
+    r"buffered\?\)",
+}
+"""What the last lines of a run say of the bots of `failing.py`."""
+
+
+@pytest.mark.thorough
+def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
+    bots = [argument for name in DIGESTS for argument in ("--bot", command_of("failing", name=name))]
+    run = tournament(
+        "run", "--bots", "random,greedy", *bots, "--seats", "2", "--rounds", "2", "--seed", "1",
+        *settings_file(max_strikes=1), "--decision-seconds", "5", "--connect-seconds", "120", "--json",
+    )  # fmt: skip
+    assert run.status == 0, run
+    folder = own_folder()
+    shown = tournament("show", str(folder))
+    result = json.loads(run.output)
+    lines = {line["bot"]: line for line in result["standings"]}
+    for name, pattern in DIGESTS.items():
+        log = folder / f"bot-{name}.log"
+        disqualified = "; disqualified after 1 game" if name == "silent" else ""
+        digest = rf"{pattern}, first in game \d+{disqualified}; log: {re.escape(str(log))}"
+        for output in (run.errors, shown.output):
+            assert len([line for line in output.splitlines() if re.fullmatch(digest, line)]) == 1
+        assert lines[name]["forfeit_counts"]
+        assert re.fullmatch(digest, f"{lines[name]['digest']}; log: {lines[name]['log']}")
+        # As it happens, the first failure of each bot is a line with its place.
+        assert re.search(rf"^{name}: .* \(game \d+, round 1, decision \d+\)$", run.errors, re.MULTILINE)
+    assert "silent is disqualified: it was silent in 1 of 1 game" in run.errors
+    assert [lines[name]["forfeits"] for name in ("random", "greedy")] == [0, 0]
+
+
+@pytest.mark.thorough
+def test_a_silent_bot_is_out_within_30_seconds_by_default() -> None:
+    silent = command_of("failing", name="silent")
+    patience = ("--connect-seconds", "120")
+    run = tournament("run", "--bots", "random", "--bot", silent, "--rounds", "100", *patience)
+    assert run.status == 130, run  # the other one is left alone
+    with Store.existing(f"sqlite:///{own_folder()}/games.sqlite") as store:
+        games = store.results(1)
+    first, *others = sorted(games, key=lambda game: game.match_id)
+    assert Ending.SILENT in [seat.ending for seat in first.seats]
+    assert first.started_at is not None
+    assert first.finished_at is not None
+    assert first.finished_at - first.started_at < 30
+    # Each of the games that are stored before the first one may have let more begin.
+    early = [game for game in others if Ending.SILENT in [seat.ending for seat in game.seats]]
+    assert 0 <= len(others) - (FIRST_GAMES - 1) <= WIDENING * len(early)
+    endings = {seat.ending for game in others for seat in game.seats}
+    assert endings == {Ending.FINISHED, Ending.SILENT, Ending.DISQUALIFIED}

@@ -15,7 +15,7 @@ from queue import SimpleQueue
 import grpc
 import pytest
 import trustme
-from tests.commands.programs import STORE, Start, command_of, happycity, serve, tournament
+from tests.commands.programs import Start, command_of, happycity, tournament
 from tests.tournament.servers import arena
 
 from happycity import Config
@@ -93,21 +93,7 @@ def match_that_hangs() -> Iterator[None]:
             queue.put(None)
 
 
-@pytest.mark.thorough
-def test_two_servers_never_share_a_store_or_an_address(start: Start) -> None:
-    first = serve(start)
-    other = happycity("serve", "--listen", "127.0.0.1:0", "--store", "sqlite:///games.sqlite")
-    assert other.error == (
-        "database sqlite:///games.sqlite is in use by another server; stop that one or choose another store"
-    )
-    other = happycity("serve", *LISTEN, "--store", "sqlite:///other.sqlite")
-    assert other.error.startswith("--listen: unix:arena.sock can't be listened on")
-    first.kill()
-    first.wait()
-    serve(start)
-
-
-def test_settings_are_checked_and_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     # Flags, environment and file together, as a file that has the same effect; nothing is served.
     Path("server.toml").write_text('store = "postgresql://olga:secret@db/arena"\nopen_matches = 5\n')
     monkeypatch.setenv("HAPPYCITY_SERVE_CONFIG", "server.toml")
@@ -116,15 +102,6 @@ def test_settings_are_checked_and_printed(monkeypatch: pytest.MonkeyPatch) -> No
     printed = tomllib.loads(done.output)
     assert (printed["open_matches"], printed["open_tournaments"], printed["grace"]) == (5, 6, 7.0)
     assert printed["store"] == "postgresql://olga:***@db/arena"
-
-    # It says where the value comes from; the status is 2.
-    Path("server.toml").write_text("opne = true\n")
-    monkeypatch.setenv("HAPPYCITY_SERVE_GRACE", "long")
-    done = happycity("serve", "--config", "server.toml")
-    assert done.status == 2
-    number, key = done.errors.splitlines()
-    assert number.startswith("error: HAPPYCITY_SERVE_GRACE: ")
-    assert key == "error: server.toml: opne: there is no such key; did you mean open?"
 
 
 def new_token(role: str, name: str, *options: str) -> str:
@@ -226,18 +203,3 @@ def test_health_is_asked_by_service_and_with_a_certificate(
         for name in ("CERT", "KEY"):
             monkeypatch.delenv(f"HAPPYCITY_{name}")
         assert happycity(*health).errors == f"{address}: no answer\n"
-
-
-def test_a_store_is_backed_up_while_its_server_runs(start: Start) -> None:
-    serve(start)
-    done = happycity("backup", "copy.sqlite", "--store", STORE, "--json")
-    assert done.status == 0, done
-    copied = json.loads(done.output)
-    assert (copied["file"], copied["bytes"]) == ("copy.sqlite", Path("copy.sqlite").stat().st_size)
-    assert copied["rows"]["games"] == 0
-    assert f"copy.sqlite: 0 games, {copied['bytes'] / 1e6:.1f} MB, checked" in done.errors
-    again = happycity("backup", "copy.sqlite", "--store", STORE)
-    assert (again.status, again.error[:32]) == (2, "copy.sqlite: it exists already; ")
-    restored = happycity("backup", "copy.sqlite", "--restore", "--store", "sqlite:///again/games.sqlite")
-    assert restored.status == 0, restored
-    assert Path("again/games.sqlite").read_bytes() == Path("copy.sqlite").read_bytes()

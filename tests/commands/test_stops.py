@@ -98,13 +98,9 @@ def forbid_growth(run: Program, store: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
-        pytest.param(
-            kill_server,
-            "the server ended with signal SIGKILL: there is no error in its output",
-            marks=pytest.mark.thorough,
-        ),
+        (kill_server, "the server ended with signal SIGKILL: there is no error in its output"),
         (delete_store, "the claim on it is lost"),
-        pytest.param(truncate_store, "the claim on it is lost", marks=pytest.mark.thorough),
+        (truncate_store, "the claim on it is lost"),
         (forbid_growth, "can't be read or written; check the disk"),
     ],
 )

@@ -58,12 +58,10 @@ def text_of(name: str) -> str:
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """Return the fenced code blocks of one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
 
 
 def prose(text: str) -> str:
-    """Return the text without its fenced code blocks."""
     return re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
@@ -105,7 +103,6 @@ def test_the_readme_bot_plays(played: Path) -> None:
 
 @pytest.fixture(scope="module")
 def commands() -> dict[str, set[str]]:
-    """Return the options of every command."""
     return {
         name: {flag for one in options(command).values() for flag in (*one.opts, *one.secondary_opts)}
         for name, command in all_commands()
@@ -228,7 +225,6 @@ def agrees(shown: object, real: object) -> bool:
 
 
 def simulated(*, players: int, seed: int, traced: bool) -> Json:
-    """Return the record that `happycity simulate` writes."""
     deal = Deal.shuffle(Config(players=players), seed=seed)
     return record_random_game(deal, movers_rng(seed), trace=trace if traced else None)
 

@@ -28,7 +28,6 @@ def programs() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def commands() -> list[str]:
-    """Return the commands of the page in their order."""
     blocks = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     return [line for block in blocks for line in block.splitlines()]
 
@@ -57,7 +56,6 @@ def test_every_command_of_the_page_works(tmp_path: Path, programs: list[subproce
         return [sys.executable, *module[program], *words]
 
     def start(command: str, folder: Path, line: str) -> None:
-        """Start a program and wait until it says something."""
         program = subprocess.Popen(
             words_of(command), cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )

@@ -15,6 +15,7 @@ def test_every_section_is_tested() -> None:
 @pytest.mark.thorough
 def test_a_bot_in_python_crashes_and_is_fixed(tmp_path: Path) -> None:
     """The crash is found, seen, asked again and fixed, and the fixed bot is measurably better."""
+    assert "it is better there" in SECTIONS["In Python"]
     check_transcript("In Python", tmp_path)
 
 

@@ -13,7 +13,6 @@ from happycity.compiled import CHECKSUMS, check_compiled
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """Make a package whose only module is compiled."""
     source = tmp_path / "rules.py"
     source.write_text("NUMBER = 1\n")
     (tmp_path / CHECKSUMS).write_text(f"{crc32(source.read_bytes())} rules.py\n")

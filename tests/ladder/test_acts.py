@@ -15,7 +15,6 @@ from happycity_tournament.storage.store import Store
 
 
 def act(kind: ActKind, **changes: object) -> Act:
-    """Return an act that is to be stored."""
     fields = {"at": 50.0, "organiser": "olga", "text": "colludes with cem", "kind": kind, **changes}
     return Act(**fields)  # type: ignore[arg-type]
 

@@ -1,13 +1,11 @@
 """A simulated day of a ladder: quotas bound how much is played, and leave room for who is new."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 
 import numpy as np
 import pytest
-from tools.benchmarks.ladder_year import draw_deals
+from tools.benchmarks.ladder_year import Simulation, World, draw_deals
 
 from happycity_ladder.beliefs import Beliefs
 from happycity_ladder.entries import RatedDeal
@@ -101,3 +99,21 @@ def test_quotas_bound_a_day(guests: int, config: LadderConfig, tick: float) -> N
     exact = [number for number, error in zip(begun, day.errors(), strict=True) if error < exact_error]
     assert exact
     assert np.mean(exact) < 0.9 * config.quotas.games_per_day
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("world", [World(mean=500.0), World(drift=40.0), World(players=2, drift=0.0)])
+def test_ranked_intervals_hold(world: World) -> None:
+    """At some distance from the anchor, and however fast strengths move; bounds allow for few worlds."""
+    measured = [Simulation(world, seed=seed).run() for seed in range(8)]
+    held = [each.held(ranked=True) for each in measured if any(each.ranked)]
+    assert np.mean(held) > 0.85
+
+
+@pytest.mark.thorough
+def test_a_strong_newcomer_is_soon_known() -> None:
+    """At two seats a bot that is 700 Elo above the field isn't rated far too low after 80 deals."""
+    world = World(players=2, house=(-300.0, -600.0), newcomer=700.0)
+    after = [Simulation(world, seed=seed).run().newcomer for seed in range(12)]
+    errors = [points[max(points)][0] for points in after if max(points, default=0) >= 80]
+    assert np.mean(errors) > -60

@@ -38,7 +38,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         ("drfit = 3", "drfit: there is no such key"),
         ("quotas = {deals_per_day = 0}", "quotas.deals_per_day: "),
         ("anchor = 'no name'", "bot name 'no name': use 1-64 of"),
-        ("[", "can't be read"),
+        ("[", "is not TOML"),
     ]:
         path.write_text(text)
         with pytest.raises(ConfigError) as refused:

@@ -69,7 +69,6 @@ def play(ladder: LadderStore, deal: entries.Deal, match_id: int, *, winner: int 
 
 
 def line_of(ladder: LadderStore) -> Line:
-    """Return a line of the first version on a leaderboard."""
     rating = entries.Rating(elo=1500.25, error=20.5, deals=3, gap=90.0)
     version, score = ladder.versions()[1], Score(games=4, firsts=1)
     return Line(rank=1, version=version, rating=rating, provisional=False, inactive=True, score=score)

@@ -15,7 +15,6 @@ from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.season_proof import SEASON_FILE, publish_season, verify_season
-from happycity_tournament.proof.publication import VerificationError
 from happycity_tournament.storage.store import Store
 
 FILE = """
@@ -67,17 +66,14 @@ def test_season_is_verified_on_another_machine(published: Path, played: LadderSe
 
 
 def first(forger: Forger, **kinds: object) -> Any:
-    """Return the first deal of which some things hold."""
     return next(line for line in forger.games if kinds.items() <= line["deal"].items())["deal"]
 
 
 def counted(forger: Forger) -> Any:
-    """Return the line of the last deal that counts."""
     return next(line for line in reversed(forger.games) if line["deal"]["act_id"] is None)
 
 
 def move_to(forger: Forger, last: int) -> None:
-    """Let the first season end with another deal."""
     forger.result["seasons"][0]["closed_after"] = last
 
 
@@ -106,9 +102,7 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     ),
     "a deal was not voided": (lambda f: first(f, act_id=1).update(act_id=None), "acts: act 1 didn't void 1"),
     "an act is left out": (lambda f: f.result["acts"].pop(), "acts: act 2 didn't void 0 deals"),
-    "acts are swapped": (lambda f: f.result["acts"].reverse(), "acts: they are not in the order of time"),
     "points change": (lambda f: f.games[1]["records"][0]["outcome"]["points"].__setitem__(0, 999), "outcome"),
-    "a move is left out": (lambda f: f.games[1]["records"][0]["moves"].pop(), "deal "),
     "an ending changes": (
         lambda f: counted(f)["records"][0]["endings"].__setitem__(0, "forfeit:resigned"),
         "leaderboards: ",
@@ -117,8 +111,6 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
         lambda f: f.result["leaderboards"]["2-family"][0]["rating"].update(elo=2000.0),
         "leaderboards: ",
     ),
-    "a rank changes": (lambda f: f.result["leaderboards"]["2-family"][0].update(rank=2), "leaderboards: "),
-    "a bot is left out": (lambda f: f.result["leaderboards"]["2-family"].pop(), "leaderboards: "),
     "a board is left out": (lambda f: f.result["leaderboards"].pop("3-family"), "leaderboards: "),
     "a season ends earlier": (lambda f: move_to(f, 2), "leaderboards: "),
     "a season begins earlier": (
@@ -129,10 +121,6 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "a bot gets a name": (lambda f: f.result["versions"][0].update(bot="zoe"), "in all rotations"),
     "a version is left out": (lambda f: f.result["versions"].pop(), "malformed"),
     "a seed changes": (lambda f: f.result["seasons"][0].update(seed=4), "seed, salt: their hash is not"),
-    "the configuration changes": (
-        lambda f: f.result["commitment"]["config"].update(drift=1.0),
-        "hash: it is not that of the commitment",
-    ),
 }
 
 
@@ -140,13 +128,9 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
 def test_forgeries_with_new_hashes_are_found(
     published: Path, tmp_path: Path, forge: Callable[[Forger], object], line: str
 ) -> None:
+    """What tournaments have too, such as changed acts, is tried there."""
     forger = Forger(Path(shutil.copytree(published, tmp_path / "season")), SEASON_FILE)
-    forge(forger)
-    forger.save()
-    with pytest.raises(VerificationError) as found:
-        verify_season(forger.folder, processes=1)
-    assert line in str(found.value)
-    assert "\n" not in str(found.value)
+    assert line in forger.found(forge, verify_season)
 
 
 def test_deal_that_is_still_played_keeps_its_cards(

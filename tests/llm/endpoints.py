@@ -21,8 +21,6 @@ def completion(content: str | None, **message: object) -> bytes:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers a request by what the test gave."""
-
     protocol_version = "HTTP/1.1"
     answer: Callable[[Handler, dict[str, Any]], None]
 

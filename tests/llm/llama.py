@@ -1,7 +1,5 @@
 """A real llama.cpp server with a tiny model of random weights, as a process: `python llama.py MODEL`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

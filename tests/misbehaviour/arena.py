@@ -47,7 +47,6 @@ class Trouble:
         assert all(count.reason for count in standing.forfeit_counts)
 
     def check_finished(self) -> None:
-        """Check that the bad bot played every game to its end."""
         assert self.endings_of(self.bad) == {"finished"}
         assert self.standings[self.bad].forfeits == 0
 

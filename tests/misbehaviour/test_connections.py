@@ -5,14 +5,13 @@ import random
 import socket
 import struct
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import grpc
 import pytest
 from tests.misbehaviour.arena import Arena
-from tests.misbehaviour.bots import playing
 from tests.server.api.arena import RemoteProgram
 from tests.server.harness import end_of, hello, refused
 
@@ -66,6 +65,18 @@ async def test_huge_messages_are_refused_unread(arena: Arena) -> None:
             with suppress(grpc.aio.AioRpcError):
                 await bot.call.write(huge)
             assert (await end_of(bot.call)).status is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+@asynccontextmanager
+async def playing(
+    bot: RemoteProgram, play_badly: Callable[[RemoteProgram], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Let a bot play in the background while the context lasts."""
+    task = asyncio.ensure_future(play_badly(bot))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 @contextmanager

@@ -1,8 +1,6 @@
 """Projects of new bots: what is written, and that each builds and plays."""
 
-import json
 import re
-import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,7 +15,6 @@ from happycity_new_bot.project import own_checkout, package_name, write_project
 
 @pytest.fixture(params=[None, ROOT], ids=["published", "checkout"])
 def checkout(request: pytest.FixtureRequest) -> Path | None:
-    """Return where a project takes the SDK from."""
     found: Path | None = request.param
     return found
 
@@ -47,29 +44,6 @@ def test_a_project_is_complete(language: str, checkout: Path | None, tmp_path: P
         assert (ROOT / part).exists()
     assert bool(checkout) == ("--build-context checkout=" in texts["README.md"])
     assert "'My.Bot=" in texts["Makefile"]
-
-
-def test_manifests_name_the_sdk(checkout: Path | None, tmp_path: Path) -> None:
-    text = {}
-    for language in LANGUAGES:
-        for path in write_project(tmp_path / language, language, name="ann", checkout=checkout):
-            text[f"{language}/{path.name}"] = path.read_text("utf-8")
-    npm = json.loads(text["typescript/package.json"])["dependencies"]["happycity"]
-    cargo = tomllib.loads(text["rust/Cargo.toml"])["dependencies"]["happycity"]
-    maven = ElementTree.fromstring(text["java/pom.xml"])
-    (artifact,) = maven.findall("{*}dependencies/{*}dependency")
-    of_maven = [artifact.findtext(f"{{*}}{part}") for part in ("groupId", "artifactId")]
-    assert of_maven == ["io.github.happycity-arena", "happycity"]
-    if checkout is None:
-        assert (npm, cargo) == ("^0.1.0", "0.1.0")
-        assert text["python/requirements.txt"] == "happycity\n"
-        assert "replace" not in text["go/go.mod"]
-        assert "find_package(happycity REQUIRED)" in text["cpp/CMakeLists.txt"]
-    else:
-        assert (npm, cargo) == (f"file:{ROOT}/clients/typescript", {"path": f"{ROOT}/clients/rust"})
-        assert text["python/requirements.txt"] == f"happycity @ {ROOT.as_uri()}\n"
-        assert f"clients/go => {ROOT}/clients/go\n" in text["go/go.mod"]
-        assert f"add_subdirectory({ROOT}/clients/cpp happycity)" in text["cpp/CMakeLists.txt"]
 
 
 def test_maven_plug_ins_are_those_of_the_sdk(tmp_path: Path) -> None:

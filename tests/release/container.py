@@ -124,7 +124,6 @@ class Container:
         return int(Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text())
 
     def status(self, field: str) -> list[str]:
-        """Return the words of a field of the process's status."""
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         return next(line for line in lines if line.startswith(f"{field}:")).split()[1:]
 

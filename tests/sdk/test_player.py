@@ -8,6 +8,7 @@ import pytest
 from tests.sdk.bots import ask, player_of, reconnect, start
 
 from happycity import VoidReason
+from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity_client import Bot, Decision, Move
 
@@ -93,6 +94,11 @@ class Failing(Bot):
     error = ""
     asked = 0
 
+    heard_of_the_end = False
+
+    def game_voided(self, match_id: int, reason: VoidReason) -> None:
+        type(self).heard_of_the_end = True
+
     async def choose(self, decision: Decision) -> Move | int:
         self.asked += 1
         assert self.asked == 1, "a bot that has crashed is asked no more"
@@ -119,7 +125,8 @@ class Failing(Bot):
 )
 async def test_a_crash_is_one_line_with_the_place_in_the_authors_code(error: str, expected: str) -> None:
     """The reply to all that is asked from then on is the resignation, once for each connection."""
-    player = player_of(type("Broken", (Failing,), {"error": error}))
+    broken: Any = type("Broken", (Failing,), {"error": error})
+    player = player_of(broken)
     ask(player)
     await settled()
     (resign,) = player.outbox.take().resigns
@@ -132,6 +139,8 @@ async def test_a_crash_is_one_line_with_the_place_in_the_authors_code(error: str
     reconnect(player, 1)
     ask(player, 2)
     assert player.outbox.take().resigns == [resign]
+    player.end(play.GameOver(match_id=1, void_reason=match_pb2.VOID_REASON_STOPPED))
+    assert not broken.heard_of_the_end
 
 
 @pytest.mark.parametrize(

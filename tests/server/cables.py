@@ -8,8 +8,6 @@ from contextlib import asynccontextmanager, suppress
 
 
 class Cable:
-    """What carries the connections to a server."""
-
     def __init__(self, target: str) -> None:
         self.address = ""
         """Where it listens."""
@@ -22,7 +20,6 @@ class Cable:
     @classmethod
     @asynccontextmanager
     async def to(cls, address: str) -> AsyncIterator[Cable]:
-        """Lay a cable to an address while the context lasts."""
         cable = cls(address)
         server = await asyncio.start_server(cable._plug, "127.0.0.1", 0)
         host, port = server.sockets[0].getsockname()

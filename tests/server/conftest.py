@@ -1,7 +1,5 @@
 """Bots, and the time, for tests of servers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,18 +13,12 @@ from happycity_client import Bot, BotFactory, Decision, Settings, play
 
 
 class FirstMove(Bot):
-    """Plays the neutral move."""
-
     def choose(self, decision: Decision) -> Move:
-        """Return the first legal move."""
         return decision.moves[0]
 
 
 class RandomMove(Bot):
-    """Plays random moves."""
-
     def choose(self, decision: Decision) -> Move:
-        """Return a random legal move."""
         return self.rng.choice(decision.moves)
 
 
@@ -34,7 +26,6 @@ class RandomMove(Bot):
 async def playing(
     address: str, *names: str, bot: BotFactory = RandomMove, **settings: Any
 ) -> AsyncIterator[None]:
-    """Let bots play at a server while the context lasts."""
     own = [Settings(name=name, server=address, **settings) for name in names]
     tasks = [asyncio.create_task(play(bot, each)) for each in own]
     try:

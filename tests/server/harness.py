@@ -1,7 +1,5 @@
 """Servers on a free port with a time of their own, and calls to them by the names of their methods."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -22,7 +20,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
-from happycity.wire.status import STATUS_METADATA, decode_status
+from happycity.wire.status import details_of
 from happycity_server.app import Clocks, RunningServer, run_server
 from happycity_server.config import ServerSettings
 from happycity_server.play.lobby import SWEEP_SECONDS
@@ -44,7 +42,6 @@ class Clock:
         """Seconds. A jump of more than `OVERLOAD_SECONDS` at once is taken for the server's own delay."""
 
     def __call__(self) -> float:
-        """Return the time."""
         return self.now
 
     async def run(self) -> None:
@@ -128,21 +125,15 @@ class Service:
 
 
 def matches_at(channel: Any) -> Service:
-    """Return the MatchService at a channel."""
     return Service(channel, "happycity.v1.MatchService")
 
 
 def tournaments_at(channel: Any) -> Service:
-    """Return the TournamentService at a channel."""
     return Service(channel, "happycity.tournament.v1beta1.TournamentService")
 
 
 def refused(error: Any) -> Outcome:
-    """Return the typed part of an error of gRPC."""
-    trailing = dict(error.trailing_metadata() or ())
-    encoded = trailing.get(STATUS_METADATA, b"")
-    assert isinstance(encoded, bytes)
-    details = decode_status(encoded)
+    details = details_of(error)
     return Outcome(
         error.code(),
         details.reason,
@@ -154,7 +145,6 @@ def refused(error: Any) -> Outcome:
 
 
 async def outcome_of(call: Awaitable[object]) -> Outcome:
-    """Return how a call ends."""
     try:
         await call
     except grpc.aio.AioRpcError as error:
@@ -232,12 +222,10 @@ async def exchanged(
 
 
 def bearer(clear: str) -> Metadata:
-    """Return the metadata of a call with a token."""
     return (("authorization", f"Bearer {clear}"),)
 
 
 def issued_token(path: Path, role: Role, name: str, *, hours: float | None = None) -> str:
-    """Add a token to a file and return it in clear."""
     now = datetime.now(UTC)
     expires = None if hours is None else now + timedelta(hours=hours)
     clear, token = new_token(role, name, created=now, expires=expires)
@@ -249,12 +237,10 @@ def issued_token(path: Path, role: Role, name: str, *, hours: float | None = Non
 
 
 def hello(name: str, **fields: Any) -> play.PlayRequest:
-    """Return a bot's first message."""
     return play.PlayRequest(hello=play.Hello(name=name, **fields))
 
 
 async def next_response(call: PlayCall) -> play.PlayResponse:
-    """Return the next message of a Play stream."""
     response = await call.read()
     assert isinstance(response, play.PlayResponse)
     return response

@@ -1,7 +1,5 @@
 """What a scripted bot can do, however it is connected."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -27,12 +25,10 @@ class Program(ABC):
 
     @property
     def notices(self) -> list[play.NoticeKind.ValueType]:
-        """The kinds of the notices so far."""
         return [notice.kind for notice in self.received.notices]
 
     @property
     def seats(self) -> list[int]:
-        """The seats of the games that were started."""
         return [started.seat for started in self.received.games_started]
 
     async def until(self, happened: Callable[[play.PlayResponse], object]) -> play.PlayResponse:
@@ -42,7 +38,6 @@ class Program(ABC):
         return self.received
 
     async def decision(self) -> play.Decision:
-        """Return the next decision that was not returned yet."""
         taken = self._decisions_taken
         await self.until(lambda received: len(received.decisions) > taken)
         self._decisions_taken += 1

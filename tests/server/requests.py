@@ -1,7 +1,5 @@
 """Requests for any method: valid ones, and ones with one field made extreme."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """`happycity serve` as a process of its own, and what it costs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

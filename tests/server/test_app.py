@@ -1,7 +1,5 @@
 """The server as a whole: what it may listen on, how it is seen by stock tools, and how it stops."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import AsyncIterator
@@ -28,7 +26,6 @@ SERVICES = [service for service in CONTRACT if service != h.HOSTING]
 
 
 async def refused_start(folder: Path, **values: Any) -> str:
-    """Return why a server doesn't start."""
     with pytest.raises((ListenError, TokenError)) as caught:
         async with run_server(h.settings(folder, **values)):
             pass
@@ -147,21 +144,6 @@ async def test_running_matches_are_voided_after_the_grace(tmp_path: Path) -> Non
                 reasons = [over.void_reason for over in (await h.next_response(call)).games_over]
             assert reasons == [match_pb2.VOID_REASON_SHUTDOWN]
             assert (await h.end_of(call)).reason == "SHUTTING_DOWN"
-
-
-async def test_forced_stop_voids_running_matches_at_once(tmp_path: Path) -> None:
-    """A second signal does not wait for the grace time; each step is logged once."""
-    force = asyncio.Event()
-    with capture_logs() as lines:
-        async with stoppable(h.settings(tmp_path, grace=3600.0), force) as (channel, stop):
-            calls = await started_match(channel)
-            stop.set()
-            force.set()
-            for call in calls:
-                assert (await h.end_of(call)).reason == "SHUTTING_DOWN"
-    events = [line["event"] for line in lines]
-    for event in ("stopping", "finishing_matches", "voiding_matches", "stopped"):
-        assert events.count(event) == 1, event
 
 
 async def test_nothing_starts_while_the_server_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

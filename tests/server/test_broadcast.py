@@ -1,7 +1,5 @@
 """Values that many wait for: every watcher gets them, or the reason why there are no more."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

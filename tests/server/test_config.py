@@ -1,7 +1,5 @@
 """A server's settings: where they come from, and which are refused."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 
@@ -14,7 +12,6 @@ from happycity_server.config import LogFormat, ServerSettings, load_settings
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Return a configuration file with two settings."""
     path = tmp_path / "server.toml"
     path.write_text('listen = "127.0.0.1:1"\ngrace = 1.5\n')
     return path
@@ -23,7 +20,6 @@ def file(tmp_path: Path) -> Path:
 def problems_of(
     flags: dict[str, object] | None = None, environ: dict[str, str] | None = None, file: Path | None = None
 ) -> list[str]:
-    """Return the problems of settings."""
     with pytest.raises(SettingsError) as caught:
         load_settings(flags or {}, environ or {}, file)
     assert not any("\n" in problem for problem in caught.value.problems)

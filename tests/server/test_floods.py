@@ -1,7 +1,5 @@
 """What strangers without a token can do with bare connections: little, and only for a short time."""
 
-from __future__ import annotations
-
 import resource
 import socket
 import struct
@@ -73,7 +71,6 @@ def newcomer_is_served(server: ServerProcess, token: str = "") -> None:
 
 
 def connect(server: ServerProcess) -> socket.socket:
-    """Open a bare connection to a server."""
     host, _, port = server.address.rpartition(":")
     return socket.create_connection((host, int(port)), timeout=60)
 
@@ -102,7 +99,6 @@ def send_calls(server: ServerProcess, calls: int, *, reset: bool) -> None:
 
 
 def read_all(connection: socket.socket) -> None:
-    """Read what a server sends until the connection ends."""
     with suppress(OSError):
         while connection.recv(65_536):
             pass

@@ -1,7 +1,5 @@
 """The bots of the house: real processes that a server starts, restarts and ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import MutableMapping
@@ -12,36 +10,15 @@ import grpc
 import pytest
 from structlog.testing import capture_logs
 from tests.server import harness as h
-from tests.server.conftest import playing
 
 from happycity.runtime.settings import SettingsError
 from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Access
-from happycity.v1 import match_pb2
 from happycity_server.config import load_settings, parse_house
 from happycity_server.process import programs
 
 
 def pids(logs: list[MutableMapping[str, Any]]) -> list[int]:
-    """Return the processes of the house so far."""
     return [entry["pid"] for entry in logs if entry["event"] == "bot_started"]
-
-
-async def test_bots_practise_against_the_house(tmp_path: Path) -> None:
-    """With tokens, a bot plays practice matches with bots of the house, which are listed as such."""
-    path = tmp_path / "tokens.json"
-    clear = h.issued_token(path, Role.BOT, "anna")
-    organiser = h.bearer(h.issued_token(path, Role.ORGANISER, "oscar"))
-    async with h.serving(tmp_path, tokens=path, house="greedy,easy=random") as (server, channel):
-        matches, request = h.matches_at(channel), h.terms("greedy", "anna", "easy")
-        del request["time_control"]
-        async with playing(server.address, "anna", access=Access(token=clear)):
-            await h.met(channel, "greedy", "easy", "anna", metadata=organiser)
-            listed = (await h.Service(channel, "happycity.v1.BotService").ListBots(organiser)).bots
-            assert {bot.name: bot.house for bot in listed} == {"anna": False, "easy": True, "greedy": True}
-            created = await matches.CreatePracticeMatch(h.bearer(clear), **request)
-            match = await matches.WaitMatch(organiser, match_id=created.match_id)
-        assert {seat.ending for seat in match.result.seats} == {match_pb2.ENDING_FINISHED}
 
 
 @pytest.mark.parametrize("guarded", [False, True], ids=["open", "tokens"])

@@ -1,7 +1,5 @@
 """Metrics as Prometheus sees them."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import re
@@ -44,8 +42,6 @@ async def measured(folder: Path, **values: Any) -> AsyncIterator[tuple[RunningSe
 
 
 async def families(address: str) -> list[Metric]:
-    """Read all metrics by HTTP."""
-
     def read() -> str:
         with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as response:
             return str(response.read().decode())
@@ -197,7 +193,7 @@ async def test_what_an_operator_looks_after_is_measured(tmp_path: Path) -> None:
     Store.create(f"sqlite:///{tmp_path}/games.sqlite").close()
     backup(tmp_path / "copy.sqlite", store=f"sqlite:///{tmp_path}/games.sqlite")
     issued_token(tokens, Role.BOT, "anna", hours=2)
-    now += 10
+    now = time.time() + 10
     after = measured_now()
     assert 9 < after["backup_age_seconds"] < 60
     assert 7000 < after["token_expiry_seconds"] < 7200

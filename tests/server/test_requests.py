@@ -3,8 +3,6 @@
 `python -m tests.server.test_requests` makes the answers of `refused.txt` again.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import time
@@ -88,7 +86,6 @@ def channel(server: ServerProcess) -> Iterator[grpc.Channel]:
 
 
 def method_of(name: str) -> MethodDescriptor:
-    """Return a method of the contract."""
     every = (*methods(streams=False), *methods(streams=True))
     return next(method for method in every if method.name == name)
 

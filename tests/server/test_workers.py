@@ -1,7 +1,5 @@
 """A server with workers: real processes, with their bots."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import select
@@ -148,7 +146,6 @@ async def test_worker_that_does_not_start_costs_no_game(
 
 
 def no_program(name: str) -> programs.Program:
-    """Return a worker that ends at once."""
     return programs.Program(kind="worker", name=name, command=("sh", "-c", "exit 3"), environment={})
 
 

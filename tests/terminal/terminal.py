@@ -20,8 +20,6 @@ DEADLINE_SECONDS = 60.0
 
 
 class Key(StrEnum):
-    """What a terminal sends for a key."""
-
     RIGHT, LEFT, UP, DOWN = "\x1b[C", "\x1b[D", "\x1b[A", "\x1b[B"
     HOME, END, PAGE_UP, PAGE_DOWN = "\x1b[H", "\x1b[F", "\x1b[5~", "\x1b[6~"
     ENTER, CTRL_C = "\r", "\x03"

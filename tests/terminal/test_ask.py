@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,18 +192,6 @@ def test_what_is_not_clear_is_asked_for(played_run: Path) -> None:
     assert "--bot: say which bot's decisions are asked, of " in said
     said = happycity("ask", store, 1, "--bot", "mine").error
     assert '--bot: give the command that starts it, as in --bot "mine=COMMAND"' in said
-
-
-@pytest.mark.thorough
-def test_bots_behind_the_bridge_are_asked(ask: Any, played_run: Path) -> None:
-    """A script that reads and writes lines is asked like any other program."""
-    script = shlex.quote(str(ROOT / "clients/examples/bash/last.awk"))
-    awk = "awk -W interactive" if "mawk" in os.path.realpath("/usr/bin/awk") else "awk"
-    bridge = f"{sys.executable} -m happycity bridge -- {awk} -f {script}"
-    asked = ask(played_run, 1, "--bot", f"mine={bridge}", "--all")
-    assert asked.status == 1  # the last move in place of the first one
-    assert set(asked.marks) == {"!"}
-    assert len(asked.marks) == len(decisions_of(played_run, 1, "mine"))
 
 
 def test_a_debugger_holds_the_bot_and_reads_the_terminal(ask: Any) -> None:

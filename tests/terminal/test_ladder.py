@@ -146,26 +146,15 @@ def test_challenges(server: LadderServer) -> None:
     assert "it waits for those of ben" in until_when
     assert how == f"happycity ladder challenge BOT --accept {number} --server {server.arena.address}"
     assert json_of(server, "challenge", "ben", "--decline", number)["state"] == "declined"
+    other = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge_id"]
+    assert (
+        "is not one that 'anna' can withdraw"
+        in ladder(server, "challenge", "anna", "--withdraw", other).error
+    )
+    assert json_of(server, "challenge", "ben", "--withdraw", other)["state"] == "withdrawn"
     rated = json_of(server, "challenge", "anna", "--deals", "1")
     assert (rated["kind"], rated["state"]) == ("rated", "playing")
     server.finished(rated["challenge_id"])
-
-
-def test_withdraw(server: LadderServer) -> None:
-    number = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge_id"]
-    refused = f"challenge {number} is not one that 'anna' can withdraw"
-    assert refused in ladder(server, "challenge", "anna", "--withdraw", number).error
-    assert (
-        f"challenge {number} is not one that 'ben' can decline"
-        in ladder(server, "challenge", "ben", "--decline", number).error
-    )
-    assert lines_of(server, "challenge", "ben", "--withdraw", number) == [
-        f"challenge {number} of ben: 1 deal on 2-family, withdrawn"
-    ]
-    assert f"challenge {number} is over" in ladder(server, "challenge", "anna", "--accept", number).error
-    other = json_of(server, "challenge", "ben", "--against", "anna", "--deals", "1")["challenge_id"]
-    withdrawn = json_of(server, "challenge", "ben", "--withdraw", other)
-    assert (withdrawn["challenge_id"], withdrawn["state"]) == (other, "withdrawn")
 
 
 def test_server_may_be_that_of_the_environment(server: LadderServer, monkeypatch: pytest.MonkeyPatch) -> None:

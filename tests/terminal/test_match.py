@@ -20,7 +20,6 @@ MINE = f"mine={sys.executable} {BOT}"
 
 
 def deal_of(run: Path) -> Any:
-    """Return the cards' orders in the only game of a run."""
     tournament("export", run, "--format", "records", "--game", "1", "--out", "game.jsonl")
     return json.loads(Path("game.jsonl").read_text())["deal"]
 

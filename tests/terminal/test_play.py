@@ -4,16 +4,15 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.commands.programs import command_of, happycity
+from tests.commands.programs import happycity
 from tests.programs import run
 from tests.terminal.terminal import Key, Terminal
 from tests.tournament.servers import arena
 
-from happycity import Config, Game, Mode, Move
+from happycity import Config, Game, Move
 from happycity.text.board import Line, plain
 from happycity_client import Decision, GameStarted
 from happycity_terminal.person import Dialogue, moves_named
-from happycity_tournament.storage.store import Store
 
 TAKEN = [Move.parse(text) for text in ("coin", "build grocery", "build grand_hotel", "dwell house")]
 OPTIONS = list(zip(TAKEN, (1, -2, -5, -1), strict=True))
@@ -34,18 +33,6 @@ def test_a_whole_game_is_played_by_a_script() -> None:
     shown = happycity("show", store, "--bot", "you")
     assert shown.status == 0
     assert shown.output.count("you chose: ") == done.stdout.count("your move (1-")
-
-
-@pytest.mark.thorough
-def test_a_bot_of_ones_own_is_an_opponent_in_the_expert_game() -> None:
-    """`--bot` takes any program; without `--against` there are no others."""
-    arguments = ("--bot", command_of("first_move"), "--mode", "expert", "--seed", "1")
-    done = run("play", *arguments, input="blue\n" + "1\n" * 500)
-    assert done.returncode == 0, done.stderr
-    assert "you chose the blue Happy Market" in done.stdout
-    with Store.existing(f"sqlite:///{kept_store()}") as store:
-        (game,) = store.games(2)
-    assert (sorted(game.bots), game.config) == (["first_move", "you"], Config(players=2, mode=Mode.EXPERT))
 
 
 @pytest.mark.thorough

@@ -13,14 +13,15 @@ import grpc
 import pytest
 from tests.programs import run
 from tests.server.conftest import FirstMove
-from tests.server.harness import connected, met, serving
+from tests.server.harness import met, serving
 from tests.server.server_process import server_process
 
-from happycity import ConfigError, Ending, Mode
+from happycity import Ending, Mode
 from happycity.runtime.transport import Access
 from happycity_client import Settings, play
-from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
-from happycity_tournament.client.connection import ServerError
+from happycity_terminal.practice_matches import PracticeGame, PracticeMatches, PracticePlan
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.lineup import Lineup, bot_entries
 
 ROOT = Path(__file__).parents[2]
 BOT = f"mine={sys.executable} {ROOT}/tests/commands/bots/first_move.py"
@@ -60,23 +61,6 @@ def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
     assert "mine" in shown.stdout
     assert "Ctrl-C stops it" in ran.stderr
     assert (next((tmp_path / "runs").iterdir()) / "bot-mine.log").exists()
-
-
-@pytest.mark.thorough
-async def test_a_bot_that_is_connected_stays(server: str, tmp_path: Path) -> None:
-    """Practice with a second program of its name is refused."""
-    async with grpc.aio.insecure_channel(server) as channel:
-        kept = await connected(channel, "kept")
-        command = f"kept={sys.executable} {ROOT}/tests/commands/bots/first_move.py"
-        arguments = ("practice", "--server", server, "--bot", command, "--against", "easy")
-        ran = await asyncio.to_thread(happycity, tmp_path, *arguments)
-        assert (ran.returncode, ran.stderr.splitlines()[-1]) == (
-            2,
-            f"error: --bot: a program is connected to {server} as 'kept' already; let it play by --join "
-            "kept, or end it first, or choose another name",
-        )
-        await met(channel, "kept")
-        kept.cancel()
 
 
 @pytest.mark.thorough
@@ -130,22 +114,24 @@ def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
     assert lines[row - 1].split()[:2] == ["easy", "house"]  # a line for each bot, however much it says
 
 
-def matches(
-    server: str, against: Sequence[str], *, remark: Callable[[str], object] = print
-) -> PracticeMatches:
-    return PracticeMatches(
-        server=server,
-        access=Access(),
-        bot="anna",
-        against=against,
+async def played(
+    server: str,
+    against: Sequence[str],
+    games: int,
+    seed: int | None = None,
+    *,
+    remark: Callable[[str], object] = print,
+) -> list[PracticeGame]:
+    plan = PracticePlan(
+        server=RemoteServer(address=server, access=Access()),
+        lineup=Lineup(bots=bot_entries("", [], ["anna"])),
+        against=tuple(against),
+        games=games,
+        seed=seed,
         mode=Mode.EXPERT,
         decision_seconds=None,
-        remark=remark,
     )
-
-
-async def played(found: PracticeMatches, games: int, seed: int | None = None) -> list[PracticeGame]:
-    return [game async for game in found.play(games, seed)]
+    return [game async for game in PracticeMatches(plan, remark).play()]
 
 
 @asynccontextmanager
@@ -161,7 +147,7 @@ async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -
     """A bot plays against itself; one that is not there for long is waited for, which is said once."""
     remarks: list[str] = []
     async with server_with_anna(tmp_path) as address:
-        games = await played(matches(address, ["anna"], remark=remarks.append), 5, seed=2**32 - 1)
+        games = await played(address, ["anna"], 5, seed=2**32 - 1, remark=remarks.append)
     assert sorted(game.deal for game in games) == [0, 0, 1, 2**32 - 1, 2**32 - 1]
     assert {seat.ending for game in games for seat in game.seats} == {Ending.FINISHED}
     assert all(game.own is game.seats[0] for game in games)
@@ -170,16 +156,4 @@ async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -
 
 async def test_the_quota_is_waited_for(tmp_path: Path) -> None:
     async with server_with_anna(tmp_path, practice_matches=1) as address:
-        assert len(await played(matches(address, ["anna"]), 3)) == 3
-
-
-async def test_what_can_not_be_practised_is_said(tmp_path: Path) -> None:
-    """A bot of others, a server that is not there, and a table of six."""
-    async with server_with_anna(tmp_path) as address:
-        with pytest.raises(ServerError, match="'ben'") as caught:
-            await played(matches(address, ["ben"]), 1)
-        assert caught.value.details.reason == "NOT_HOUSE_BOT"
-    with pytest.raises(ServerError, match=r"unix:.*/none"):
-        await played(matches(f"unix:{tmp_path}/none", ["anna"]), 1)
-    with pytest.raises(ConfigError, match="players"):
-        await played(matches("127.0.0.1:9", ["anna"] * 5), 1)
+        assert len(await played(address, ["anna"], 3)) == 3

@@ -46,7 +46,6 @@ def record_file(record: Json, name: str = "game.jsonl") -> str:
 
 
 def page_at(address: str) -> str:
-    """Return the page that a file's address leads to."""
     return Path(unquote(urlsplit(address.strip()).path)).read_text()
 
 

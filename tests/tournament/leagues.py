@@ -45,7 +45,6 @@ class League:
         return {**self._config(len(self.bots)).json(), "bots": list(self.bots)}
 
     def store(self, path: Path) -> str:
-        """Write a store and return its URL."""
         url = f"sqlite:///{path}"
         with Store.create(url) as store:
             self.add_to(store)
@@ -61,7 +60,6 @@ class League:
         return tournament_id
 
     def games(self, tournament_id: int, first_id: int = 1) -> Iterator[tuple[FinishedGame, str | None]]:
-        """Yield the games with their records."""
         playing = self.bots if self.playing is None else self.playing
         if not playing:
             return

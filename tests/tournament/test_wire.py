@@ -72,7 +72,6 @@ def test_what_a_line_does_not_have_is_absent() -> None:
 
 
 def received(sent: pb.Standing) -> Standing:
-    """Return the line of a tournament that was sent."""
     tournament = pb.Tournament(tournament_id=1, config=wire.tournament_config_message(CONFIG))
     progress = pb.TournamentProgress(state=pb.TOURNAMENT_STATE_RUNNING)
     (line,) = wire.snapshot_of(tournament, progress, standings=[sent]).standings

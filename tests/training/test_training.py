@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tools.training import learner as learner_module
-from tools.training.games import Positions, play, play_many
-from tools.training.learner import TRACE, Learner, fit, targets, traced, write_arrays
+from tools.training.games import play, play_many
+from tools.training.learner import Learner, write_arrays
 from tools.training.matches import compare
 from tools.training.strengths import row
 from tools.training.train import CURVE, train, weights_of
@@ -18,42 +18,6 @@ from tools.training.train import CURVE, train, weights_of
 from happycity import Config, Deal
 from happycity_bots import BOTS, ChampionBot, GreedyBot, PlannerBot
 from happycity_bots.network import Network, quantise
-
-
-def test_the_targets_of_a_pair_of_seats_add_up() -> None:
-    """What is a win for one seat is a loss for the other; seats that don't play count for nothing."""
-    target, weight = targets(np.array([[30.0, 20.0, 20.0, -1, -1]], np.float32))
-    assert np.allclose(target[0, :3, :3] + target[0, :3, :3].T, 1)
-    assert target[0, 1, 2] == 0.5
-    assert target[0, 0, 1] > 0.5
-    assert weight[0].sum() == pytest.approx(1)
-    assert not weight[0, 3:].any()
-    assert not weight[0, :, 3:].any()
-
-
-def test_a_gradient_step_makes_the_loss_smaller() -> None:
-    deal = Deal.shuffle(Config(players=2), seed=1)
-    many = repeated(play(deal, [GreedyBot, GreedyBot]), 200)
-    rng = np.random.default_rng(1)
-    learner = Learner.fresh(rng)
-    before = learner.loss(many)
-    fit(learner, many, epochs=2, rate=2e-3, rng=rng)
-    assert learner.loss(many) < before
-
-
-def test_the_target_of_a_position_is_traced_back_from_the_end() -> None:
-    game = play(Deal.shuffle(Config(players=3), seed=2), [GreedyBot] * 3)
-    positions = Positions.joined([game, game])
-    end, _ = targets(positions.points)
-    judge = Learner.fresh(np.random.default_rng(1))
-    mixed = traced(end, positions.left, judge, positions.rows)
-    last = len(game.rows) - 1
-    assert np.array_equal(mixed[[last, 2 * last + 1]], end[[last, 2 * last + 1]])
-    lead = judge.strengths(positions.rows)[last, 0] - judge.strengths(positions.rows)[last, 1]
-    share = (1 + lead / np.sqrt(1 + lead * lead)) / 2
-    assert mixed[last - 1, 0, 1] == pytest.approx((1 - TRACE) * share + TRACE * end[last, 0, 1])
-    assert np.array_equal(mixed[: last + 1], mixed[last + 1 :])
-    assert np.allclose((mixed + mixed.transpose(0, 2, 1))[:, :3, :3], 1)
 
 
 def test_a_write_that_is_interrupted_leaves_the_old_file(tmp_path: Path) -> None:
@@ -91,18 +55,6 @@ def test_strengths_of_bots() -> None:
     assert min(result.seconds) > 0
 
 
-def test_the_curve_says_how_the_champion_did_against_the_planner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A network that has learnt nothing loses every pair, which no number says."""
-    monkeypatch.setattr(ChampionBot, "network", None)
-    monkeypatch.setattr(learner_module, "HIDDEN", (4, 4))
-    monkeypatch.setattr(learner_module, "BATCH", 16)
-    train(tmp_path, generations=1, files=1, games=2, epochs=1, deals=2)
-    point = json.loads((tmp_path / CURVE).read_text())
-    assert {point["family"], point["expert"]} == {"loses every pair"}
-
-
 @pytest.mark.thorough
 def test_a_short_training_learns_and_goes_on_wherever_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -124,7 +76,3 @@ def test_a_short_training_learns_and_goes_on_wherever_it_was_stopped(
     unseen = play_many([(1.0, PlannerBot)], seed=77, games=24)
     untrained = Learner.fresh(np.random.default_rng(5)).loss(unseen)
     assert Learner.load(weights_of(tmp_path, 1)).loss(unseen) < untrained - 0.03
-
-
-def repeated(positions: Positions, times: int) -> Positions:
-    return Positions.joined([positions] * times)

@@ -1,5 +1,7 @@
 """The languages: files of texts that are complete, and texts of which none escapes translation."""
 
+# ruff: noqa: RUF001 - Cyrillic letters look like Latin ones
+
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """A server with pages, on which bots have played, and a browser that looks at them."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +63,6 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def family_match(site: Site) -> int:
-    """Return the id of a finished family game."""
     return await site.finished_match("anna", "bob", "carl")
 
 

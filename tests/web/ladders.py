@@ -1,7 +1,5 @@
 """A server with tokens that keeps a ladder, on which bots have played for a season."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -51,7 +49,6 @@ class LadderSite:
     """All kinds of its pages, and the page of a bot that links to them."""
 
     async def versions(self, bot: str) -> dict[str, str]:
-        """Return the ids of a bot's older and newer version."""
         async with self.client("ivan") as client:
             shown = (await client.get(f"/ladder/bots/{bot}.json")).json()
         new, old = (version["version_id"] for version in shown["bot"]["versions"])
@@ -82,7 +79,6 @@ class LadderSite:
     async def connected(
         self, *bots: str, version: str, factory: BotFactory = RandomMove
     ) -> AsyncIterator[None]:
-        """Let bots play as a version while the context lasts."""
         async with AsyncExitStack() as stack:
             for bot in bots:
                 info = BotInfo(version=version, author=f"author of {bot}")

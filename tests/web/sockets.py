@@ -1,7 +1,5 @@
 """WebSockets of pages, of which mostly the end matters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import websockets

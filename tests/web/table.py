@@ -1,7 +1,5 @@
 """A server with bots of its own, at whose tables people sit down by the pages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable
 from itertools import count

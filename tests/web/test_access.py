@@ -1,7 +1,5 @@
 """Who may open what: tokens, names of hosts, other sites, and what no page shows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -50,7 +48,6 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gua
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def visitor(guarded: Guarded) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a browser that has no token yet."""
     async with httpx.AsyncClient(timeout=60, base_url=guarded.url) as client:
         yield client
 
@@ -243,13 +240,6 @@ async def test_streams_of_a_caller_are_limited(folder: Path) -> None:
         await one.recv()
         await two.recv()
         assert await closed_with(url) == 4429
-
-
-async def test_only_games_can_be_shown_inside_another_site(site: Site, expert_match: int) -> None:
-    """In a frame a visitor may be led to press what does something."""
-    for path, framed in ((f"/matches/{expert_match}", True), ("/play", False), ("/", False)):
-        headers = (await site.client.get(f"{path}?embed=1")).headers
-        assert ("x-frame-options" not in headers) is framed, path
 
 
 async def test_long_forms_are_refused(site: Site) -> None:

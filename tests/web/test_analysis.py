@@ -1,17 +1,13 @@
 """What moves cost, in the viewer: the graph, the costliest moves as questions, and when there is none."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from functools import partial
-from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
-from tests.server.harness import serving
 from tests.web.conftest import Site
-from tests.web.table import check_layout, play_to_the_end, sit_down
+from tests.web.table import check_layout
 
 from happycity_server.errors import ApiError
 from happycity_web.background import MOST_OPEN, Background
@@ -20,10 +16,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_costliest_moves_are_questions(page: Page, family_match: int, scheme: str) -> None:
+async def test_costliest_moves_are_questions(page: Page, family_match: int) -> None:
     """The graph and the questions come into the page on request; a link shows the position of one."""
-    await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]  # one of them
+    await page.emulate_media(color_scheme="dark", reduced_motion="reduce")
     await page.set_viewport_size({"width": 320, "height": 700})
     await page.goto(f"/matches/{family_match}?seat=2")
     await page.get_by_role("link", name="What the moves cost").click()
@@ -61,23 +56,6 @@ async def test_analysis_needs_no_scripts(browser: Browser, site: Site, family_ma
         await expect(page.locator("#board")).to_have_attribute("data-ply", re.compile(r"\d+"))
     content = (await site.client.get(f"/matches/{family_match}/analysis.json")).json()["analysis"]
     assert {round(sum(places), 2) for places in content["places"]} == {6}
-
-
-@pytest.mark.thorough
-async def test_person_tries_the_costliest_moves_again(browser: Browser, tmp_path: Path) -> None:
-    """After a game against bots, the page of the seat asks for the three moves that cost most."""
-    async with (
-        serving(tmp_path, web="127.0.0.1:0", house="greedy") as (server, _),
-        await browser.new_context(base_url=server.web) as context,
-    ):
-        page = await context.new_page()
-        await sit_down(page, "me", "greedy")
-        await play_to_the_end(page, lambda button, _: button.click())
-        await page.get_by_role("link", name="Your costliest moves").click()
-        await expect(page.locator("#analysis .questions > li")).to_have_count(3)
-        await check_layout(page)
-        await page.locator("#analysis h3 a").first.click()
-        await expect(page).to_have_url(re.compile(r"/play/.*ply=\d+"))
 
 
 async def test_values_of_the_background_are_bounded_and_kept() -> None:

@@ -1,7 +1,5 @@
 """The page of a bot over all its games: what is counted, from whose records, and how it is shown."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The buttons of a decision."""
 
-from __future__ import annotations
-
 import pytest
 
 from happycity import Config, Game, Move, MoveKind, Phase

@@ -1,7 +1,5 @@
 """Access in the browser: an organiser's invitations, a guest who joins, and an owner's tokens."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -74,7 +72,6 @@ async def tab(browser: Browser, url: str) -> AsyncIterator[Page]:
 
 
 async def saved(page: Page, name: str) -> str:
-    """Return what a button of the page saves as a file."""
     async with page.expect_download() as download:
         await page.get_by_role("link", name=f"Save {name}").click()
     made = await download.value

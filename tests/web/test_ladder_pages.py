@@ -1,7 +1,5 @@
 """The ladder's pages: what they show, to whom, and how authors challenge there."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the ladder's pages compute: charts over time, places in deals, and the addresses of lists."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import pairwise
 from urllib.parse import parse_qs, parse_qsl

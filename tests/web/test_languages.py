@@ -1,7 +1,5 @@
 """Pages in the languages of the rule books, and whether anything on them stays English."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

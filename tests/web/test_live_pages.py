@@ -1,7 +1,5 @@
 """Pages that are made for many viewers: what is made again, what is sent, and what they may cost."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -1,7 +1,5 @@
 """The viewer: a game at any position, by link, by keys, and while it is played."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 
@@ -58,6 +56,7 @@ async def test_position_and_seat_are_in_the_address(page: Page, family_match: in
     await page.get_by_role("link", name="Next").click()
     await expect(page).to_have_url(re.compile(r"\?ply=8&seat=2$"))
     await expect(page.locator('#moves [aria-current="step"]')).to_have_attribute("href", "?ply=8&seat=2")
+    await expect(page.locator("#link")).to_have_value(page.url)
 
 
 async def test_keys_go_through_the_game(page: Page, family_match: int) -> None:
@@ -77,16 +76,6 @@ async def test_keys_go_through_the_game(page: Page, family_match: int) -> None:
         names += [name.strip().partition("\n")[0] for name in await focused.all_text_contents()]
     controls = ["First position", "Back", "Play", "Next", "Last position"]
     assert [name for name in names if name in controls] == controls
-
-
-@pytest.mark.thorough
-async def test_play_goes_on_by_itself(page: Page, family_match: int) -> None:
-    """The play button steps until it is pressed again."""
-    await page.goto(f"/matches/{family_match}?ply=0")
-    await page.get_by_role("button", name="Play").click()
-    await expect(page.locator("#board")).to_have_attribute("data-ply", "2")
-    await page.get_by_role("button", name="Pause").click()
-    await expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
 async def test_running_game_follows_by_itself(page: Page, site: Site) -> None:

@@ -1,7 +1,5 @@
 """The first page, tournaments and bots: what they show, and how they stay current."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from pathlib import Path

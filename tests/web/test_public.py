@@ -1,7 +1,5 @@
 """Pages for all who come: what the public may open, what links to it show, pictures, and the feed."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -204,6 +202,7 @@ async def test_only_the_view_of_a_game_may_be_framed(public: PublicSite) -> None
         f"/matches/{public.finished}?embed=1&token={public.bot}": False,
         f"/matches/{public.finished}?embed=1&%74oken={public.bot}": False,
         "/?embed=1": False,
+        "/play?embed=1": False,
     }.items():
         headers = (await public.client.get(path)).headers
         assert ("x-frame-options" not in headers) is framed, path

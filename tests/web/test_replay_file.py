@@ -1,7 +1,5 @@
 """A replay as one file: what people do with it, without a server and without a network."""
 
-from __future__ import annotations
-
 import base64
 import random
 import re
@@ -124,16 +122,6 @@ async def test_letters_can_be_switched_off(page: Page, replay: Path) -> None:
     assert await position(page) == before + 1
     await page.reload()
     await expect(page.get_by_label("Space and letters are keys")).not_to_be_checked()
-
-
-async def test_table_turns_and_link_names_the_position(page: Page, replay: Path) -> None:
-    await page.goto(f"{replay.as_uri()}?ply=10")
-    await page.locator(".view-from").get_by_role("link", name="cem").click()
-    assert await page.locator(".seat h3").all_text_contents() == ["3 cem", "1 ann", "2 bob"]
-    await page.keyboard.press("ArrowRight")
-    await expect(page.locator("#link")).to_have_value(f"{replay.as_uri()}?ply=11&seat=3")
-    await page.goto(await page.locator("#link").input_value())
-    assert await position(page) == 11
 
 
 async def test_record_is_in_the_file(page: Page, replay: Path) -> None:

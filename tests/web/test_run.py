@@ -1,7 +1,5 @@
 """`tournament run` with a link to its pages."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
@@ -21,7 +19,6 @@ _COMMAND = [
 
 @contextmanager
 def running(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a long tournament while the context lasts."""
     with subprocess.Popen(
         [*_COMMAND, *flags], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as process:

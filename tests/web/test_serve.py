@@ -1,7 +1,5 @@
 """Starting and stopping a server with pages, and connections that hold on to it."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from importlib import metadata

@@ -1,7 +1,5 @@
 """The built wheel has all that pages and replays need."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from happycity_tournament.config import TournamentConfig
+from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Floats, Games, GamesBuilder, Ints, TableColumns
 from happycity_tournament.ratings.likelihood import choices_of, fit, places_of
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.schedule.swiss import SwissSchedule
 
 TRUTH_DEALS = 60_000
 """The number of deals that say what ratings estimate where games are not drawn from the model."""
@@ -96,13 +96,6 @@ class League:
         return np.argsort(-keys, axis=1)[:, :seats]
 
 
-class _Result(NamedTuple):
-    round: int
-    bots: Sequence[str]
-    places: Sequence[int]
-    recorded_luck: Sequence[float] = ()
-
-
 def played(config: TournamentConfig, league: League, rng: np.random.Generator) -> Games:
     """Play the schedule of a format that is fixed, or Swiss, between bots of a league, in the same order."""
     schedule, builder = schedule_of(config), GamesBuilder(config.bots)
@@ -114,7 +107,7 @@ def played(config: TournamentConfig, league: League, rng: np.random.Generator) -
         bots = np.array([[numbers[bot] for bot in game.bots] for game in games])
         own = cards[np.searchsorted(deals, [game.deal_seed for game in games])]
         for game, places in zip(games, league.places(bots, own, rng).tolist(), strict=True):
-            if isinstance(schedule, SwissSchedule):
-                schedule.add(_Result(game.round, game.bots, places))
-            builder.add_row([numbers[bot] for bot in game.bots], places, game.deal_seed)
+            result = Result(0, None, game.position, game.deal_seed, game.bots, places)
+            schedule.add(result)
+            builder.add(result)
     return builder.build()

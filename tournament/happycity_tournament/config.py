@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.errors import suggestion
-from happycity.match import MAX_LABEL, check_bot_name
+from happycity.match import MAX_LABEL, check_bot_name, check_range
 from happycity.rules.deals import MAX_SEED
 
 DEFAULT_ROUNDS = 100
@@ -41,7 +41,7 @@ MAX_BOTS = 500
 MAX_GAMES = 10_000_000
 """Maximum number of games of a tournament, and so of its rounds: weeks of play."""
 MAX_CONCURRENCY = 10_000
-MAX_ELO = 100_000.0
+MAX_ELO = 100_000
 MIN_ERROR = 0.1
 """Of a rating, in Elo: half of its 95% interval."""
 MAX_ROUNDS_UNTIL_ERROR = 10_000
@@ -111,7 +111,7 @@ class _Format:
         """Refuse numbers out of range."""
         for name in ("rounds", "cycles"):
             if hasattr(self, name):
-                _check_count(name, getattr(self, name))
+                check_range(name, getattr(self, name), 1, MAX_GAMES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ class RandomRounds(_Format):
         """Refuse numbers out of range."""
         _Format.__post_init__(self)
         if self.until_error is not None:
-            check_error("until_error", self.until_error)
+            check_range("until_error", self.until_error, MIN_ERROR, MAX_ELO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +193,7 @@ class SprtTest(_Format):
         for name, error in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < error < 0.5:
                 raise ConfigError(f"{name}: {error:g} is not between 0 and 1/2")
-        _check_count("max_blocks", self.max_blocks)
+        check_range("max_blocks", self.max_blocks, 1, MAX_GAMES)
 
 
 Format = RandomRounds | RoundRobin | Swiss | Gauntlet | SprtTest
@@ -253,7 +253,7 @@ class TournamentConfig:
         for bot, digest in self.hosted_bots.items():
             if bot not in self.bots or not _DIGEST.fullmatch(digest):
                 raise ConfigError(f"hosted_bots: {bot[:80]!r} is not one of the bots, or has no digest")
-        _check_count("concurrency", self.concurrency, most=MAX_CONCURRENCY)
+        check_range("concurrency", self.concurrency, 1, MAX_CONCURRENCY)
 
     @property
     def rounds(self) -> int:
@@ -304,7 +304,10 @@ def check_bots(bots: Sequence[str]) -> None:
     if len(bots) > MAX_BOTS:
         raise ConfigError(f"bots: {len(bots)} are more than {MAX_BOTS}")
     for bot, count in Counter(bots).items():
-        _check_name("bots", bot)
+        try:
+            check_bot_name(bot)
+        except ConfigError as error:
+            raise ConfigError(f"bots: {error}") from None
         if count > 1:
             raise ConfigError(f"bots: {bot!r} is named more than once")
 
@@ -321,27 +324,6 @@ def check_title(title: str, *, field: str = "title") -> None:
         raise ConfigError(f"{field}: {title!a} has control characters; use one line of text")
 
 
-def _check_name(field: str, bot: str) -> None:
-    try:
-        check_bot_name(bot)
-    except ConfigError as error:
-        raise ConfigError(f"{field}: {error}") from None
-
-
-def _check_count(name: str, count: int, *, most: int = MAX_GAMES) -> None:
-    if count < 1:
-        raise ConfigError(f"{name}: {count} is less than 1")
-    if count > most:
-        raise ConfigError(f"{name}: {count} is more than {most}")
-
-
-def check_error(name: str, error: float) -> None:
-    """Raise a ConfigError unless a tournament can be asked for half an interval of this many Elo."""
-    if not MIN_ERROR <= error <= MAX_ELO:
-        raise ConfigError(f"{name}: {error:g} is not between {MIN_ERROR:g} and {MAX_ELO:g}")
-
-
 def check_elo(name: str, elo: float) -> None:
     """Raise a ConfigError unless a rating is a number of a sensible size."""
-    if not math.isfinite(elo) or abs(elo) > MAX_ELO:
-        raise ConfigError(f"{name}: {elo:g} is not between {-MAX_ELO:g} and {MAX_ELO:g}")
+    check_range(name, elo, -MAX_ELO, MAX_ELO)

@@ -193,11 +193,11 @@ class Result(NamedTuple):
     bots: Sequence[str]
     """By seat, as are all lists here."""
     places: Sequence[int]
-    points: Sequence[int]
-    coins: Sequence[int]
-    endings: Sequence[Ending]
+    points: Sequence[int] = ()
+    coins: Sequence[int] = ()
+    endings: Sequence[Ending] = ()
     """Empty if no seat was forfeited."""
-    reasons: Sequence[str]
+    reasons: Sequence[str] = ()
     """Why seats were forfeited; empty if no seat was, or without any reason."""
     luck: Sequence[float] = ()
     """The places that each seat won by chance; empty where they aren't to be taken off."""

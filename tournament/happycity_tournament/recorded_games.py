@@ -9,7 +9,7 @@ from itertools import islice
 
 from happycity import RecordError
 from happycity.records.record import Json, dumps, loads
-from happycity.records.replay import clock_of, config_of, metrics_of, results_of
+from happycity.records.replay import clock_of, config_of, metrics_of, movers_of, results_of
 from happycity.rules.deals import MAX_SEED
 from happycity_tournament.games import FinishedGame, Result
 
@@ -35,7 +35,7 @@ def game_of_record(line: str, *, number: int) -> FinishedGame:
     seed = deal.get("seed") if isinstance(deal, dict) else None
     if type(seed) is not int or not 0 <= seed <= MAX_SEED:
         raise RecordError(f"deal: seed: {seed!r:.60} is not a number from 0 to 2^64 - 1")
-    movers(record)
+    movers_of(record)
     clock_of(record)
     metrics_of(record)
     return FinishedGame(
@@ -76,24 +76,6 @@ def in_parts(results: Iterable[Result]) -> Iterator[list[Result]]:
     left = iter(results)
     while some := list(islice(left, _GAMES_AT_ONCE)):
         yield some
-
-
-def movers(record: Json) -> list[int]:
-    """Return the seat of each move of a record.
-
-    Raises:
-        RecordError: a move is malformed.
-    """
-    moves, players = record.get("moves"), config_of(record).players
-    if not isinstance(moves, list):
-        raise RecordError(f"moves: expected a list, found {moves!r:.60}")
-    seats = []
-    for number, move in enumerate(moves, start=1):
-        seat = move.get("seat") if isinstance(move, dict) else None
-        if type(seat) is not int or not 0 <= seat < players:
-            raise RecordError(f"move {number}: there is no seat {seat!r:.60}")
-        seats.append(seat)
-    return seats
 
 
 def named_record(bots: Sequence[str], record: str) -> str:

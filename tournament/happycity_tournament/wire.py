@@ -83,6 +83,8 @@ def _read(message: Message) -> dict[str, Any]:
         value = getattr(message, field.name)
         if field.name in _NUMBERS:
             value = _known(field.name, value)
+        elif isinstance(value, Timestamp):
+            value = unix_of(value)
         fields[field.name] = tuple(value) if field.is_repeated else value
     return fields
 
@@ -195,6 +197,11 @@ def timestamp(unix: float) -> Timestamp:
     return message
 
 
+def unix_of(message: Timestamp) -> float:
+    """Read a moment in Unix time."""
+    return message.ToNanoseconds() / 1e9
+
+
 def standing_message(line: Standing) -> pb.Standing:
     """Write one bot's line of the standings."""
     fields = _written(line)
@@ -258,7 +265,7 @@ def snapshot_of(
         tournament_id=tournament.tournament_id,
         config=config,
         seed=tournament.config.seed if tournament.config.HasField("seed") else None,
-        created_at=tournament.create_time.ToNanoseconds() / 1e9,
+        created_at=unix_of(tournament.create_time),
         state=state,
         games=progress.games_finished,
         seconds=seconds_of(progress.elapsed),
@@ -270,30 +277,10 @@ def snapshot_of(
         },
         test=None if sprt is None else SprtState(**_read(sprt)),
         final=None if final is None else ratings_of(final),
-        activity=tuple(map(_activity_of, activity)),
-        incidents=tuple(map(_match_incident_of, incidents)),
-    )
-
-
-def _activity_of(message: pb.BotActivity) -> BotActivity:
-    waiting = message.HasField("waiting_since")
-    return BotActivity(
-        bot=message.bot,
-        connected=message.connected,
-        has_answered=message.has_answered,
-        strikes=message.strikes,
-        waiting_since=message.waiting_since.ToNanoseconds() / 1e9 if waiting else None,
-        games_waiting=message.games_waiting,
-    )
-
-
-def _match_incident_of(message: pb.MatchIncident) -> MatchIncident:
-    return MatchIncident(
-        match_id=message.match_id,
-        bot=message.bot,
-        time=message.time.ToNanoseconds() / 1e9,
-        round=message.round,
-        incident=incident_of(message.incident),
+        activity=tuple(BotActivity(**_read(entry)) for entry in activity),
+        incidents=tuple(
+            MatchIncident(**{**_read(entry), "incident": incident_of(entry.incident)}) for entry in incidents
+        ),
     )
 
 

@@ -80,7 +80,7 @@ def end_json(results: Sequence[SeatResult], void_reason: VoidReason | None = Non
     """Return how a game ended: its results by seat, or why it was voided."""
     if void_reason is not None:
         return {"void": void_reason.value}
-    return {"results": [_result(seat) for seat in results]}
+    return {"results": [{**asdict(seat), "ending": seat.ending.word} for seat in results]}
 
 
 def game_json(
@@ -137,7 +137,3 @@ def _scores(cities: Cities) -> Json:
             zip(("inhabitants", "hearts"), map(list, zip(*sums, strict=True)), strict=True)
         )
     return scores
-
-
-def _result(seat: SeatResult) -> Json:
-    return {**asdict(seat), "ending": seat.ending.word}

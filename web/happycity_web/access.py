@@ -17,7 +17,7 @@ from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED
 from happycity_server.access.roles import principal, require_token
 from happycity_server.errors import ApiError
-from happycity_web.guard import COOKIE, HTTP_STATUS, admit, keep_secret, peer_of, read_form, shown_token
+from happycity_web.guard import COOKIE, HTTP_STATUS, keep_secret, peer_of, read_form, shown_token
 from happycity_web.query import Query, number_of, word_of
 from happycity_web.render import Page, Reader, page_response
 from happycity_web.watch import Feeds
@@ -47,82 +47,77 @@ async def _page(feeds: Feeds, fields: Mapping[str, str], *, problem: str = "", l
     return Page("access.html", values, ("owner", "role", "tokens", "invitations"))
 
 
-class AccessForms:
-    """Takes the forms of guests and organisers."""
+async def join(feeds: Feeds, request: Request) -> Response:
+    """Show the form of an invitation, or exchange the invitation for files of settings.
 
-    def __init__(self, feeds: Feeds) -> None:
-        self._feeds = feeds
-        self._access = feeds.arena.access
+    A browser without a token acts with that of the first bot from then on.
+    """
+    feeds.arena.gate.admit_anybody(peer_of(request))
+    if request.method != "POST":
+        return page_response(request, "join.html", {"fields": {}, "problem": ""})
+    fields = await read_form(request, most=_FORM_BYTES)
+    bots = fields.get("bots", "").replace(",", " ").split()
+    try:
+        link = Link.parse(fields.get("link", ""))
+        joined = await feeds.arena.access.Join(pb.JoinRequest(invitation=link.secret, bots=bots), None)
+    except (ConfigError, ApiError) as error:
+        return page_response(request, "join.html", {"fields": fields, "problem": str(error)}, 400)
+    tokens = {token.name: token.token for token in joined.tokens}
+    response = _settings_page(request, link, joined.owner, tokens)
+    if shown_token(request) is None:
+        keep_secret(response, request, COOKIE, next(iter(tokens.values())))
+    return response
 
-    async def join(self, request: Request) -> Response:
-        """Show the form of an invitation, or exchange the invitation for files of settings.
 
-        A browser without a token acts with that of the first bot from then on.
-        """
-        self._feeds.arena.gate.admit_anybody(peer_of(request))
-        if request.method != "POST":
-            return page_response(request, "join.html", {"fields": {}, "problem": ""})
-        fields = await read_form(request, most=_FORM_BYTES)
-        bots = fields.get("bots", "").replace(",", " ").split()
-        try:
-            link = Link.parse(fields.get("link", ""))
-            joined = await self._access.Join(pb.JoinRequest(invitation=link.secret, bots=bots), None)
-        except (ConfigError, ApiError) as error:
-            return page_response(request, "join.html", {"fields": fields, "problem": str(error)}, 400)
-        tokens = {token.name: token.token for token in joined.tokens}
-        response = _settings_page(request, link, joined.owner, tokens)
-        if shown_token(request) is None:
-            keep_secret(response, request, COOKIE, next(iter(tokens.values())))
-        return response
+async def act(feeds: Feeds, request: Request) -> Response:
+    """Renew or revoke tokens, or create or revoke an invitation, by the token that the browser has."""
+    arena = feeds.arena
+    require_token(_WHAT)
+    fields = await read_form(request)
+    revocations: dict[str, tuple[Any, Any]] = {
+        "revoke": (arena.access.RevokeToken, pb.RevokeTokenRequest),
+        "withdraw": (arena.access.RevokeInvitation, pb.RevokeInvitationRequest),
+    }
+    try:
+        act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
+        if act == "renew":
+            return await _renew(feeds, request)
+        if act == "invite":
+            return await _invite(feeds, request, fields)
+        call, message = revocations[act]
+        await arena.call(call, message(id=fields.get("id", "")))
+    except ApiError as error:
+        page = await _page(feeds, fields, problem=str(error))
+        return HTMLResponse(page.html(Reader.of(request)), HTTP_STATUS[error.reason.status])
+    return RedirectResponse("/access", 303)
 
-    async def act(self, request: Request) -> Response:
-        """Renew or revoke tokens, or create or revoke an invitation, by the token that the browser has."""
-        arena = self._feeds.arena
-        admit(arena, request, shown_token(request))
-        require_token(_WHAT)
-        fields = await read_form(request)
-        revocations: dict[str, tuple[Any, Any]] = {
-            "revoke": (self._access.RevokeToken, pb.RevokeTokenRequest),
-            "withdraw": (self._access.RevokeInvitation, pb.RevokeInvitationRequest),
-        }
-        try:
-            act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
-            if act == "renew":
-                return await self._renew(request)
-            if act == "invite":
-                return await self._invite(request, fields)
-            call, message = revocations[act]
-            await arena.call(call, message(id=fields.get("id", "")))
-        except ApiError as error:
-            page = await _page(self._feeds, fields, problem=str(error))
-            return HTMLResponse(page.html(Reader.of(request)), HTTP_STATUS[error.reason.status])
-        return RedirectResponse("/access", 303)
 
-    async def _renew(self, request: Request) -> Response:
-        """Replace all tokens of the owner; the browser's own last, so that it stays valid after a failure."""
-        arena, caller = self._feeds.arena, principal().token
-        listed = await arena.call(self._access.ListTokens, pb.ListTokensRequest())
-        assert caller is not None  # or there was no role for the call
-        tokens = {}
-        for token in sorted(listed.tokens, key=lambda token: token.id == caller.id):
-            renewed = await arena.call(self._access.RenewToken, pb.RenewTokenRequest(id=token.id))
-            tokens[token.name] = renewed.token
-        response = _settings_page(request, self._access.link(), caller.owner, tokens)
-        keep_secret(response, request, COOKIE, tokens[caller.name])
-        return response
+async def _renew(feeds: Feeds, request: Request) -> Response:
+    """Replace all tokens of the owner; the browser's own last, so that it stays valid after a failure."""
+    arena, caller = feeds.arena, principal().token
+    listed = await arena.call(arena.access.ListTokens, pb.ListTokensRequest())
+    assert caller is not None  # or there was no role for the call
+    tokens = {}
+    for token in sorted(listed.tokens, key=lambda token: token.id == caller.id):
+        renewed = await arena.call(arena.access.RenewToken, pb.RenewTokenRequest(id=token.id))
+        tokens[token.name] = renewed.token
+    response = _settings_page(request, arena.access.link(), caller.owner, tokens)
+    keep_secret(response, request, COOKIE, tokens[caller.name])
+    return response
 
-    async def _invite(self, request: Request, fields: Mapping[str, str]) -> Response:
-        days = number_of("days", fields.get("days", ""), 1, 3650)
-        asked = pb.CreateInvitationRequest(
-            owner=fields.get("owner", "").strip(),
-            bots=number_of("bots", fields.get("bots", ""), 1, MAX_INVITED),
-            lifetime=Duration(seconds=days * 86400),
-        )
-        made = await self._feeds.arena.call(self._access.CreateInvitation, asked)
-        # The page's own address: a browser sends it with each form, also through a proxy.
-        page = request.headers.get("origin") or str(request.base_url)
-        shown = await _page(self._feeds, {}, link=str(replace(Link.parse(made.link), page=page)))
-        return HTMLResponse(shown.html(Reader.of(request)))
+
+async def _invite(feeds: Feeds, request: Request, fields: Mapping[str, str]) -> Response:
+    days = number_of("days", fields.get("days", ""), 1, 3650)
+    asked = pb.CreateInvitationRequest(
+        owner=fields.get("owner", "").strip(),
+        bots=number_of("bots", fields.get("bots", ""), 1, MAX_INVITED),
+        lifetime=Duration(seconds=days * 86400),
+    )
+    made = await feeds.arena.call(feeds.arena.access.CreateInvitation, asked)
+    # The page's own address: a browser sends it with each form, also through a proxy.
+    page = request.headers.get("origin") or str(request.base_url)
+    shown = await _page(feeds, {}, link=str(replace(Link.parse(made.link), page=page)))
+    return HTMLResponse(shown.html(Reader.of(request)))
 
 
 def _settings_page(request: Request, link: Link | None, owner: str, tokens: Mapping[str, str]) -> Response:

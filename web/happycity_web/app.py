@@ -22,11 +22,9 @@ from happycity_server.access.interceptor import api_error_of
 from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason, too_many
 from happycity_server.frontends import Site
-from happycity_web.access import AccessForms, access_page
-from happycity_web.challenges import ChallengeForms, ChallengeQuery, challenges_page
+from happycity_web import access, challenges, games, ladder, matches, tournaments
 from happycity_web.characters import character_page
 from happycity_web.feed import results_feed
-from happycity_web.games import GameQuery, games_page
 from happycity_web.guard import (
     COOKIE,
     HTTP_STATUS,
@@ -40,55 +38,35 @@ from happycity_web.guard import (
 )
 from happycity_web.home import home_page
 from happycity_web.hosting import hosted_page, submit
-from happycity_web.ladder import (
-    BotQuery,
-    DealQuery,
-    LeaderboardQuery,
-    acts_page,
-    comparison_page,
-    flags_page,
-    ladder_bot_page,
-    ladder_deals_page,
-    leaderboard_page,
-    seasons_page,
-)
-from happycity_web.matches import (
-    MatchQuery,
-    analysis_page,
-    match_json,
-    match_page,
-    match_picture,
-    match_record,
-)
 from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
-from happycity_web.tournaments import TournamentQuery, bot_page, tournament_page, tournaments_page
 from happycity_web.watch import COMPRESSION, Feeds, follow_match, follow_page, pack, packed_response
 
 SOCKET_CODE = 4000
 """Added to an HTTP status it is the code with which a WebSocket is closed."""
 
 _MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
+_Make = Callable[[Feeds, Request], Awaitable[Response]]
 _Answer = Callable[[Request], Awaitable[Response]]
 _Follow = Callable[[WebSocket, Principal], Awaitable[None]]
 _PAGES: tuple[tuple[str, type[Query], _MakePage], ...] = (
     ("/", Query, home_page),
-    ("/matches", GameQuery, games_page),
-    ("/tournaments", TournamentQuery, tournaments_page),
-    ("/tournaments/{tournament_id:id}", GameQuery, tournament_page),
-    ("/tournaments/{tournament_id:id}/bots/{bot}", GameQuery, bot_page),
+    ("/matches", games.GameQuery, games.games_page),
+    ("/tournaments", tournaments.TournamentQuery, tournaments.tournaments_page),
+    ("/tournaments/{tournament_id:id}", games.GameQuery, tournaments.tournament_page),
+    ("/tournaments/{tournament_id:id}/bots/{bot}", games.GameQuery, tournaments.bot_page),
     ("/bots/{bot}", Query, character_page),
-    ("/access", Query, access_page),
+    ("/access", Query, access.access_page),
     ("/hosted", Query, hosted_page),
-    ("/ladder", LeaderboardQuery, leaderboard_page),
-    ("/ladder/bots/{bot}", BotQuery, ladder_bot_page),
-    ("/ladder/bots/{bot}/comparison", BotQuery, comparison_page),
-    ("/ladder/deals", DealQuery, ladder_deals_page),
-    ("/ladder/seasons", ListQuery, seasons_page),
-    ("/ladder/challenges", ChallengeQuery, challenges_page),
-    ("/acts", ListQuery, acts_page),
-    ("/ladder/flags", LeaderboardQuery, flags_page),
+    ("/ladder", ladder.LeaderboardQuery, ladder.leaderboard_page),
+    ("/ladder/bots/{bot}", ladder.BotQuery, ladder.ladder_bot_page),
+    ("/ladder/bots/{bot}/comparison", ladder.BotQuery, ladder.comparison_page),
+    ("/ladder/deals", ladder.DealQuery, ladder.ladder_deals_page),
+    ("/ladder/seasons", ListQuery, ladder.seasons_page),
+    ("/ladder/challenges", challenges.ChallengeQuery, challenges.challenges_page),
+    ("/acts", ListQuery, ladder.acts_page),
+    ("/ladder/flags", ladder.LeaderboardQuery, ladder.flags_page),
 )
 """Each page that follows by itself: its path, what its address may ask for, and what makes it."""
 _STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity_viewer", "static")]
@@ -113,8 +91,7 @@ register_url_convertor("id", _IdConvertor())
 
 def application(feeds: Feeds, site: Site) -> Starlette:
     """Return the application that shows an arena."""
-    handlers, seats, challenges = _Handlers(feeds, site.viewers), Seats(feeds), ChallengeForms(feeds)
-    access = AccessForms(feeds)
+    handlers, seats = _Handlers(feeds, site.viewers), Seats(feeds)
     routes: list[Route | WebSocketRoute | Mount] = []
     for path, query, make in _PAGES:
         # First, as the last ".json" of a path is always the format: a bot's name may end so too.
@@ -123,13 +100,16 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         routes.append(Route(path, handlers.page(query, make)))
         routes.append(WebSocketRoute(path, handlers.socket(handlers.follow_page(query, make))))
     routes += [
-        Route("/matches/{match_id:id}/record.json", handlers.download(match_record)),
-        Route("/matches/{match_id:id}/picture.png", handlers.download(match_picture)),
-        Route("/matches/{match_id:id}/analysis.json", handlers.page(MatchQuery, analysis_page, as_json=True)),
-        Route("/matches/{match_id:id}/analysis", handlers.page(MatchQuery, analysis_page)),
-        Route("/matches/{match_id:id}.json", handlers.download(match_json)),
+        Route("/matches/{match_id:id}/record.json", handlers.download(matches.match_record)),
+        Route("/matches/{match_id:id}/picture.png", handlers.download(matches.match_picture)),
+        Route(
+            "/matches/{match_id:id}/analysis.json",
+            handlers.page(matches.MatchQuery, matches.analysis_page, as_json=True),
+        ),
+        Route("/matches/{match_id:id}/analysis", handlers.page(matches.MatchQuery, matches.analysis_page)),
+        Route("/matches/{match_id:id}.json", handlers.download(matches.match_json)),
         Route("/feed.atom", handlers.page(Query, results_feed, media_type="application/atom+xml")),
-        Route("/matches/{match_id:id}", handlers.page(MatchQuery, match_page)),
+        Route("/matches/{match_id:id}", handlers.page(matches.MatchQuery, matches.match_page)),
         WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),
         Route("/how-to-play", handlers.shown(seats.how_to_play)),
         Route("/play", handlers.shown(seats.new_game), methods=["GET", "POST"]),
@@ -137,11 +117,11 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         WebSocketRoute("/play/{table_id}", handlers.socket(seats.follow, seats.admit)),
         Route("/seats/{secret}", handlers.shown(seats.own_seat), methods=["GET", "POST"]),
         Route("/invitations/{token}", handlers.shown(seats.invitation), methods=["GET", "POST"]),
-        Route("/join", handlers.shown(access.join), methods=["GET", "POST"]),
-        Route("/access", handlers.answered(access.act), methods=["POST"]),
-        Route("/hosted.json", handlers.answered(partial(submit, feeds)), methods=["POST"]),
-        Route("/ladder/challenges", handlers.answered(challenges.create), methods=["POST"]),
-        Route("/ladder/challenges/{challenge_id:id}", handlers.answered(challenges.answer), methods=["POST"]),
+        Route("/join", handlers.shown(partial(access.join, feeds)), methods=["GET", "POST"]),
+        Route("/access", handlers.form(access.act), methods=["POST"]),
+        Route("/hosted.json", handlers.form(submit), methods=["POST"]),
+        Route("/ladder/challenges", handlers.form(challenges.create), methods=["POST"]),
+        Route("/ladder/challenges/{challenge_id:id}", handlers.form(challenges.answer), methods=["POST"]),
         Route("/token", handlers.answered(handlers.take_token), methods=["POST"]),
         Mount("/static", app=StaticFiles(packages=_STATIC)),
     ]
@@ -205,11 +185,18 @@ class _Handlers:
 
         return self.answered(show)
 
-    def download(self, make: Callable[[Feeds, Request], Awaitable[Response]]) -> _Answer:
+    def download(self, make: _Make) -> _Answer:
         """Return the handler that answers with a file."""
+        return self._admitted(make, self._admit)
 
+    def form(self, act: _Make) -> _Answer:
+        """Return the handler of what a page sends, by the token that its browser has."""
+        arena = self._feeds.arena
+        return self._admitted(act, lambda request: admit(arena, request, shown_token(request)))
+
+    def _admitted(self, make: _Make, admit_caller: Callable[[Request], object]) -> _Answer:
         async def answer(request: Request) -> Response:
-            self._admit(request)
+            admit_caller(request)
             return await make(self._feeds, request)
 
         return self.answered(answer)

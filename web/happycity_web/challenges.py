@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason
-from happycity_web.guard import admit, read_form, shown_token
+from happycity_web.guard import read_form
 from happycity_web.ladder import KINDS, PAGE_LINES, ladder_values
 from happycity_web.query import LARGEST, ListQuery, bot_name, number_of, word_of, words
 from happycity_web.render import Page, Reader, words_of_enum
@@ -79,51 +79,47 @@ async def _versions(feeds: Feeds, bot: str) -> list[pb.BotVersion]:
     return list(got.versions)
 
 
-class ChallengeForms:
-    """Takes the forms of the page of challenges."""
+async def create(feeds: Feeds, request: Request) -> Response:
+    """Ask for deals for the bot whose token the browser has, then show its challenges."""
+    arena, bot = feeds.arena, _author(feeds)
+    fields = await read_form(request)
+    try:
+        await arena.call(arena.ladder.CreateChallenge, creation(bot, fields))
+    except ApiError as error:
+        return await _refused(feeds, request, bot, fields, error)
+    return _to_challenges_of(bot)
 
-    def __init__(self, feeds: Feeds) -> None:
-        self._feeds = feeds
 
-    async def create(self, request: Request) -> Response:
-        """Ask for deals for the bot whose token the browser has, then show its challenges."""
-        arena, bot = self._feeds.arena, self._author(request)
-        fields = await read_form(request)
-        try:
-            await arena.call(arena.ladder.CreateChallenge, creation(bot, fields))
-        except ApiError as error:
-            return await self._refused(request, bot, fields, error)
-        return _to_challenges_of(bot)
+async def answer(feeds: Feeds, request: Request) -> Response:
+    """Accept, decline or withdraw a challenge for the bot whose token the browser has."""
+    arena, bot = feeds.arena, _author(feeds)
+    fields = await read_form(request)
+    try:
+        answer = word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw"))
+        method = f"{answer.capitalize()}Challenge"
+        asked = getattr(pb, f"{method}Request")(challenge_id=request.path_params["challenge_id"], bot=bot)
+        await arena.call(getattr(arena.ladder, method), asked)
+    except ApiError as error:
+        return await _refused(feeds, request, bot, {}, error)
+    return _to_challenges_of(bot)
 
-    async def answer(self, request: Request) -> Response:
-        """Accept, decline or withdraw a challenge for the bot whose token the browser has."""
-        arena, bot = self._feeds.arena, self._author(request)
-        fields = await read_form(request)
-        try:
-            answer = word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw"))
-            method = f"{answer.capitalize()}Challenge"
-            asked = getattr(pb, f"{method}Request")(challenge_id=request.path_params["challenge_id"], bot=bot)
-            await arena.call(getattr(arena.ladder, method), asked)
-        except ApiError as error:
-            return await self._refused(request, bot, {}, error)
-        return _to_challenges_of(bot)
 
-    def _author(self, request: Request) -> str:
-        """Admit an author; return the bot, whose token the browser must have."""
-        admit(self._feeds.arena, request, shown_token(request))
-        bot = self._feeds.arena.own_bot()
-        if not bot:
-            raise ApiError(Reason.WRONG_ROLE, "a challenge in the browser needs the token of a bot")
-        return bot
+def _author(feeds: Feeds) -> str:
+    """Return the author's bot, whose token the browser must have."""
+    bot = feeds.arena.own_bot()
+    if not bot:
+        raise ApiError(Reason.WRONG_ROLE, "a challenge in the browser needs the token of a bot")
+    return bot
 
-    async def _refused(
-        self, request: Request, bot: str, fields: Mapping[str, str], error: ApiError
-    ) -> Response:
-        """Show the page again with what is wrong."""
-        if error.reason in _PASSED_ON:
-            raise error
-        page = await _page(self._feeds, ChallengeQuery(bot=bot), fields, problem=str(error))
-        return HTMLResponse(page.html(Reader.of(request)), 400)
+
+async def _refused(
+    feeds: Feeds, request: Request, bot: str, fields: Mapping[str, str], error: ApiError
+) -> Response:
+    """Show the page again with what is wrong."""
+    if error.reason in _PASSED_ON:
+        raise error
+    page = await _page(feeds, ChallengeQuery(bot=bot), fields, problem=str(error))
+    return HTMLResponse(page.html(Reader.of(request)), 400)
 
 
 def creation(bot: str, fields: Mapping[str, str]) -> pb.CreateChallengeRequest:

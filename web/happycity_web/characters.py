@@ -15,7 +15,6 @@ from starlette.requests import Request
 from happycity import CARDS_BY_ID, CardKind, Colour
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.match import check_bot_name
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
@@ -28,6 +27,7 @@ from happycity_web.ladder import ladder_values
 from happycity_web.purchases import Purchase
 from happycity_web.query import Query
 from happycity_web.render import Page, language_of
+from happycity_web.tournaments import newest_tournaments
 from happycity_web.watch import Feeds, loaded
 
 GAMES_COUNTED = 500
@@ -91,8 +91,7 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         boards = (await ladder_values(feeds))["boards"]
         with suppress(ApiError):  # it isn't in the ladder
             ladder = await arena.call(arena.ladder.GetLadderBot, ladder_pb.GetLadderBotRequest(bot=bot))
-    asked = tournament_pb.ListTournamentsRequest(bot=bot)
-    tournaments = list((await arena.call(arena.tournaments.ListTournaments, asked)).tournaments)
+    tournaments = await newest_tournaments(feeds, bot=bot)
     infos = [version.info for version in ladder.versions] if ladder else []
     infos += [entry.info for one in tournaments for entry in one.bots if entry.name == bot]
     connected = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))

@@ -53,11 +53,9 @@ def history(figures: Figures, bots: Sequence[str], *, label: str) -> Markup:
 
 def pairs(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:
     """Return by row and column how bots did against each other; None where they never met."""
-    rows = []
-    for bot in bots:
-        cells = {meeting.opponent: Cell(meeting.score, meeting.games) for meeting in figures.meetings(bot)}
-        rows.append([cells.get(opponent) for opponent in bots])
-    return rows
+    return [
+        [None if one is None else Cell(one.score, one.games) for one in row] for row in figures.pairs(bots)
+    ]
 
 
 def rounds(figures: Figures, bots: Sequence[str]) -> list[list[Cell | None]]:

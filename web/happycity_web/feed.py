@@ -12,6 +12,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity_tournament.wire import state_of
 from happycity_web.query import Query
 from happycity_web.render import Page
+from happycity_web.tournaments import newest_tournaments
 from happycity_web.watch import Feeds
 
 ENTRIES = 50
@@ -24,8 +25,7 @@ async def results_feed(feeds: Feeds, _request: Request, _query: Query) -> Page:
     """Return the feed, newest results first."""
     arena = feeds.arena
     arena.gate.charge(FEED_CALLS)
-    asked = tournament_pb.ListTournamentsRequest(page_size=ENTRIES)
-    listed = (await arena.call(arena.tournaments.ListTournaments, asked)).tournaments
+    listed = await newest_tournaments(feeds, page_size=ENTRIES)
     results: list[tuple[datetime, Any]] = [
         (_end_of(one), one) for one in listed if state_of(one.progress.state).revealed
     ]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from starlette.requests import Request
@@ -189,18 +190,19 @@ async def statistics(
     Raises:
         ApiError: the caller has asked for too much, or many others do.
     """
-    arena = feeds.arena
-
-    async def record(match_id: int) -> str:
-        asked = match_pb.GetMatchRecordRequest(match_id=match_id)
-        return (await arena.call(arena.matches.GetMatchRecord, asked)).json
 
     async def made() -> Mapping[Any, Any]:
-        return await asyncio.to_thread(make, await feeds.purchases.of(matches, record))
+        return await asyncio.to_thread(make, await feeds.purchases.of(matches, partial(record_of, feeds)))
 
     if (*key, *matches) not in feeds.statistics:
-        arena.gate.charge(RECORD_CALLS * len(feeds.purchases.missing(matches)))
+        feeds.arena.gate.charge(RECORD_CALLS * len(feeds.purchases.missing(matches)))
     return await feeds.statistics.get((*key, *matches), made)
+
+
+async def record_of(feeds: Feeds, match_id: int) -> str:
+    """Return the record of a finished game; ApiError as long as its deal is in play."""
+    arena, asked = feeds.arena, match_pb.GetMatchRecordRequest(match_id=match_id)
+    return (await arena.call(arena.matches.GetMatchRecord, asked)).json
 
 
 def choices() -> dict[str, Any]:

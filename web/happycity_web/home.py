@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from statistics import fmean
-from typing import Any
 
 from starlette.requests import Request
 
@@ -24,7 +23,7 @@ from happycity_web.games import HiddenGames
 from happycity_web.matches import shown_match
 from happycity_web.query import Query
 from happycity_web.render import Page, language_of
-from happycity_web.tournaments import podiums
+from happycity_web.tournaments import newest_tournaments, podiums
 from happycity_web.watch import Feeds, end_of
 
 BOTS_SHOWN = 200
@@ -42,8 +41,8 @@ _TRIED = 3  # games that are asked for until one may be watched
 async def home_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     """Show the best game, who leads the ladder, the newest cup, who is connected, and what is played."""
     arena = feeds.arena
-    tournaments = await _tournaments(feeds, page_size=TOURNAMENTS_SHOWN)
-    cup = await _tournaments(feeds, page_size=1, state=tournament_pb.TOURNAMENT_STATE_FINISHED)
+    tournaments = await newest_tournaments(feeds, page_size=TOURNAMENTS_SHOWN)
+    cup = await newest_tournaments(feeds, page_size=1, state=tournament_pb.TOURNAMENT_STATE_FINISHED)
     first = await podiums(feeds, request, [*tournaments, *cup])
     running = await arena.call(
         arena.matches.ListMatches,
@@ -107,9 +106,3 @@ async def best_game(feeds: Feeds, games: Iterable[match_pb.Match], own: Language
                 ply = position_json(shown.playback, last) | words_json(shown.playback, last, texts=own.texts)
                 return game_json(shown.playback, [ply], end=end_of(shown))
     return None
-
-
-async def _tournaments(feeds: Feeds, **chosen: Any) -> list[tournament_pb.Tournament]:
-    arena = feeds.arena
-    asked = tournament_pb.ListTournamentsRequest(**chosen)
-    return list((await arena.call(arena.tournaments.ListTournaments, asked)).tournaments)

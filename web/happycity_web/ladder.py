@@ -124,19 +124,21 @@ async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQ
 
 async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
     """Show the seasons, newest first."""
-    return await _listed(feeds, feeds.arena.ladder.ListSeasons, pb.ListSeasonsRequest, "seasons", chosen)
+    asked = pb.ListSeasonsRequest(page_size=PAGE_LINES, page_token=chosen.page)
+    return await _listed(feeds, feeds.arena.ladder.ListSeasons, asked, "seasons", chosen)
 
 
 async def acts_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
     """Show what organisers did, newest first."""
-    return await _listed(feeds, feeds.arena.ladder.ListActs, pb.ListActsRequest, "acts", chosen)
+    asked = pb.ListActsRequest(page_size=PAGE_LINES, page_token=chosen.page)
+    return await _listed(feeds, feeds.arena.ladder.ListActs, asked, "acts", chosen)
 
 
-async def _listed(feeds: Feeds, call: Any, request: Any, field: str, chosen: ListQuery) -> Page:
+async def _listed(feeds: Feeds, call: Any, asked: Any, field: str, chosen: ListQuery, **more: Any) -> Page:
     """Show a page of a list, which is a field of the call's response, by the template of that name."""
-    got = await feeds.arena.call(call, request(page_size=PAGE_LINES, page_token=chosen.page))
+    got = await feeds.arena.call(call, asked)
     values = await ladder_values(feeds)
-    values |= {field: list(getattr(got, field)), "page": chosen.page, "next_page": got.next_page_token}
+    values |= {field: list(getattr(got, field)), "chosen": chosen, "next_page": got.next_page_token, **more}
     return Page(f"{field}.html", values, (field, "next_page"))
 
 
@@ -151,16 +153,8 @@ async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) 
 
 async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) -> Page:
     """Show deals, newest first, each with its games."""
-    arena = feeds.arena
-    got = await arena.call(arena.ladder.ListLadderDeals, chosen.request())
-    values = await ladder_values(feeds)
-    values |= {
-        "chosen": chosen,
-        "kinds": list(KINDS),
-        "deals": list(got.deals),
-        "next_page": got.next_page_token,
-    }
-    return Page("deals.html", values, ("deals", "next_page"))
+    call, kinds = feeds.arena.ladder.ListLadderDeals, list(KINDS)
+    return await _listed(feeds, call, chosen.request(), "deals", chosen, kinds=kinds)
 
 
 async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from happycity import Move
 from happycity.records.record import Json
 from happycity.text.words import move_in_words
-from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.access.roles import is_public
@@ -24,9 +23,11 @@ from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
 from happycity_web.analyses import analysis_of
+from happycity_web.games import record_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
 from happycity_web.render import Page, language_of
+from happycity_web.tournaments import tournament_of
 from happycity_web.watch import Feeds, Ply, end_of, pack, packed_response, plies_in, plies_of
 
 PAGE_CALLS = 4
@@ -80,7 +81,9 @@ async def match_values(
             seat=seat,
             text=await feeds.in_thread(game_text, game, [ply.text for ply in plies]),
             record_link=f"/matches/{match_id}/record.json" if has_record else "",
-            tournament=await _tournament_title(feeds, match.tournament_id),
+            tournament=None
+            if not match.tournament_id
+            else (await tournament_of(feeds, match.tournament_id)).config.title,
         ),
         "practice": match.practice,
         "can_be_embedded": bool(feeds.arena.gate.authenticator.public),
@@ -89,24 +92,15 @@ async def match_values(
     }
 
 
-async def _tournament_title(feeds: Feeds, tournament_id: int) -> str | None:
-    """Return the title of a tournament, empty if it has none; None for a match of none."""
-    if not tournament_id:
-        return None
-    request = tournament_pb.GetTournamentRequest(tournament_id=tournament_id)
-    return (await feeds.arena.call(feeds.arena.tournaments.GetTournament, request)).config.title
-
-
 async def analysis_page(feeds: Feeds, request: Request, query: MatchQuery) -> Page:
     """Show what the moves of a finished match cost, with the costliest ones of a seat as questions."""
-    match_id, arena = request.path_params["match_id"], feeds.arena
-    # The record of a match whose deal is still in play is refused.
-    record = await arena.call(arena.matches.GetMatchRecord, match_pb.GetMatchRecordRequest(match_id=match_id))
+    match_id = request.path_params["match_id"]
+    record = await record_of(feeds, match_id)
     if match_id not in feeds.analyses:
-        arena.gate.charge(ANALYSIS_CALLS)
+        feeds.arena.gate.charge(ANALYSIS_CALLS)
     match, shown = await shown_match(feeds, match_id)
     analysis = await feeds.analyses.get(
-        match_id, partial(analysis_of, named_record(list(match.bots), record.json))
+        match_id, partial(analysis_of, named_record(list(match.bots), record))
     )
     texts = language_of(request).texts
     seat = number_of("seat", str(query.seat or 1), 1, len(match.bots))
@@ -191,9 +185,8 @@ def _packed_game(match: WatchedMatch) -> bytes:
 async def match_record(feeds: Feeds, request: Request) -> Response:
     """Return a finished match's record, with its bots, as a file."""
     match_id, arena = request.path_params["match_id"], feeds.arena
-    asked = match_pb.GetMatchRecordRequest(match_id=match_id)
-    got = await arena.call(arena.matches.GetMatchRecord, asked)
+    got = await record_of(feeds, match_id)
     match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
-    record = named_record(list(match.bots), got.json)
+    record = named_record(list(match.bots), got)
     name = f'attachment; filename="game-{match_id:07}.json"'
     return Response(f"{record}\n", media_type="application/json", headers={"content-disposition": name})

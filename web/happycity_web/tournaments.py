@@ -22,7 +22,6 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_of
 from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError
-from happycity_server.frontends import Arena
 from happycity_tournament.ratings.results import Difference, Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.figures import Figures
@@ -30,7 +29,7 @@ from happycity_tournament.standings.standings import Standings
 from happycity_tournament.wire import ratings_of
 from happycity_web import charts
 from happycity_web.charts import rating_scale
-from happycity_web.games import MODES, GameQuery, HiddenGames, choices, list_games, search
+from happycity_web.games import MODES, GameQuery, HiddenGames, choices, list_games, record_of, search
 from happycity_web.query import ListQuery, bot_name, words
 from happycity_web.render import Page, language_of, mode_of, state_word
 from happycity_web.watch import Feeds, RecordNotes, loaded
@@ -98,10 +97,17 @@ async def _podium(feeds: Feeds, tournament_id: int) -> list[tournament_pb.Standi
     return list(shown.standings[:PODIUM])
 
 
+async def newest_tournaments(feeds: Feeds, **chosen: Any) -> list[tournament_pb.Tournament]:
+    """Return a page of tournaments, newest first, by the fields of its request."""
+    arena = feeds.arena
+    asked = tournament_pb.ListTournamentsRequest(**chosen)
+    return list((await arena.call(arena.tournaments.ListTournaments, asked)).tournaments)
+
+
 async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show a tournament: how far it is, its standings, what goes on, charts, and its games."""
     tournament_id = request.path_params["tournament_id"]
-    tournament = await _tournament(feeds, tournament_id)
+    tournament = await tournament_of(feeds, tournament_id)
     found = await list_games(feeds, query, tournament_id=tournament_id)
     standings = await _standings(feeds, tournament_id, request)
     values = await _values(feeds, tournament, standings)
@@ -122,7 +128,7 @@ async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> P
 async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show a bot in a tournament: its results, against whom, and why it lost or forfeited."""
     tournament_id, bot = request.path_params["tournament_id"], check_bot_name(request.path_params["bot"])
-    tournament = await _tournament(feeds, tournament_id)
+    tournament = await tournament_of(feeds, tournament_id)
     if bot not in tournament.config.bots:
         text = language_of(request).texts.gettext("Tournament %(number)s has no bot %(bot)s.")
         raise HTTPException(404, text % {"number": tournament_id, "bot": bot})
@@ -161,7 +167,8 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     return Page("bot.html", values, shown, is_final=values["is_final"])
 
 
-async def _tournament(feeds: Feeds, tournament_id: int) -> tournament_pb.Tournament:
+async def tournament_of(feeds: Feeds, tournament_id: int) -> tournament_pb.Tournament:
+    """Return a tournament."""
     arena = feeds.arena
     request = tournament_pb.GetTournamentRequest(tournament_id=tournament_id)
     return await arena.call(arena.tournaments.GetTournament, request)
@@ -259,7 +266,7 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
         if not game.HasField("result"):
             continue
         try:
-            read = partial(_read_notes, feeds.arena, game.match_id)
+            read = partial(_read_notes, feeds, game.match_id)
             found, numbers_found = await feeds.notes.get(game.match_id, read)
         except (ApiError, RecordError):  # there is none, it is not to be seen, or it is malformed
             continue
@@ -270,9 +277,8 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
     return {"incidents": incidents, "metrics": metrics}
 
 
-async def _read_notes(arena: Arena, match_id: int) -> RecordNotes:
-    got = await arena.call(arena.matches.GetMatchRecord, match_pb.GetMatchRecordRequest(match_id=match_id))
-    record = await asyncio.to_thread(loads, got.json)
+async def _read_notes(feeds: Feeds, match_id: int) -> RecordNotes:
+    record = await asyncio.to_thread(loads, await record_of(feeds, match_id))
     return incidents_of(record), metrics_of(record)
 
 

@@ -10,7 +10,7 @@ import hashlib
 import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 from operator import add, itemgetter
 from typing import Final, NamedTuple, TypeVar
 
@@ -19,9 +19,9 @@ from happycity.records.record import dumps, state_json
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, CardKind
 from happycity.rules.cities import Cities
 from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
-from happycity.rules.scoring import Outcome, score
+from happycity.rules.scoring import Outcome, points_of
 from happycity.rules.views import Phase
-from happycity_bots.champion import CONFIDENCE, DENIAL, TurnStrengths, champions_network, lead
+from happycity_bots.champion import CONFIDENCE, TurnStrengths, champions_network, lead
 from happycity_bots.network import Network
 from happycity_bots.planner import SECOND_DRAW
 from happycity_bots.quick import quick_move
@@ -33,10 +33,12 @@ Places = tuple[float, ...]
 """The expected place of each seat, from 1 (first) to the number of seats."""
 
 SHARPNESS: Final = 1.4
-"""By what leads in strength are multiplied: the network learnt from good bots and is too cautious of others.
+"""By what strengths between turns are multiplied: the network knows good bots, and trusts leads too little.
 
-Found by `python -m tools luck-checks reliability` on other deals.
+Found so that `python -m tools luck-checks reliability` shows the least errors in other games.
 """
+LEFT: Final = 0.3
+"""The share of what is left on sale that counts for the next seat, found as `SHARPNESS`."""
 _COIN: Final = 0
 
 
@@ -58,7 +60,8 @@ class Offers:
         self._values = values
         self.floor = max([values[_COIN], *[values[n] for n in dwellings if n in values]])
         """What the seat has without any building."""
-        self._decks = [sorted([values.get(n, self.floor) for n in deck], reverse=True) for deck in DECKS]
+        self._decks = [sorted([values.get(n, self.floor) for n in deck]) for deck in DECKS]
+        self._sums = [[0.0, *accumulate(reversed(deck))] for deck in self._decks]
 
     def best(self, centre: Iterable[int]) -> tuple[float, int]:
         """Return the value of the best offer, and the building that is bought, or 0."""
@@ -77,8 +80,11 @@ class Offers:
         """Return the best offer to expect after some draws if it is `value` before."""
         if not draws:
             return value
-        drawn = self.drawn(value)
-        return value + (mean(drawn) - value) * (1 + SECOND_DRAW * (draws - 1))
+        most = 0.0
+        for deck, sums in zip(self._decks, self._sums, strict=True):
+            better = len(deck) - bisect_right(deck, value)
+            most = max(most, (sums[better] - value * better) / len(deck))
+        return value + most * (1 + SECOND_DRAW * (draws - 1))
 
 
 def _without(centre: Sequence[int], pick: int) -> list[int]:
@@ -93,14 +99,14 @@ class NetworkTurn:
     """A turn by the network: its judgement of the position, and what the offers change in it.
 
     The network knows a position between turns, without the centre. So the acting seat gains by which its best
-    offer surpasses a usual one, and the next seat, with the likelihood `DENIAL`, by what is left to it.
+    offer surpasses a usual one, and the next seat by the share `LEFT` of what is left to it.
     """
 
     def __init__(self, view: View, network: Network) -> None:
         strengths = TurnStrengths.of(view, network)
         dwellings = _dwellings(view.dwellings)
         self._seat, self._next = view.seat, (view.seat + 1) % len(view.cities)
-        self._before = strengths.before
+        self._before = [SHARPNESS * strength for strength in strengths.before]
         self._own, self._others = Offers(strengths.own, dwellings), Offers(strengths.next, dwellings)
         self._usual = [offers.expected(offers.floor, 2) for offers in (self._own, self._others)]
         self._left: dict[float, float] = {}
@@ -111,11 +117,11 @@ class NetworkTurn:
         left, _ = self._others.best(_without(centre, pick))
         gain = self._left.get(left)
         if gain is None:
-            gain = self._left[left] = DENIAL * (self._others.expected(left, 1) - self._usual[1])
+            gain = self._left[left] = LEFT * (self._others.expected(left, 1) - self._usual[1])
         strengths = self._before[:]
         strengths[self._seat] += self._own.expected(value, draws) - self._usual[0]
         strengths[self._next] += gain
-        return places_by([SHARPNESS * strength for strength in strengths], lead)
+        return places_by(strengths, lead)
 
 
 class LastTurn:
@@ -128,9 +134,8 @@ class LastTurn:
         view = game.view()
         cities, seats = Cities.of_view(view), range(game.config.players)
         dwellings = _dwellings(view.dwellings)
-        now = _marks(cities)
         self._seat = game.seat
-        self._reached = [[now[seat]] for seat in seats]
+        self._reached = [[_mark(cities, seat)] for seat in seats]
         self._offers = {
             seat: Offers(_final_marks(cities, seat, game.specials), dwellings) for seat in seats[game.seat :]
         }
@@ -172,10 +177,9 @@ _PER_COIN: Final = 1e-3
 """Coins decide between equal points (article 4.4)."""
 
 
-def _marks(cities: Cities) -> list[float]:
-    """Return points with coins behind the decimal point, by seat, if the game ended now."""
-    end = score(cities)
-    return [points + _PER_COIN * coins for points, coins in zip(end.points, end.coins, strict=True)]
+def _mark(cities: Cities, seat: int) -> float:
+    """Return a seat's points with coins behind the decimal point if the game ended now."""
+    return points_of(cities, seat) + _PER_COIN * cities.coins[seat]
 
 
 def _final_marks(cities: Cities, seat: int, specials: Sequence[Card]) -> dict[int, float]:
@@ -196,7 +200,7 @@ def _final_marks(cities: Cities, seat: int, specials: Sequence[Card]) -> dict[in
         ends = [bought]
         if bought.special_at[seat] < 0 and len(bought.cards[seat]) < CITY_SIZE:
             ends += [bought.with_cards(seat, special) for special in bought.eligible(seat, specials)]
-        marks[number] = max([_marks(end)[seat] for end in ends])
+        marks[number] = max([_mark(end, seat) for end in ends])
     return marks
 
 
@@ -236,7 +240,7 @@ class Evaluator:
         self.playouts = playouts
         """Playouts for each purchase and special."""
         self._seed = seed
-        self._turn: tuple[View, NetworkTurn | LastTurn] | None = None
+        self._turns: dict[View, NetworkTurn | LastTurn] = {}
 
     @property
     def digest(self) -> str:
@@ -290,12 +294,16 @@ class Evaluator:
     def _turn_of(self, game: Game) -> NetworkTurn | LastTurn:
         """Return the turn, which is the same until something is bought, whatever is drawn before."""
         view = game.view()._replace(centre=(), decks=(), discards=(), phase=Phase.DRAW)
-        if self._turn is None or self._turn[0] != view:
+        turn = self._turns.pop(view, None)
+        if turn is None:
             # A seat that can fill its city nearly always does.
             may_fill = CITY_SIZE - 1 in map(len, view.cities[view.seat :])
             is_last = may_fill or game.cities.longest == CITY_SIZE or game.round == LAST_ROUND
-            self._turn = (view, LastTurn(game) if is_last else NetworkTurn(view, self._network))
-        return self._turn[1]
+            turn = LastTurn(game) if is_last else NetworkTurn(view, self._network)
+            if len(self._turns) == _KEPT:
+                del self._turns[next(iter(self._turns))]
+        self._turns[view] = turn
+        return turn
 
     def _after(self, game: Game, move: Move) -> Places:
         after = game.copy()
@@ -327,7 +335,9 @@ class Evaluator:
         return self._position(game)
 
 
-_VERSION: Final = 2
+_KEPT: Final = 256
+"""Turns that are remembered, the latest used: those of one game, with what its moves could have led to."""
+_VERSION: Final = 3
 """It goes up whenever the same weights and settings give other values."""
 
 

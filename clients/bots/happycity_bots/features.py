@@ -213,11 +213,16 @@ def _lacks(special: Card, colours: list[int]) -> list[int]:
     return lacks
 
 
+_NOTHING: Final = Reach(None, [0.0] * (FARTHEST + 2), [0.0] * (2 * GOAL))
+
+
 def reach(promised: list[Promise], colour: int, *, take: bool) -> Reach:
     """Return what the specials promise after a card of that colour.
 
     With `take`, a special whose condition is met is taken; else it counts as missing one card.
     """
+    if not promised:
+        return _NOTHING
     gains = [0.0] * (FARTHEST + 2)
     goals = [0.0] * (2 * GOAL)
     taken, most, first, second = None, 0.0, 0.0, 0.0
@@ -244,9 +249,6 @@ def reach(promised: list[Promise], colour: int, *, take: bool) -> Reach:
                     goals = goals[:GOAL] + goal
                     second = worth
     return Reach(taken, gains, goals)
-
-
-_NOTHING: Final = Reach(None, [0.0] * (FARTHEST + 2), [0.0] * (2 * GOAL))
 
 
 def raw_row(view: View, own: Held, frame: Frame, purse: float, promised: Reach) -> list[float]:

@@ -156,7 +156,10 @@ class Conversation:
         for answer in request.answers:
             self._check_answer(answer, received.time)
         if request.HasField("pong"):
-            self._check_pong(request.pong.nonce, received.time)
+            nonce = request.pong.nonce
+            if nonce not in self._pings:
+                raise UnexpectedError(f"a pong with the nonce {nonce}, which was not that of a ping")
+            self.pong_seconds.append(received.time - self._pings.pop(nonce))
         if request.HasField("goodbye"):
             raise StreamEndedError("the bot said goodbye")
 
@@ -178,11 +181,6 @@ class Conversation:
         sent_at = self._sent_at.pop(key, None)
         if sent_at is not None:
             self.think_seconds.append(now - sent_at)
-
-    def _check_pong(self, nonce: int, now: float) -> None:
-        if nonce not in self._pings:
-            raise UnexpectedError(f"a pong with the nonce {nonce}, which was not that of a ping")
-        self.pong_seconds.append(now - self._pings.pop(nonce))
 
     def _forget(self, match_id: int) -> None:
         """Let a match that is over start again."""

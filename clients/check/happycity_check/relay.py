@@ -67,10 +67,12 @@ class Relay:
             self._connections[to_bot] = to_server
             ways = (self._copy(bot, to_server), self._copy(server, to_bot, counted=True))
             tasks = [asyncio.create_task(way) for way in ways]
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
             to_server.close()
         to_bot.close()
         self._connections.pop(to_bot, None)

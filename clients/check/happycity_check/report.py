@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
+from textwrap import TextWrapper
 from typing import Any
 
 from happycity_check.step import Finding, Status
 from happycity_check.trial_bot import Options
 
-_WIDTH = 110
+_LINES = TextWrapper(110, " " * 9, " " * 11, break_long_words=False, break_on_hyphens=False)
 
 
 def format_finding(finding: Finding) -> str:
@@ -20,18 +20,7 @@ def format_finding(finding: Finding) -> str:
     if status in (Status.OK, Status.SKIPPED):
         return f"{head} {finding.seen}"
     lines = {"demanded": step.demand, "seen": finding.seen, "to do": step.advice}
-    return "\n".join([head.rstrip(), *(_indented(key, text) for key, text in lines.items() if text)])
-
-
-def _indented(key: str, text: str) -> str:
-    return textwrap.fill(
-        f"{key}: {text}",
-        width=_WIDTH,
-        initial_indent=" " * 9,
-        subsequent_indent=" " * 11,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return "\n".join([head.rstrip(), *(_LINES.fill(f"{key}: {text}") for key, text in lines.items() if text)])
 
 
 def summary(findings: Sequence[Finding]) -> str:

@@ -113,7 +113,8 @@ class ScriptedServer:
     def __init__(self, relay: Relay) -> None:
         self.address = relay.address
         """Where bots connect, host:port."""
-        self._relay = relay
+        self.relay = relay
+        """What passes their connections on, until they are cut."""
         self._streams: asyncio.Queue[BotStream] = asyncio.Queue()
 
     async def accept(self, timeout: float | None) -> BotStream:  # noqa: ASYNC109 - the user's own option
@@ -127,24 +128,13 @@ class ScriptedServer:
 
     def cut_connections(self) -> None:
         """Break all connections off, as a network failure does. Streams not yet accepted are dropped."""
-        self._relay.cut()
+        self.relay.cut()
         while not self._streams.empty():
             self._streams.get_nowait()
 
-    async def cut_after(self, count: int) -> None:
-        """Wait until the server has sent this many bytes more, and close all connections then.
-
-        With 0 the next connection is closed as soon as it is made.
-        """
-        await self._relay.cut_after(count)
-
-    def close(self) -> None:
-        """Break all connections off, and let no bot connect any more."""
-        self._relay.close()
-
     async def _play(self, _requests: object, context: _Context) -> None:
         """Hand the stream to the script, and keep it open until the script or the bot ends it."""
-        if not self._relay.carries(context.peer()):
+        if not self.relay.carries(context.peer()):
             return  # the connection was cut before gRPC handed its stream over
         stream = BotStream(context)
         self._streams.put_nowait(stream)

@@ -15,14 +15,13 @@ from happycity.match import REFERENCE_BOTS, check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.runtime.child import MODEL_KEYS
 from happycity.runtime.commands import Name, Server, Token, remark
-from happycity.runtime.program import missing_packages
+from happycity.runtime.program import check_installed
 
 if TYPE_CHECKING:  # the help of all commands does without gRPC
     from happycity_client import Settings
     from happycity_llm.bot import LanguageModel
     from happycity_llm.prompts import Prompts
 
-EXTRA = "llm"
 URL_VARIABLE = "OPENAI_BASE_URL"
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -96,11 +95,7 @@ def llm(
         return
     if model is None:
         raise ConfigError("--model: name the model, or see what it would read by --dry-run")
-    missing = missing_packages(EXTRA)
-    if missing:
-        raise ConfigError(
-            f"llm: {', '.join(missing)} is not installed; install it by: pip install 'happycity[{EXTRA}]'"
-        )
+    check_installed("llm")
     from happycity_bots.catalogue import BOTS  # noqa: PLC0415
     from happycity_client import Settings, run_until_stopped  # noqa: PLC0415
     from happycity_llm.bot import LanguageModel  # noqa: PLC0415

@@ -8,10 +8,10 @@ from pathlib import Path
 from string import Template
 
 from happycity import Config, ConfigError, Mode, Scoring, View
-from happycity.rules.cards import Card, CardKind, deck_cards
+from happycity.rules.cards import Card, CardKind
 from happycity.rules.cities import Cities
-from happycity.rules.deals import LAST_ROUND, START_COINS
-from happycity.text.board import Standing, board_lines, plain
+from happycity.rules.deals import DECKS, LAST_ROUND, START_COINS
+from happycity.text.board import Standing, board_lines, deck_prices, plain
 from happycity.text.words import events_in_words, move_in_words, plural
 from happycity_client import Decision, GameStarted
 
@@ -131,9 +131,7 @@ def _rules(config: Config) -> dict[str, str]:
         "points": f"its inhabitants {'times' if config.scoring is Scoring.PRODUCT else 'plus'} its hearts",
         "last_round": str(LAST_ROUND),
         "start": _start(config),
-        "deck_1": _prices(1),
-        "deck_2": _prices(2),
-        "deck_3": _prices(3),
+        **{f"deck_{deck}": "{} to {}".format(*deck_prices(deck)) for deck in DECKS},
         "coin": plural(1, "coin"),
         "expert": _EXPERT if config.mode is Mode.EXPERT else "",
     }
@@ -144,11 +142,6 @@ def _start(config: Config) -> str:
     if config.mode is Mode.EXPERT:
         return f"{coins} of a chosen colour, which counts wherever colours count."
     return f"{coins}, which has an income of 1 and no colour."
-
-
-def _prices(deck: int) -> str:
-    prices = [card.cost for card in deck_cards(deck)]
-    return f"{min(prices)} to {max(prices)}"
 
 
 def _standing(view: View) -> str:

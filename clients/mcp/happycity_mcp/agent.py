@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from happycity import HappyCityError, Mode, Move, VoidReason
 from happycity.match import one_line
+from happycity.text.words import plural
 from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
-from happycity_mcp.decisions import DecisionBoard, EndedGame, OpenDecision
+from happycity_mcp.decisions import DecisionBoard, Result
 from happycity_mcp.practice import practise
 
 LONGEST_NAME = 64
@@ -43,24 +44,21 @@ class AgentBot(Bot):
     def game_over(self, over: GameOver) -> None:
         """Tell the agent how it ended."""
         own = over.seats[self.start.seat]
-        self._board.end(
-            EndedGame(
-                over.match_id,
-                self.start.seat,
-                own.place,
-                len(over.seats),
-                own.points,
-                own.ending,
-                one_line(own.reason),
-            )
-        )
+        text = f"your place is {own.place} of {len(over.seats)}, with {plural(own.points, 'point')}"
+        if own.forfeited:
+            reason = one_line(own.reason) or "no reason given"
+            text = f"your seat was forfeited, {own.ending.word}: {reason}"
+        self._end(over.match_id, text, own.ending.word, own.place, own.points)
 
     def game_voided(self, match_id: int, reason: VoidReason) -> None:
         """Tell the agent why the game does not count."""
+        text = f"it was voided and does not count ({reason.value.replace('_', ' ')})"
+        self._end(match_id, text, "voided")
+
+    def _end(self, match: int, text: str, ending: str, place: int | None = None, points: int = 0) -> None:
         players = len(self.start.bots)
-        self._board.end(
-            EndedGame(match_id, self.start.seat, None, players, 0, None, reason.value.replace("_", " "))
-        )
+        result = Result(match=match, place=place, players=players, points=points, ending=ending)
+        self._board.end(result, text)
 
 
 class Agent:
@@ -136,8 +134,8 @@ class Agent:
             raise error
         return str(error) if error else "the arena has ended the session"
 
-    async def news(self, seconds: float) -> OpenDecision | None:
-        """Wait until a decision is open or a game has ended, or the time is over; return the decision.
+    async def news(self, seconds: float) -> None:
+        """Wait until a decision is open or a game has ended, or the time is over.
 
         Raises:
             AgentError: the connection has ended, or practice can't go on.
@@ -150,7 +148,6 @@ class Agent:
             if left <= 0:
                 break
             await self.board.changed(left)
-        return self.board.current
 
     async def practise(
         self, against: Sequence[str], *, games: int, mode: Mode, decision_seconds: float

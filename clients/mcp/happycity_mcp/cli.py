@@ -10,9 +10,8 @@ import typer
 
 from happycity import BotInfo, ConfigError
 from happycity.runtime.commands import Server, Token
-from happycity.runtime.program import missing_packages
+from happycity.runtime.program import check_installed
 
-EXTRA = "mcp"
 DEFAULT_NAME = "agent"
 
 
@@ -42,11 +41,7 @@ def mcp(
     An MCP client starts this and speaks with it by the standard streams. With --http it serves many agents,
     who need the token in HAPPYCITY_MCP_TOKEN if there is one. Stop with Ctrl-C.
     """
-    missing = missing_packages(EXTRA)
-    if missing:
-        raise ConfigError(
-            f"mcp: {', '.join(missing)} is not installed; install it by: pip install 'happycity[{EXTRA}]'"
-        )
+    check_installed("mcp")
     # Imported here, or every other command would wait for gRPC and MCP.
     from happycity.match import check_bot_name  # noqa: PLC0415
     from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens  # noqa: PLC0415

@@ -7,7 +7,9 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from happycity import Ending, Move
+from pydantic import BaseModel, Field
+
+from happycity import Move
 from happycity_client import Decision, GameStarted
 
 DecisionKey = tuple[int, int]
@@ -18,20 +20,14 @@ KEPT_GAMES = 100
 """How many ended games wait for an agent to hear of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndedGame:
-    """A game of the agent that is over."""
+class Result(BaseModel):
+    """How a game ended for the agent."""
 
-    match_id: int
-    seat: int
-    place: int | None
-    """From 1; None if the match was voided."""
+    match: int
+    place: int | None = Field(description="From 1, ties share; null if the match was voided.")
     players: int
     points: int
-    ending: Ending | None
-    """None if the match was voided."""
-    reason: str
-    """One line: why the seat was forfeited, or the match voided."""
+    ending: str = Field(description="finished, voided, or how the seat was forfeited, such as timeout.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,8 +54,8 @@ class DecisionBoard:
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         """Seconds."""
-        self.ended: deque[EndedGame] = deque(maxlen=KEPT_GAMES)
-        """Games of whose end the agent hasn't heard, the oldest first."""
+        self.ended: deque[tuple[Result, str]] = deque(maxlen=KEPT_GAMES)
+        """Results of which the agent hasn't heard, each with a sentence about it, the oldest first."""
         self._open: dict[DecisionKey, OpenDecision] = {}  # the oldest first
         self._settled: OrderedDict[DecisionKey, str] = OrderedDict()
         self._changed = asyncio.Event()
@@ -111,9 +107,9 @@ class DecisionBoard:
         if len(self._settled) > KEPT_DECISIONS:
             self._settled.popitem(last=False)
 
-    def end(self, game: EndedGame) -> None:
-        """Note that a game has ended."""
-        self.ended.append(game)
+    def end(self, result: Result, text: str) -> None:
+        """Note that a game has ended; the text says what that means."""
+        self.ended.append((result, f"Match {result.match} is over: {text}."))
         self.wake()
 
     def wake(self) -> None:

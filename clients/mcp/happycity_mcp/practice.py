@@ -14,7 +14,7 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.match import duration_message
 from happycity.wire.messages import config_message
-from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
+from happycity.wire.status import details_of
 from happycity_client import Settings
 
 PAUSE_SECONDS = 0.1
@@ -60,8 +60,7 @@ async def _call(method: Any, request: object, settings: Settings) -> pb.Match:
             match: pb.Match = await method(request, metadata=settings.access.metadata)
             return match
         except grpc.aio.AioRpcError as error:
-            encoded = dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")
-            details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
+            details = details_of(error)
             if details.reason not in ("RATE_LIMITED", "TOO_MANY_OPEN"):
                 text = one_line(error.details() or error.code().name)
                 raise PracticeError(f"{settings.target.address}: {text}") from None

@@ -20,7 +20,7 @@ from starlette.responses import PlainTextResponse
 
 from happycity import ConfigError
 from happycity.runtime.http import BoundedProtocol, http_served
-from happycity.runtime.transport import is_loopback
+from happycity.runtime.transport import host_and_port, is_loopback, joined
 from happycity_client import Settings
 from happycity_mcp.agents import MAX_AGENTS, Agents
 from happycity_mcp.standard_input import closable_stdin
@@ -52,25 +52,16 @@ class HttpSettings:
     allowed_hosts: Sequence[str] = ()
     """Names besides the address by which clients may reach it, such as a proxy's."""
 
-    @property
-    def host(self) -> str:
-        """The address without its port."""
-        return self.address.rpartition(":")[0].strip("[]")
-
-    @property
-    def port(self) -> int:
-        """The port; 0: a free one."""
-        return int(self.address.rpartition(":")[2])
-
     def check(self) -> None:
         """Refuse what can't be listened on, or would be open to the world.
 
         Raises:
             ConfigError: it is.
         """
-        host, _, port = self.address.rpartition(":")
-        if not host or not port.isdecimal() or int(port) > 65535:
-            raise ConfigError(f"--http: {self.address[:80]!r} is not HOST:PORT")
+        try:
+            host_and_port(self.address)
+        except ValueError as error:
+            raise ConfigError(f"--http: {error}") from None
         if not self.token and not is_loopback(self.address):
             raise ConfigError(
                 f"--http: {self.address} can be reached from other machines, so it needs a token: put one "
@@ -110,10 +101,11 @@ async def serving_http(settings_of: Callable[[str], Settings], http: HttpSetting
     """
     http.check()
     with _listener(http) as listener:
-        async with _serving(settings_of, is_shared=True) as server:
-            host = f"[{http.host}]" if ":" in http.host else http.host
-            async with http_served(_uvicorn_config(_application(server, http)), listener):
-                yield f"http://{host}:{listener.getsockname()[1]}{PATH}"
+        async with (
+            _serving(settings_of, is_shared=True) as server,
+            http_served(_uvicorn_config(_application(server, http)), listener),
+        ):
+            yield f"http://{joined(host_and_port(http.address)[0], listener.getsockname()[1])}{PATH}"
 
 
 def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:
@@ -122,7 +114,7 @@ def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:
         max_request_body_size=REQUEST_BYTES,
         stateless_http=True,  # an agent shows its key, so nothing has to be kept for a session
         transport_security=_transport_security(http),
-        host=http.host,
+        host=host_and_port(http.address)[0],
     )
     return _Guarded(application, http.token) if http.token else application
 
@@ -173,9 +165,9 @@ def _transport_security(http: HttpSettings) -> TransportSecuritySettings:
 
 
 def _listener(http: HttpSettings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in http.host else socket.AF_INET
+    host, port = host_and_port(http.address)
     try:
-        return socket.create_server((http.host, http.port), family=family)
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise ConfigError(f"--http: can't listen on {http.address}: {error.strerror or error}") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import getdoc
 from typing import Annotated, Any
@@ -24,6 +24,7 @@ from happycity_mcp.agent import Agent
 from happycity_mcp.agents import Agents
 from happycity_mcp.analyses import BotAnalysis, analysed
 from happycity_mcp.answers import HOW_TO_ANSWER, Update, answer, update
+from happycity_mcp.decisions import Result
 from happycity_mcp.lobby import Lobby, LobbyBot, connected_bots
 
 LONGEST_WAIT = 50
@@ -191,8 +192,7 @@ class Tools:
         """Show the position in which you have to decide, again. To wait for one, call wait_for_turn."""
         with _refusing(), self._agents.using(key) as agent:
             agent.check()
-            now = agent.board.clock()
-            shown = update(agent.board.current, (), self._prompts, now=now)
+            shown = self._shown(agent)
             return answer(shown.text, shown)
 
     def get_rules(
@@ -280,21 +280,22 @@ class Tools:
 
     async def _next(self, agent: Agent, seconds: float) -> CallToolResult:
         """Wait for what comes next, and return it; each ended game is reported once."""
-        waiting = await agent.news(seconds)
-        ended = [*agent.board.ended]
+        await agent.news(seconds)
+        shown = self._shown(agent, [*agent.board.ended])
         agent.board.ended.clear()
-        shown = update(waiting, ended, self._prompts, now=agent.board.clock())
         return answer(shown.text, shown)
+
+    def _shown(self, agent: Agent, ended: Sequence[tuple[Result, str]] = ()) -> Update:
+        """Return the decision that waits, and games that have ended, as an agent reads them."""
+        return update(agent.board.current, ended, self._prompts, now=agent.board.clock())
 
     def _stale(self, agent: Agent, match: int, decision_id: int) -> str:
         """Return why a decision can't be answered, and what can."""
         agent.check()
         outcome = agent.board.outcome_of(match, decision_id) or "there is no such decision of yours"
-        now = agent.board.clock()
-        current = update(agent.board.current, (), self._prompts, now=now)
         return (
             f"decision_id {decision_id} of match {match} does not wait for a move: {outcome}. Nothing was "
-            f"played.\n\n{current.text}"
+            f"played.\n\n{self._shown(agent).text}"
         )
 
 

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 GO_MODULE = "github.com/happycity-arena/happycity/clients/go"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """What fills a project's templates."""
-
-    package: str
-    """The project's name as package managers take it."""
-    version: str
-    """The SDK's."""
-    checkout: Path | None
-    """The checkout of this project from which the SDK is taken; None: the published package."""
-
-    def sdk(self, folder: str) -> str:
-        """Return the path of an SDK in the checkout."""
-        assert self.checkout is not None
-        return (self.checkout / "clients" / folder).as_posix()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
-    """A language in which a bot's project can be made."""
+    """A language in which a bot's project can be made.
+
+    In its texts, $package and $version are those of the project and of the SDK, $checkout is the URI of the
+    checkout from which the SDK is taken, and $sdk the path of the SDK there.
+    """
 
     title: str
     source: str
@@ -38,56 +24,19 @@ class Language:
     tools: str
     """What the project needs on the machine."""
     command: str
-    """What starts the bot, in the project's folder; $package is the project's name."""
+    """What starts the bot, in the project's folder."""
     submitted: tuple[str, ...]
     """The files with which it starts elsewhere, as patterns."""
-    build: Callable[[Names], tuple[str, ...]]
+    build: tuple[str, ...]
     """The commands that build the bot."""
-    fields: Callable[[Names], Mapping[str, str]] = lambda _: {}
-    """Fields of the language's own templates."""
+    build_sdk: tuple[str, ...] = ()
+    """The commands before these where the SDK is that of a checkout."""
+    requirement: tuple[str, str] = ("", "")
+    """What the project's files call the published SDK, and that of a checkout."""
     sdk_folders: tuple[str, ...] = ()
     """What an image needs of a checkout."""
     packages: str = ""
     """Packages of Debian that GitHub's machines lack; they have Go, Node.js, Rust, Java and Maven."""
-
-
-def _python_requirement(names: Names, extra: str = "") -> str:
-    return f"happycity{extra}" if names.checkout is None else f"happycity{extra} @ {names.checkout.as_uri()}"
-
-
-def _go_fields(names: Names) -> dict[str, str]:
-    return {"replace": "" if names.checkout is None else f"\nreplace {GO_MODULE} => {names.sdk('go')}"}
-
-
-def _typescript_build(names: Names) -> tuple[str, ...]:
-    if names.checkout is None:
-        return ("npm install",)
-    sdk = names.sdk("typescript")
-    return (
-        f"test -d {sdk}/dist || (cd {sdk} && npm ci && npm run build)",
-        "npm install --install-links=false",
-    )
-
-
-def _java_build(names: Names) -> tuple[str, ...]:
-    package = "mvn -q -B -ntp package"
-    if names.checkout is None:
-        return (package,)
-    return (f"mvn -q -B -ntp -f {names.sdk('java')} -pl happycity -am install -Dmaven.test.skip", package)
-
-
-def _cpp_fields(names: Names) -> dict[str, str]:
-    if names.checkout is None:
-        return {"find_sdk": "find_package(happycity REQUIRED)"}
-    return {"find_sdk": f"add_subdirectory({names.sdk('cpp')} happycity)"}
-
-
-def _rust_requirement(names: Names) -> str:
-    return f'"{names.version}"' if names.checkout is None else f'{{ path = "{names.sdk("rust")}" }}'
-
-
-def _npm_requirement(names: Names) -> str:
-    return f"^{names.version}" if names.checkout is None else f"file:{names.sdk('typescript')}"
 
 
 _PYTHON_SDK = (
@@ -113,11 +62,11 @@ LANGUAGES: Mapping[str, Language] = {
         command="python bot.py",
         submitted=("*.py",),
         # Where it is installed already, as in the environment of a checkout, pip must not change it.
-        build=lambda _: (
+        build=(
             'python -c "import happycity_client" 2> /dev/null'
             " || python -m pip install --quiet -r requirements.txt",
         ),
-        fields=lambda names: {"requirement": _python_requirement(names)},
+        requirement=("happycity", "happycity @ $checkout"),
         sdk_folders=_PYTHON_SDK,
     ),
     "go": Language(
@@ -127,8 +76,8 @@ LANGUAGES: Mapping[str, Language] = {
         tools="Go 1.26 or later",
         command="./bot",
         submitted=("bot",),
-        build=lambda _: ("go mod tidy", "go build -o bot ."),
-        fields=_go_fields,
+        build=("go mod tidy", "go build -o bot ."),
+        requirement=("", f"\nreplace {GO_MODULE} => $sdk"),
         sdk_folders=("clients/go",),
     ),
     "typescript": Language(
@@ -138,8 +87,9 @@ LANGUAGES: Mapping[str, Language] = {
         tools="Node.js 18 or later",
         command="node bot.mjs",
         submitted=("*.mjs", "package.json", "node_modules/**/*"),
-        build=_typescript_build,
-        fields=lambda names: {"requirement": _npm_requirement(names)},
+        build=("npm install --install-links=false",),
+        build_sdk=("test -d $sdk/dist || (cd $sdk && npm ci && npm run build)",),
+        requirement=("^$version", "file:$sdk"),
         sdk_folders=("clients/typescript",),
     ),
     "rust": Language(
@@ -149,8 +99,8 @@ LANGUAGES: Mapping[str, Language] = {
         tools="Rust 1.88 or later",
         command="target/release/$package",
         submitted=("target/release/$package",),
-        build=lambda _: ("cargo build --quiet --release",),
-        fields=lambda names: {"requirement": _rust_requirement(names)},
+        build=("cargo build --quiet --release",),
+        requirement=('"$version"', '{ path = "$sdk" }'),
         sdk_folders=("clients/rust",),
     ),
     "java": Language(
@@ -160,7 +110,8 @@ LANGUAGES: Mapping[str, Language] = {
         tools="Java 17 and Maven 3.8, or later ones",
         command="java -cp target/bot.jar:target/lib/* First",
         submitted=("target/bot.jar", "target/lib/*.jar"),
-        build=_java_build,
+        build=("mvn -q -B -ntp package",),
+        build_sdk=("mvn -q -B -ntp -f $sdk -pl happycity -am install -Dmaven.test.skip",),
         sdk_folders=("clients/java", "clients/conformance", "proto"),
     ),
     "cpp": Language(
@@ -170,11 +121,11 @@ LANGUAGES: Mapping[str, Language] = {
         tools="CMake 3.22, a compiler of C++20, gRPC and Protobuf",
         command="build/bot",
         submitted=("build/bot",),
-        build=lambda _: (
+        build=(
             "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
             "cmake --build build --parallel 2",
         ),
-        fields=_cpp_fields,
+        requirement=("find_package(happycity REQUIRED)", "add_subdirectory($sdk happycity)"),
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
@@ -185,8 +136,8 @@ LANGUAGES: Mapping[str, Language] = {
         tools="bash and jq",
         command="happycity bridge -- bash bot.sh",
         submitted=("bot.sh",),
-        build=lambda _: ("@:",),
-        fields=lambda names: {"requirement": _python_requirement(names, "[arena]")},
+        build=("@:",),
+        requirement=("happycity[arena]", "happycity[arena] @ $checkout"),
         sdk_folders=_PYTHON_SDK,
     ),
 }

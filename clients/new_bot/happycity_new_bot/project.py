@@ -12,7 +12,7 @@ from string import Template
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
-from happycity_new_bot.languages import LANGUAGES, Names
+from happycity_new_bot.languages import LANGUAGES
 
 TEMPLATE = ".in"
 """The end of names of files that have fields; others are copied as they are."""
@@ -70,35 +70,41 @@ def package_name(name: str) -> str:
 
 
 def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
-    spec = LANGUAGES[language]
-    names = Names(package=package_name(name), version=version("happycity"), checkout=checkout)
+    spec, is_published = LANGUAGES[language], checkout is None
+    commands = spec.build if is_published else (*spec.build_sdk, *spec.build)
     copied = "" if checkout is None else checkout.as_posix()
+    words = {
+        "package": package_name(name),
+        "version": version("happycity"),
+        "checkout": "" if checkout is None else checkout.as_uri(),
+        "sdk": f"{copied}/clients/{language}",
+    }
+
+    def filled(text: str) -> str:
+        return Template(text).substitute(words)
+
     return {
         "name": name,
-        "package": names.package,
-        "version": names.version,
+        "package": words["package"],
+        "version": words["version"],
         "language": spec.title,
         "source": spec.source,
         "tools": spec.tools,
-        "command": Template(spec.command).substitute(package=names.package),
-        "files": Template(", ".join(f'"{pattern}"' for pattern in spec.submitted)).substitute(
-            package=names.package
-        ),
-        "build": "\n".join(f"\t{line}" for line in spec.build(names)),
+        "command": filled(spec.command),
+        "files": filled(", ".join(f'"{pattern}"' for pattern in spec.submitted)),
+        "build": filled("\n".join(f"\t{command}" for command in commands)),
+        "requirement": filled(spec.requirement[0 if is_published else 1]),
         "published": ""
-        if checkout is None
+        if is_published
         else _NOT_PUBLISHED.format(checkout=copied, what="arena" if language == "bridge" else "SDK"),
         "copy_sdk": "\n".join(
-            f"COPY --from=checkout {part} {copied}/{part}"
-            for part in spec.sdk_folders
-            if checkout is not None
+            f"COPY --from=checkout {part} {copied}/{part}" for part in spec.sdk_folders if not is_published
         ),
-        "docker_build": f"docker build -t {names.package} ."
-        if checkout is None
-        else f"docker build -t {names.package} --build-context checkout={copied} .",
+        "docker_build": filled("docker build -t $package")
+        + ("" if is_published else f" --build-context checkout={copied}")
+        + " .",
         "ci_packages": _CI_PACKAGES.format(packages=spec.packages) if spec.packages else "",
-        "ci_arena": _PUBLISHED_CI if checkout is None else _CI_CHECKOUT.format(checkout=copied),
-        **spec.fields(names),
+        "ci_arena": _PUBLISHED_CI if is_published else _CI_CHECKOUT.format(checkout=copied),
     }
 
 

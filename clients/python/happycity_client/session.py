@@ -16,7 +16,7 @@ from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import bot_info_message
 from happycity.wire.messages import PROTOCOL_VERSION
-from happycity.wire.status import STATUS_METADATA, decode_status
+from happycity.wire.status import details_of
 from happycity_client.errors import ConnectionFailedError, ProtocolError, unreachable
 from happycity_client.player import Outbox, Player, place
 from happycity_client.settings import Settings
@@ -188,8 +188,7 @@ class Session:
         """Return why the stream ended, from its status."""
         target, code = self._settings.target, error.code()
         said = error.details() or code.name
-        encoded = error.trailing_metadata().get(STATUS_METADATA)
-        details = decode_status(encoded if isinstance(encoded, bytes) else b"")
+        details = details_of(error)
         self.shutting_down |= details.reason == "SHUTTING_DOWN"
         # Where the transport breaks a stream off, also while it is written, gRPC makes a status of its own.
         own = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL)

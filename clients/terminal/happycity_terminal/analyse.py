@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import islice
 from operator import attrgetter
 from textwrap import wrap
@@ -30,6 +30,7 @@ from happycity_bots.weaknesses import (
 )
 from happycity_terminal.ask import only_seat
 from happycity_terminal.frames import frame, title
+from happycity_terminal.options import AnalyseOptions
 from happycity_terminal.screen import text_width, write
 from happycity_terminal.show import find_finished, seat_of
 from happycity_tournament.cli.json import write_json
@@ -46,39 +47,24 @@ MOST_SHOWN = 3
 """Costliest decisions whose positions are shown, and whose best line is found."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked about a bot's decisions."""
-
-    bot: str | None
-    """The bot, or in one game the number of its seat from 1; None: the run's only program."""
-    every_seat: bool = False
-    """Whether all seats of one game are analysed."""
-    playouts: int | None = None
-    """For each purchase and special; None: `DEFAULT_PLAYOUTS` in one game, 0 in several."""
-    limit: int = 0
-    """The most games that are judged; 0: all."""
-    as_json: bool = False
-
-
-def analyse(source: str | None, game: str | None, question: Question) -> None:
+def analyse(source: str | None, game: str | None, question: AnalyseOptions, *, as_json: bool) -> None:
     """Analyse a finished game; without one all games of a source, unless it has a single one."""
     address, match_id = game_arguments(source, game)
     if match_id is None and not question.every_seat:
         with open_sources([address]) as (opened,):
             if len(list(islice(opened.games(with_records=False), 2))) > 1:
-                _analyse_games(opened, find_run(address), question)
+                _analyse_games(opened, find_run(address), question, as_json=as_json)
                 return
-    _analyse_game(source, game, question)
+    _analyse_game(source, game, question, as_json=as_json)
 
 
-def _analyse_games(source: Source, run: Run | None, question: Question) -> None:
+def _analyse_games(source: Source, run: Run | None, question: AnalyseOptions, *, as_json: bool) -> None:
     programs = {name for name, _ in run.lineup.commands} if run is not None else set()
     bot = question.bot or (programs.pop() if len(programs) == 1 else "")
     if not bot:
         names = ", ".join(dict.fromkeys(source.bots()))
         raise ConfigError(f"--bot: name the bot whose decisions are judged, of {names}")
-    evaluator = Evaluator(playouts=question.playouts or 0)
+    evaluator = Evaluator(playouts=question.budget or 0)
     with Console(stderr=True, quiet=is_quiet()).status("") as status:
 
         def seats() -> Iterator[SeatDecisions]:
@@ -94,7 +80,7 @@ def _analyse_games(source: Source, run: Run | None, question: Question) -> None:
         check_plays(bot, source)
         raise ConfigError(f"{source.name}: no game of {bot} was stored with its record")
     summary = diagnosis(f"{bot} loses", found.loss_by_phase, found.loss_at_random)
-    if question.as_json:
+    if as_json:
         write_json({"bot": bot, "diagnosis": summary, "evaluator": evaluator.digest, **asdict(found)})
         return
     write([((summary, Style.TITLE),), *_weaknesses(found, evaluator)])
@@ -132,11 +118,11 @@ def _evaluator_in_words(evaluator: Evaluator) -> str:
     return f"evaluator {evaluator.digest}: champion's network, {budget} a purchase"
 
 
-def _analyse_game(source: str | None, game: str | None, question: Question) -> None:
+def _analyse_game(source: str | None, game: str | None, question: AnalyseOptions, *, as_json: bool) -> None:
     found, line = find_finished(source, game)
     record = loads(line)
     playback = Playback.of_record(record, bots=found.bots, match_id=found.match_id)
-    playouts = DEFAULT_PLAYOUTS if question.playouts is None else question.playouts
+    playouts = DEFAULT_PLAYOUTS if question.budget is None else question.budget
     evaluator = Evaluator(playouts=playouts)
     if question.every_seat:
         seats: Sequence[int] = range(len(playback.results))
@@ -146,7 +132,7 @@ def _analyse_game(source: str | None, game: str | None, question: Question) -> N
             seat = only_seat(playback, find_run(game_arguments(source, game)[0]), None)
         seats = [seat]
     analyses = game_analysis.analyse(record, seats, evaluator)
-    if question.as_json:
+    if as_json:
         contents = [_analysis_json(playback, analysis, evaluator, record) for analysis in analyses]
         write_json(
             {"seats": contents, "places": _places(playback, analyses)} if question.every_seat else contents[0]

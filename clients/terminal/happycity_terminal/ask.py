@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from happycity import ConfigError, HappyCityError
 from happycity.records.playback import Playback, Step
 from happycity.records.record import Json, loads
 from happycity.runtime import event_loop
-from happycity.runtime.child import words_of
+from happycity.runtime.child import Child, words_of
 from happycity.text.board import Style
+from happycity_check.asked_bot import BotFailedError, asked_bot
 from happycity_check.recorded_match import RecordedMatch
-from happycity_terminal.asked_bot import BotFailedError, asked_bot
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
@@ -31,6 +31,7 @@ from happycity_tournament.client.run_folder import Run
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.lineup import BotEntry, Lineup
 
+_STDERR = 2
 DIFFERS = 1
 """The exit status if the bot chose something else, or failed."""
 
@@ -240,14 +241,21 @@ async def _put(question: Question, replies: list[Reply], *, as_json: bool) -> No
     )
     steps = [question.playback.steps[number - 1] for number in question.decisions]
     waiting = iter(steps)
-    try:
-        async with asked_bot(
-            question.entry.command or "",
-            name=question.bot,
-            match=match,
+
+    def start(environment: Mapping[str, str]) -> Child:
+        """Start the bot in the foreground of this terminal, with JSON alone on the standard output."""
+        return Child.start(
+            words_of(question.entry.command or ""),
+            environment=environment,
+            stdin=None,
+            stdout=_STDERR if as_json else None,
+            stderr=None,
             directory=question.directory,
-            quiet=as_json,
-        ) as bot:
+            foreground=True,
+        )
+
+    try:
+        async with asked_bot(start, name=question.bot, match=match) as bot:
             for step in waiting:
                 reply = Reply(step=step, was_answered=question.playback.was_answered(step))
                 try:

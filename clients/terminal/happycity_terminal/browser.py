@@ -15,6 +15,7 @@ from happycity.match import check_person_name
 from happycity.runtime import event_loop
 from happycity.runtime.commands import remark
 from happycity.runtime.program import missing_packages
+from happycity.runtime.tokens import Role
 from happycity_terminal.play import GamePlan, has_game
 from happycity_tournament.client.processes import ProcessError, start_server
 from happycity_tournament.client.run_folder import STORE_FILE, TOKENS_FILE, OwnServer, new_folder, own_store
@@ -63,7 +64,7 @@ async def _serve(lineup: Lineup, fields: dict[str, str], *, opens: bool) -> None
     """Run a server until this is cancelled, or until the server ends."""
     folder = new_folder()
     tokens = IssuedTokens(folder / TOKENS_FILE)
-    organiser = tokens.organiser()
+    organiser = tokens.for_role(Role.ORGANISER)
     remark(f"starting a server with {', '.join(lineup.names)}; Ctrl-C ends it")
     server = start_server(
         OwnServer(store=own_store(folder)),

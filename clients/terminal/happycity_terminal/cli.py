@@ -14,11 +14,11 @@ import typer
 from happycity import ConfigError, Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.commands import AsJson, Server, check_output, until_output_closes
+from happycity.runtime.settings import flags_of, load
+from happycity_terminal.options import AnalyseOptions
 from happycity_tournament.lineup import bot_entries
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
-GAMES_JUDGED = 2000
-"""Games of a run that `happycity analyse` judges unless a limit is given."""
 
 Source = Annotated[
     str | None,
@@ -120,6 +120,7 @@ def ask(
     ask_bot(source, game, bot=bot, every=every, as_json=as_json)
 
 
+@flags_of(AnalyseOptions)
 def analyse(
     source: Source = None,
     game: Annotated[
@@ -131,34 +132,8 @@ def analyse(
         ),
     ] = None,
     *,
-    bot: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The bot, or the seat's number, whose decisions are judged.  "
-            "[default: the run's only program]",
-        ),
-    ] = None,
-    every_seat: Annotated[
-        bool, typer.Option("--every-seat", help="Analyse all seats of the game, instead of --bot.")
-    ] = False,
-    budget: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=1_000_000,
-            metavar="N",
-            help="Playouts for each purchase and special; 0: judge by the network alone.  "
-            "[default: 16 for a game, 0 for all games]",
-        ),
-    ] = None,
-    limit: Annotated[
-        int,
-        typer.Option(
-            min=0, metavar="N", help="The most games that are judged, in their order; 0: all of them."
-        ),
-    ] = GAMES_JUDGED,
     as_json: AsJson = False,
+    **flags: object,
 ) -> None:
     """Say what a bot's decisions cost, in a game or over a run.
 
@@ -170,14 +145,13 @@ def analyse(
     of a draw is the place expected before the card came less that after it; its mean is 0. The costliest
     decisions come first, with their positions; `happycity ask` puts one to the bot again.
     """
-    from happycity_terminal.analyse import Question
     from happycity_terminal.analyse import analyse as answer
 
-    if every_seat and bot is not None:
+    question = load(AnalyseOptions, flags)
+    if question.every_seat and question.bot is not None:
         raise ConfigError("--bot, --every-seat: give one of them")
-    question = Question(bot=bot, every_seat=every_seat, playouts=budget, limit=limit, as_json=as_json)
     with until_output_closes():
-        answer(source, game, question)
+        answer(source, game, question, as_json=as_json)
 
 
 def play(

@@ -41,8 +41,7 @@ class TerminalKeyboard:
 class PipeKeyboard:
     """Lines of a pipe or a file; each is printed, so that the output reads like a dialogue."""
 
-    def __init__(self, descriptor: int = 0) -> None:
-        self._descriptor = descriptor
+    def __init__(self) -> None:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         # A thread of its own: an event loop can't wait for files, and nothing interrupts a blocked read.
@@ -59,7 +58,7 @@ class PipeKeyboard:
     def _read(self) -> None:
         # Not through `sys.stdin`, whose lock a waiting reader would hold at the end of the process.
         rest = b""
-        while read := os.read(self._descriptor, 4096):
+        while read := os.read(0, 4096):
             *lines, rest = (rest + read).split(b"\n")
             for line in lines:
                 self._put(line.decode(errors="replace"))

@@ -12,41 +12,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from happycity import ConfigError, Mode
+from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
 from happycity.text.words import plural
-from happycity_terminal.practice_matches import PracticeGame, PracticeMatches
+from happycity_terminal.practice_matches import PracticeGame, PracticeMatches, PracticePlan
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import check_names_are_free, connect
 from happycity_tournament.client.processes import Process, ProcessError, start_command
-from happycity_tournament.client.run_folder import RemoteServer, new_folder
-from happycity_tournament.lineup import Lineup
+from happycity_tournament.client.run_folder import new_folder
 
 _HEAD = f"{'game':>8} {'deal':>11} {'seat':>5} {'place':>6} {'points':>7}  others"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PracticePlan:
-    """What is to be practised, and where."""
-
-    server: RemoteServer
-    """With the bot's token."""
-    lineup: Lineup
-    """The bot, and how it is started if it is."""
-    against: tuple[str, ...]
-    games: int
-    seed: int | None
-    mode: Mode
-    decision_seconds: float | None
-    """The time for each decision; None: the server's default."""
-
-    @property
-    def bot(self) -> str:
-        """The bot that practises."""
-        return self.lineup.names[0]
 
 
 @dataclass(slots=True)
@@ -138,22 +116,14 @@ async def _play(plan: PracticePlan, results: _Results, *, out: Console | None, p
     await _check_opponents(plan)
     against = ", ".join(plan.against)
     hint = f"{plural(plan.games, 'practice game')} of {plan.bot} against {against} on {plan.server.address}"
-    matches = PracticeMatches(
-        server=plan.server.address,
-        access=plan.server.access,
-        bot=plan.bot,
-        against=plan.against,
-        mode=plan.mode,
-        decision_seconds=plan.decision_seconds,
-        remark=lambda text: show(progress, text),
-    )
+    matches = PracticeMatches(plan, remark=lambda text: show(progress, text))
     with progress.status(f"{hint}; Ctrl-C stops it") as status:
         if not progress.is_terminal:
             show(progress, f"{hint}; Ctrl-C stops it")
         async with _program(plan) as program:
             if program is not None:
                 show(progress, f"what {plan.bot} prints: {program.log}")
-            async with aclosing(matches.play(plan.games, plan.seed)) as found:
+            async with aclosing(matches.play()) as found:
                 while (game := await _next(found, program, results)) is not None:
                     if out is not None:
                         show(out, *([] if results.games else [_HEAD]), _line(game, plan.bot))

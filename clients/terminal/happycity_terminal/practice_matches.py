@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from happycity import Config, Mode, SeatResult
-from happycity.runtime.transport import Access
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.match import duration_message, result_of
 from happycity.wire.messages import config_message
 from happycity_tournament.client.connection import ServerError, translate_errors
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.lineup import Lineup
 
 AT_ONCE = 4
 """Practice matches that are asked for at once; a server allows as many by default."""
@@ -47,38 +48,53 @@ class PracticeGame:
         return self.seats[self.seat]
 
 
-@dataclass(slots=True, kw_only=True)
-class PracticeMatches:
-    """Sets practice matches up for a bot that has a connection of its own, or is about to have one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PracticePlan:
+    """What is to be practised, and where."""
 
-    server: str
-    access: Access
+    server: RemoteServer
     """With the bot's token."""
-    bot: str
-    against: Sequence[str]
+    lineup: Lineup
+    """The bot, and how it is started if it is."""
+    against: tuple[str, ...]
     """The bots in the other seats: the server's own bots, or the bot itself."""
+    games: int
+    seed: int | None
+    """The number of the first deal; None: a random one."""
     mode: Mode
     decision_seconds: float | None
     """The time for each decision, at most 600; None: the server's default."""
+
+    @property
+    def bot(self) -> str:
+        """The bot that practises."""
+        return self.lineup.names[0]
+
+
+@dataclass(slots=True)
+class PracticeMatches:
+    """Sets practice matches up for a bot that has a connection of its own, or is about to have one."""
+
+    plan: PracticePlan
     remark: Callable[[str], object]
     """Is called with a line for people when something is waited for."""
     _remarked: set[str] = field(default_factory=set)
 
-    async def play(self, games: int, seed: int | None) -> AsyncGenerator[PracticeGame, None]:
-        """Play games, and yield each when it is over.
+    async def play(self) -> AsyncGenerator[PracticeGame, None]:
+        """Play the games of the plan, and yield each when it is over.
 
         The bots change seats from game to game, and each deal is played in every rotation of the seats before
-        the next one, from the deal with the number `seed`, or a random one. Where the server's quota is used
-        up, the next match waits.
+        the next one. Where the server's quota is used up, the next match waits.
 
         Raises:
             ConfigError: a setting can't be used, or there can't be that many players.
             ServerError: the server refuses, can't be reached, or aborted a match.
         """
-        bots = (self.bot, *self.against)
-        config = Config(players=len(bots), mode=self.mode)
-        first = random.SystemRandom().randint(0, MAX_SEED) if seed is None else seed
-        async with self.access.channel(self.server) as channel:
+        plan, server = self.plan, self.plan.server
+        bots = (plan.bot, *plan.against)
+        config = Config(players=len(bots), mode=plan.mode)
+        first = random.SystemRandom().randint(0, MAX_SEED) if plan.seed is None else plan.seed
+        async with server.access.channel(server.address) as channel:
             slots = asyncio.Semaphore(AT_ONCE)
             matches: Any = MatchServiceStub(channel)
             deadline = asyncio.get_running_loop().time() + CONNECT_SECONDS
@@ -87,16 +103,16 @@ class PracticeMatches:
                 deal, turn = (first + number // len(bots)) % (MAX_SEED + 1), number % len(bots)
                 seated = (*bots[-turn:], *bots[:-turn]) if turn else bots
                 request = pb.CreatePracticeMatchRequest(config=config_message(config), bots=seated, seed=deal)
-                if self.decision_seconds is not None:
-                    request.decision_time.CopyFrom(duration_message(self.decision_seconds))
+                if plan.decision_seconds is not None:
+                    request.decision_time.CopyFrom(duration_message(plan.decision_seconds))
                 async with slots:
                     match = await self._created(matches, request, deadline)
                     match = await self._finished(matches, match.match_id)
                 return PracticeGame(
-                    match.match_id, deal, seated, seated.index(self.bot), result_of(match.result)
+                    match.match_id, deal, seated, seated.index(plan.bot), result_of(match.result)
                 )
 
-            tasks = [asyncio.create_task(play_one(number)) for number in range(games)]
+            tasks = [asyncio.create_task(play_one(number)) for number in range(plan.games)]
             try:
                 for task in asyncio.as_completed(tasks):
                     yield await task
@@ -116,7 +132,7 @@ class PracticeMatches:
                 reason, pause = error.details.reason, error.details.retry_seconds
                 left, text, is_usual = deadline - asyncio.get_running_loop().time(), str(error), False
                 if reason == "BOTS_MISSING" and left > 0:
-                    pause, text = PAUSE_SECONDS, f"{self.bot} is not connected yet"
+                    pause, text = PAUSE_SECONDS, f"{self.plan.bot} is not connected yet"
                     is_usual = left > CONNECT_SECONDS - USUAL_SECONDS  # a program that starts
                 elif reason not in ("RATE_LIMITED", "TOO_MANY_OPEN"):
                     raise
@@ -130,10 +146,11 @@ class PracticeMatches:
         """Wait for the end of a match."""
         match = await self._call(matches.WaitMatch, pb.WaitMatchRequest(match_id=match_id))
         if not match.HasField("result"):
-            raise ServerError(f"the server {self.server} aborted match {match_id}")
+            raise ServerError(f"the server {self.plan.server.address} aborted match {match_id}")
         return match
 
     async def _call(self, method: Any, request: object) -> pb.Match:
-        with translate_errors(self.server, self.access):
-            match: pb.Match = await method(request, metadata=self.access.metadata)
+        server = self.plan.server
+        with translate_errors(server.address, server.access):
+            match: pb.Match = await method(request, metadata=server.access.metadata)
         return match

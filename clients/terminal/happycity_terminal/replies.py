@@ -16,14 +16,17 @@ from happycity_terminal.frames import seconds
 
 
 class ReplyKind(Enum):
-    """How an answer compares with the record's."""
+    """How an answer compares with the record's: for programs, in words, and its mark."""
 
-    SAME = "same"
-    DIFFERS = "differs"
-    NO_RECORDED_ANSWER = "no recorded answer"
+    SAME = "same", "as in the record", "="
+    DIFFERS = "differs", "different", "!"
+    NO_RECORDED_ANSWER = "no recorded answer", "without an answer in the record", "?"
     """The record has the fallback's move: the bot gave no legal answer in time, or was no longer asked."""
-    FAILED = "failed"
+    FAILED = "failed", "failed", "!"
     """The bot gave no legal answer now."""
+
+    def __init__(self, outcome: str, words: str, mark: str) -> None:
+        self.outcome, self.words, self.mark = outcome, words, mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,38 +54,25 @@ class Reply:
         return ReplyKind.SAME if self.move == self.step.move else ReplyKind.DIFFERS
 
 
-_MARKS = {
-    ReplyKind.SAME: ("=", Style.PLAIN),
-    ReplyKind.DIFFERS: ("!", Style.BAD),
-    ReplyKind.NO_RECORDED_ANSWER: ("?", Style.PLAIN),
-    ReplyKind.FAILED: ("!", Style.BAD),
-}
-_WORDS = {
-    ReplyKind.SAME: "as in the record",
-    ReplyKind.DIFFERS: "different",
-    ReplyKind.NO_RECORDED_ANSWER: "without an answer in the record",
-    ReplyKind.FAILED: "failed",
-}
-
-
 def reply_line(reply: Reply, bots: Sequence[str]) -> Line:
     """Return a reply in one line: a mark, the decision, what the bot chose, and what the record has."""
-    step, (mark, style) = reply.step, _MARKS[reply.kind]
+    step, kind = reply.step, reply.kind
     chosen = reply.failure
     if reply.move is not None:
         metrics = [f"{one_line(name)[:32]} {value:g}" for name, value in reply.metrics.items()]
         chosen = f"{_words(step, reply.move, bots)} ({', '.join([seconds(reply.think_seconds), *metrics])})"
-    beside = _WORDS[ReplyKind.SAME]
-    if reply.kind is not ReplyKind.SAME:
+    beside = kind.words
+    if kind is not ReplyKind.SAME:
         recorded = _words(step, step.move, bots)
         beside = "the record has " + (recorded if reply.was_answered else f"no answer: played {recorded}")
-    return ((f"{mark} decision {step.decision_id}, round {step.view.round}: {chosen}; {beside}", style),)
+    text = f"{kind.mark} decision {step.decision_id}, round {step.view.round}: {chosen}; {beside}"
+    return ((text, Style.BAD if kind.mark == "!" else Style.PLAIN),)
 
 
 def summary(replies: Sequence[Reply]) -> str:
     """Return in one line how many replies there are of each kind."""
     counts = {kind: sum(reply.kind is kind for reply in replies) for kind in ReplyKind}
-    return ", ".join(f"{count} {_WORDS[kind]}" for kind, count in counts.items() if count)
+    return ", ".join(f"{count} {kind.words}" for kind, count in counts.items() if count)
 
 
 def reply_json(reply: Reply) -> Json:
@@ -90,7 +80,7 @@ def reply_json(reply: Reply) -> Json:
     return {
         "decision": reply.step.decision_id,
         "round": reply.step.view.round,
-        "outcome": reply.kind.value,
+        "outcome": reply.kind.outcome,
         "move": None if reply.move is None else reply.move.text,
         "failure": reply.failure or None,
         "recorded_move": None if reply.step.move is None else reply.step.move.text,

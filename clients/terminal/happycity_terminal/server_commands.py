@@ -156,7 +156,8 @@ def practice(
     It may also play against itself. Each deal is played in every rotation of the seats. `happycity status`
     lists the bots of the house. The token, in HAPPYCITY_TOKEN, is the bot's. Ctrl-C stops it.
     """
-    from happycity_terminal.practice import PracticePlan, practise
+    from happycity_terminal.practice import practise
+    from happycity_terminal.practice_matches import PracticePlan
     from happycity_tournament.client.run_folder import RemoteServer
     from happycity_tournament.lineup import Lineup, bot_entries
 

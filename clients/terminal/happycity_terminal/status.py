@@ -70,20 +70,11 @@ def _bots(address: str) -> list[ConnectedBot]:
 
 
 def _table(listed: Sequence[ConnectedBot]) -> Table:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("bot", "state", "since (UTC)", "games", "strikes", "about"):
-        numbers = heading in ("games", "strikes")
-        said = heading == "about"
-        table.add_column(
-            heading,
-            justify="right" if numbers else "left",
-            overflow="ellipsis" if said else "fold",
-            no_wrap=said,
-        )
+    from happycity_terminal.ladder.tables import empty_table
+
+    table = empty_table("bot", "state", "since (UTC)", "games", "strikes", "about")
     for bot in listed:
         state = ("house" if bot.house else "connected") if bot.connected else "away"
         since = bot.since.ToDatetime().strftime("%m-%d %H:%M:%S")

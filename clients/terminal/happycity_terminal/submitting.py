@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -26,9 +25,9 @@ from happycity.wire.json import message_json
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.hosted.submissions import parts_of
 
 BOT_FILE = "bot.toml"
-CHUNK_BYTES = 256 * 1024
 POLL_SECONDS = 1.0
 
 
@@ -84,17 +83,6 @@ class BotFile(Settings):
         return list(found)
 
 
-async def _parts(bot: BotFile, folder: Path, paths: Sequence[Path]) -> AsyncIterator[pb.SubmitRequest]:
-    """Yield a submission, part by part."""
-    yield pb.SubmitRequest(bot=bot.message)
-    for path in paths:
-        name, executable = path.relative_to(folder).as_posix(), os.access(path, os.X_OK)
-        yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=executable))
-        content = await asyncio.to_thread(path.read_bytes)
-        for start in range(0, len(content), CHUNK_BYTES):
-            yield pb.SubmitRequest(content=content[start : start + CHUNK_BYTES])
-
-
 def submit_bot(server: RemoteServer, folder: Path, act: Act, *, wait: bool, as_json: bool) -> None:
     """Submit the bot of a folder, show the newest submission, or withdraw it; print where it stands.
 
@@ -108,7 +96,7 @@ def submit_bot(server: RemoteServer, folder: Path, act: Act, *, wait: bool, as_j
         if act == "withdraw":
             return await at.call(at.hosting.WithdrawSubmission, pb.WithdrawSubmissionRequest(bot=bot.name))
         if act == "submit":
-            sent = await at.call(at.hosting.Submit, _parts(bot, folder, paths))
+            sent = await at.call(at.hosting.Submit, parts_of(bot.message, folder, paths))
             size = f"{plural(sent.files, 'file')}, {sent.bytes:,} bytes"
             remark(f"{bot.name} {sent.digest[:12]}: submitted {size}")
             named.digest = sent.digest

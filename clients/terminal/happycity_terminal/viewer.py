@@ -8,10 +8,8 @@ from typing import Any
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
-from prompt_toolkit.output import Output
 
 from happycity.records.playback import Playback, Step
 from happycity.text.board import LEGEND, Line, Style, columns, to_ascii
@@ -35,15 +33,7 @@ _MAX_DIGITS = 6
 class Viewer:
     """One game on the whole screen; of a game that is being played, the decisions so far."""
 
-    def __init__(
-        self,
-        playback: Playback,
-        *,
-        first: int = 0,
-        seat: int | None = None,
-        keys: Input | None = None,
-        output: Output | None = None,
-    ) -> None:
+    def __init__(self, playback: Playback, *, first: int = 0, seat: int | None = None) -> None:
         self.playback = playback
         self.index = min(first, len(playback.steps) - 1)
         """The step that is shown."""
@@ -66,8 +56,6 @@ class Viewer:
             style=STYLE,
             color_depth=color_depth(),
             full_screen=True,
-            input=keys,
-            output=output,
         )
 
     async def run(self, following: Coroutine[Any, Any, None] | None = None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -27,6 +28,15 @@ _OUTCOME = tuple(field.name for field in fields(Outcome))
 _LARGEST = 2**31 - 1  # no game comes near; a store and the wire have room for it
 _LARGEST_FLOAT = sys.float_info.max
 _EXACT_BELOW = 2**53  # microseconds: 285 years
+
+
+@contextmanager
+def record_at(where: str) -> Iterator[None]:
+    """Let errors in a record say where it is."""
+    try:
+        yield
+    except RecordError as error:
+        raise RecordError(f"{where}: malformed record: {error}") from None
 
 
 def replay(record: Json) -> Game:
@@ -79,21 +89,26 @@ def clock_of(record: Json) -> tuple[list[int], list[int]]:
     return clock["think_us"], clock["round_trip_us"]
 
 
+def movers_of(record: Json) -> list[int]:
+    """Return the seat of each move of a record."""
+    players, seats = config_of(record).players, []
+    for number, move in enumerate(_get(record, "moves", list), start=1):
+        seat = move.get("seat") if isinstance(move, dict) else None
+        if type(seat) is not int or not 0 <= seat < players:
+            raise RecordError(f"move {number}: there is no seat {seat!r:.60}")
+        seats.append(seat)
+    return seats
+
+
 def metrics_of(record: Json) -> list[tuple[int, dict[str, float]]]:
     """Return the numbers that bots sent with their answers: the seat of each answer, and numbers by name."""
-    metrics = []
+    metrics, seats = [], movers_of(record) if "metrics" in record else []
     for decision, entry in _entries(record, "metrics", first=1):
         values = _get(entry, "values", dict, "metrics")
         for name, number in values.items():
             if type(number) not in (int, float) or not abs(number) <= _LARGEST_FLOAT:  # nan
                 raise RecordError(f"metrics: {name!r:.60}: {number!r:.60} is not a finite number")
-        line = record["moves"][decision - 1]
-        if not isinstance(line, dict):
-            raise RecordError(f"move {decision}: not a JSON object")
-        seat = _get(line, "seat", int, f"move {decision}")
-        if not 0 <= seat < len(_get(record, "endings", list)):
-            raise RecordError(f"move {decision}: there is no seat {seat}")
-        metrics.append((seat, values))
+        metrics.append((seats[decision - 1], values))
     return metrics
 
 

@@ -29,10 +29,7 @@ def rank(scores: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 def score(cities: Cities) -> Outcome:
     """Score all cities; specials have chosen what they copy by then (article 6.3)."""
-    counted = [
-        (max(0, inhabitants), max(0, hearts))
-        for inhabitants, hearts in [totals(cities, seat) for seat in range(cities.config.players)]
-    ]
+    counted = [_counted(cities, seat) for seat in range(cities.config.players)]
     points = tuple([_points(cities, seat, *total) for seat, total in enumerate(counted)])
     coins = tuple([cities.coins[seat] for seat in range(cities.config.players)])
     return Outcome(
@@ -44,11 +41,22 @@ def score(cities: Cities) -> Outcome:
     )
 
 
+def points_of(cities: Cities, seat: int) -> int:
+    """Return the points of one city, as `score` does."""
+    return _points(cities, seat, *_counted(cities, seat))
+
+
 def totals(cities: Cities, seat: int) -> tuple[int, int]:
-    """Sum the inhabitants and the hearts of a city; those below 0 count as 0 (article 4.2)."""
+    """Sum the inhabitants and the hearts of a city."""
     inhabitants, hearts = cities.symbols(seat)
     more_inhabitants, more_hearts = cities.effect(seat).symbols(cities, seat, cities.special_at[seat])
     return inhabitants + more_inhabitants, hearts + more_hearts
+
+
+def _counted(cities: Cities, seat: int) -> tuple[int, int]:
+    """Return the totals of a city; those below 0 count as 0 (article 4.2)."""
+    inhabitants, hearts = totals(cities, seat)
+    return max(0, inhabitants), max(0, hearts)
 
 
 def _points(cities: Cities, seat: int, inhabitants: int, hearts: int) -> int:

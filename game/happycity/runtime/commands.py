@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, NamedTuple, NoReturn, TextIO, TypeVar, get_args
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -254,10 +254,10 @@ def _fail(*texts: str, status: int) -> NoReturn:
 
 
 @contextmanager
-def until_output_closes() -> Iterator[None]:
-    """End the command with status 141 when the reader of its output has had enough, as `head` has."""
+def until_output_closes() -> Iterator[TextIO]:
+    """Yield the standard output; end with status 141 when its reader has had enough, as `head` has."""
     try:
-        yield
+        yield sys.stdout
         sys.stdout.flush()
     except BrokenPipeError:
         # Typer would make this status 1, which means a difference.

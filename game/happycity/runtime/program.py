@@ -74,6 +74,13 @@ def missing_packages(extra: str) -> list[str]:
     return [name for name in names if name != "happycity" and not _is_installed(name)]
 
 
+def check_installed(extra: str) -> None:
+    """Refuse to go on without what an extra needs, with a ConfigError that says how to install it."""
+    if missing := missing_packages(extra):
+        how = f"install it by: pip install 'happycity[{extra}]'"
+        raise ConfigError(f"{extra}: {', '.join(missing)} is not installed; {how}")
+
+
 def _is_installed(name: str) -> bool:
     try:
         version(name)

@@ -1,6 +1,6 @@
 """Settings of a command: one pydantic model, from which its flags, its file, its help and its errors come.
 
-A key is an attribute of the model, or its alias: a TOML file has the key itself, the flag is the key with
+A key is an attribute of the model: a TOML file has the key itself, the flag is the key with
 dashes. The docstring below an attribute is its help. Flags win over the environment, which wins over the
 file, which wins over the defaults.
 """
@@ -60,7 +60,6 @@ def setting(
     metavar: str | None = None,
     example: object = None,
     secret: bool = False,
-    alias: str | None = None,
 ) -> Any:
     """Describe a setting further than its type and docstring do.
 
@@ -71,21 +70,15 @@ def setting(
         metavar: what stands for the value in the help, if not N, TEXT or FILE by its type.
         example: a value for an example file, where the default can't be written down.
         secret: whether its value is never shown.
-        alias: the key, where the attribute can't have its name.
     """
     extra = {"absent": absent, "env": env, "metavar": metavar, "example": example, "secret": secret}
-    return Field(default, alias=alias, json_schema_extra=extra)  # type: ignore[arg-type]  # any JSON
+    return Field(default, json_schema_extra=extra)  # type: ignore[arg-type]  # any JSON
 
 
 def detail(field: FieldInfo, name: str) -> Any:
     """Return what `setting` was given as `name`."""
     extra = field.json_schema_extra
     return extra.get(name) if isinstance(extra, dict) else None
-
-
-def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return the settings by key."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def flags_of(model: type[Settings], *, without: Iterable[str] = ()) -> Callable[[_Command], _Command]:
@@ -95,7 +88,7 @@ def flags_of(model: type[Settings], *, without: Iterable[str] = ()) -> Callable[
         for name in inspect.get_annotations(kind):
             groups.setdefault(name, vars(kind).get("group", ""))
     flags = [
-        _option(field.alias or name, field, groups[name])
+        _option(name, field, groups[name])
         for name, field in model.model_fields.items()
         if name not in without
     ]
@@ -172,7 +165,7 @@ def load(
     Raises:
         SettingsError: an unknown key, or a wrong value.
     """
-    in_file = _read_toml(file) if file is not None else {}
+    in_file = read_toml(file) if file is not None else {}
     given = {key: value for key, value in flags.items() if value is not None}
     variables = {
         name.removeprefix(prefix).lower(): (name, value)
@@ -200,7 +193,8 @@ def naming_flags(keys: Container[str]) -> Iterator[None]:
         raise ConfigError(f"--{key.replace('_', '-')}: {text}") from None
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file; SettingsError if it can't be read, or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -214,7 +208,7 @@ def _problem(model: type[Settings], error: Any, places: Mapping[str, str], prefi
     location = [part for part in error["loc"] if isinstance(part, str | int)]
     if not location:
         return str(error["ctx"]["error"])
-    key, fields = str(location[0]), fields_of(model)
+    key, fields = str(location[0]), model.model_fields
     inner = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in location[1:])
     place = places.get(key, f"--{key.replace('_', '-')}") + inner
     if error["type"] == "extra_forbidden":

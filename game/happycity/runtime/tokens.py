@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from filelock import FileLock
 from pydantic import (
@@ -166,16 +166,8 @@ def new_token(
     Raises:
         ConfigError: the name is not one that a bot may have, or the owner is not a line of text.
     """
-    own_id, clear = _new_secret(PREFIX)
-    return clear, Token(
-        id=own_id,
-        role=role,
-        name=name,
-        owner=owner or name,
-        created=created,
-        expires=expires,
-        sha256=_digest(clear).hex(),
-    )
+    clear, kept = _new_secret(PREFIX)
+    return clear, Token(**kept, role=role, name=name, owner=owner or name, created=created, expires=expires)
 
 
 def new_invitation(
@@ -188,15 +180,15 @@ def new_invitation(
     """
     if not 1 <= bots <= MAX_INVITED:
         raise ConfigError(f"bots: {bots} is not a number of bots from 1 to {MAX_INVITED}")
-    own_id, clear = _new_secret(INVITATION_PREFIX)
-    return clear, Invitation(
-        id=own_id, owner=owner, bots=bots, created=created, expires=expires, sha256=_digest(clear).hex()
-    )
+    clear, kept = _new_secret(INVITATION_PREFIX)
+    return clear, Invitation(**kept, owner=owner, bots=bots, created=created, expires=expires)
 
 
-def _new_secret(prefix: str) -> tuple[str, str]:
+def _new_secret(prefix: str) -> tuple[str, dict[str, Any]]:
+    """Return a text, and the fields of what is kept of it."""
     own_id = secrets.token_hex(ID_BYTES)
-    return own_id, f"{prefix}_{own_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
+    clear = f"{prefix}_{own_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
+    return clear, {"id": own_id, "sha256": _digest(clear).hex()}
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
@@ -432,16 +424,11 @@ def _changed(path: Path) -> Iterator[_Content]:
 
     The file is replaced in one step, also behind a symbolic link; only its owner may read it.
     """
-    with _locked(path):
+    resolved = path.resolve()
+    resolved.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(resolved.with_name(f".{resolved.name}.lock")):
         content = _read_or_empty(path)
         yield content
         text = json.dumps(content.model_dump(mode="json"), indent=2)
         with replacing(path, private=True) as partial:
             partial.write_text(f"{text}\n", encoding="utf-8")
-
-
-def _locked(path: Path) -> FileLock:
-    """Return a lock that keeps other commands from changing the file at the same time."""
-    path = path.resolve()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(path.with_name(f".{path.name}.lock"))

@@ -19,7 +19,7 @@ from happycity.rules.deals import DECKS, Scoring
 from happycity.rules.effects import effect_of
 from happycity.rules.game import Game
 from happycity.rules.moves import Move, MoveKind
-from happycity.rules.scoring import Outcome, score, totals
+from happycity.rules.scoring import Outcome, points_of, score, totals
 from happycity.rules.views import Phase, View
 from happycity.text.words import (
     COINS,
@@ -285,7 +285,7 @@ class Standing:
     @classmethod
     def of(cls, cities: Cities, seat: int) -> Standing:
         """Return what a seat has in cities."""
-        return cls(score(cities).points[seat], cities.income(seat), *totals(cities, seat))
+        return cls(points_of(cities, seat), cities.income(seat), *totals(cities, seat))
 
 
 def standing_after(view: View, move: Move) -> Standing | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 
 from happycity.wire.match import duration_message, seconds_of
+
+if TYPE_CHECKING:
+    from grpc.aio import AioRpcError
 
 DOMAIN = "happycity.dev"
 """The domain of this contract's reasons."""
@@ -74,3 +78,9 @@ def decode_status(encoded: bytes) -> StatusDetails:
         fields=tuple((violation.field, violation.description) for violation in bad.field_violations),
         retry_seconds=retry_seconds,
     )
+
+
+def details_of(error: AioRpcError) -> StatusDetails:
+    """Return the details of a call's error; those that are missing or malformed are left out."""
+    encoded = dict(error.trailing_metadata() or ()).get(STATUS_METADATA)
+    return decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()

@@ -86,6 +86,7 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
     "happycity.hosting.v1beta1.HostingService": {
         "Submit": _BOTS,  # for their own bot
         "GetSubmission": _PLAYERS,  # bots those of their own owner
+        "ReadSubmission": _PLAYERS | {Role.WORKER},  # likewise
         "ListSubmissions": _PLAYERS,  # likewise
         "WithdrawSubmission": _PLAYERS,  # likewise
     },

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -37,6 +38,7 @@ from happycity_tournament.wire import timestamp
 
 LIFETIME_SECONDS = 7 * 86400
 """How long an invitation is valid by default."""
+_T = TypeVar("_T")
 _MOST_SECONDS = 3650 * 86400
 
 
@@ -72,11 +74,8 @@ class AccessService(AccessServiceServicer):
             except ConfigError as error:
                 raise invalid(f"bots: {error}") from None
             check_free_of_house(name, self._house)
-        path, now = self._path(), self._now()
-        with token_refusals():
-            owner, made = await asyncio.to_thread(
-                accept_invitation, path, request.invitation, list(request.bots), now=now
-            )
+        bots, now = list(request.bots), self._now()
+        owner, made = await self._with_file(accept_invitation, request.invitation, bots, now=now)
         return pb.JoinResponse(owner=owner, tokens=[_message(token, clear) for clear, token in made])
 
     async def ListTokens(self, request: pb.ListTokensRequest, context: object) -> pb.ListTokensResponse:
@@ -87,49 +86,43 @@ class AccessService(AccessServiceServicer):
         """Replace a token of the caller's owner."""
         caller = principal().token
         old = self._own_token(request.id or (caller.id if caller else ""))
-        with token_refusals():
-            clear, token = await asyncio.to_thread(renew_token, self._path(), old, now=self._now())
+        clear, token = await self._with_file(renew_token, old, now=self._now())
         return _message(token, clear)
 
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: object) -> pb.RevokeTokenResponse:
         """End a token of the caller's owner."""
         token = self._own_token(request.id)
-        with token_refusals():
-            await asyncio.to_thread(revoke_token, self._path(), token.id)
+        await self._with_file(revoke_token, token.id)
         return pb.RevokeTokenResponse()
 
     async def CreateInvitation(
         self, request: pb.CreateInvitationRequest, context: object
     ) -> pb.CreateInvitationResponse:
         """Create an invitation; return its link, which is stored nowhere."""
-        path, now = self._path(), self._now()
+        now = self._now()
         seconds = request.lifetime.seconds or LIFETIME_SECONDS
         if not 0 < seconds <= _MOST_SECONDS:
             raise invalid(f"lifetime: it is not from a second to {_MOST_SECONDS // 86400} days")
         until = now + timedelta(seconds=seconds)
         with token_refusals():
             clear, made = new_invitation(request.owner, request.bots, created=now, expires=until)
-            if (link := self.link(clear)) is None:
+            if (link := self.link(clear)) is None and self._tokens is not None:
                 raise invalid("link: the server doesn't know its address for guests; set --guest-address")
-            await asyncio.to_thread(add_invitation, path, made)
+        await self._with_file(add_invitation, made)
         return pb.CreateInvitationResponse(invitation=_invitation_message(made), link=str(link))
 
     async def ListInvitations(
         self, request: pb.ListInvitationsRequest, context: object
     ) -> pb.ListInvitationsResponse:
         """List the invitations that no guest has used."""
-        path = self._path()
-        with token_refusals():
-            stored = await asyncio.to_thread(read_invitations, path)
+        stored = await self._with_file(read_invitations)
         return pb.ListInvitationsResponse(invitations=map(_invitation_message, stored))
 
     async def RevokeInvitation(
         self, request: pb.RevokeInvitationRequest, context: object
     ) -> pb.RevokeInvitationResponse:
         """End an invitation that no guest has used."""
-        path = self._path()
-        with token_refusals():
-            await asyncio.to_thread(revoke_invitation, path, request.id)
+        await self._with_file(revoke_invitation, request.id)
         return pb.RevokeInvitationResponse()
 
     def link(self, secret: str = "") -> Link | None:
@@ -142,12 +135,13 @@ class AccessService(AccessServiceServicer):
             return None
         return Link.to(self._address, secret, ca=self._ca, setting="--guest-address")
 
-    def _path(self) -> Path:
-        """Return the file of the tokens; an open server, which has none, refuses."""
+    async def _with_file(self, function: Callable[..., _T], *arguments: object, **named: object) -> _T:
+        """Call a function of the file of the tokens; an open server, which has none, refuses."""
         if self._tokens is None:
             text = "this server is open to everybody: connect without an invitation"
             raise ApiError(Reason.INVITATION_CLOSED, text)
-        return self._tokens.path
+        with token_refusals():
+            return await asyncio.to_thread(function, self._tokens.path, *arguments, **named)
 
     def _own_tokens(self) -> Sequence[Token]:
         """Return the tokens of the caller's owner; none for a caller without a token, as the house's bots."""

@@ -36,7 +36,7 @@ from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Line, is_provisional
 from happycity_server.access.roles import check_name, is_public, principal, request_key
 from happycity_server.api.access import token_refusals
-from happycity_server.api.paging import ListQuery, entry_of, page_token, timestamp_or_none
+from happycity_server.api.paging import ListQuery, entry_of, message_of, page_token, timestamp_or_none
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
 from happycity_tournament.games import FinishedGame
@@ -200,12 +200,8 @@ class LadderService(LadderServiceServicer):
         reader = self._ladder()
         ids = request.old_version_id, request.new_version_id
         comparison = await reader.compare(*ids)
-        return pb.VersionComparison(
-            deals=comparison.deals,
-            difference=comparison.difference,
-            standard_error=comparison.error,
-            ratings=_ratings(await reader.ratings(ids), reader.ladder.config),
-        )
+        ratings = _ratings(await reader.ratings(ids), reader.ladder.config)
+        return message_of(pb.VersionComparison, comparison, ratings=ratings)
 
     async def ListSeasons(self, request: pb.ListSeasonsRequest, context: object) -> pb.ListSeasonsResponse:
         """List seasons, newest first."""
@@ -268,21 +264,8 @@ class LadderService(LadderServiceServicer):
         """List the flags of a season, oddest first."""
         reader = self._ladder()
         season = await reader.season(request.season_id if request.HasField("season_id") else None)
-        flags = [
-            pb.Flag(
-                kind=pb.FlagKind.Value(f"FLAG_KIND_{flag.kind.name}"),
-                bot=flag.bot,
-                beneficiary=flag.beneficiary or None,
-                board=flag.board,
-                deals=flag.deals,
-                deviation=flag.deviation,
-                p_value=flag.p_value,
-                text=flag.text,
-                deal_ids=flag.deal_ids,
-            )
-            for flag in await reader.flags(season)
-        ]
-        return pb.ListFlagsResponse(flags=flags)
+        flags = await reader.flags(season)
+        return pb.ListFlagsResponse(flags=[message_of(pb.Flag, flag) for flag in flags])
 
     async def CreateAct(self, request: pb.CreateActRequest, context: object) -> pb.Act:
         """Do what an organiser wants."""
@@ -366,23 +349,22 @@ def check_act(act: Act, request: pb.CreateActRequest) -> None:
 
 def _act(act: Act) -> pb.Act:
     """Write an act."""
-    return pb.Act(
+    return message_of(
+        pb.Act,
+        act,
         act_id=act.id,
         time=timestamp(act.at),
-        organiser=act.organiser,
-        kind=_ACTS[act.kind],
         bot=None if act.kind in _TO_OWNERS else act.bot,
         owner=None if is_public() else act.owner,
-        text=act.text,
-        deals=act.deals,
     )
 
 
 def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
     """Write a version; `present` has the versions that are connected."""
-    return pb.BotVersion(
+    return message_of(
+        pb.BotVersion,
+        version,
         version_id=version.id,
-        bot=version.bot,
         info=bot_info_message(version.profile.info),
         software=version.profile.software or None,
         first_time=timestamp(version.first_at),
@@ -393,13 +375,7 @@ def _version(version: Version, present: Collection[int]) -> pb.BotVersion:
 
 def _rating(rating: Rating, config: LadderConfig) -> rating_pb2.Rating:
     """Write a rating."""
-    return rating_pb2.Rating(
-        elo=rating.elo,
-        low=rating.low,
-        high=rating.high,
-        deals=rating.deals,
-        provisional=is_provisional(rating, config),
-    )
+    return message_of(rating_pb2.Rating, rating, provisional=is_provisional(rating, config))
 
 
 def _ratings(ratings: Mapping[str, Mapping[int, Rating]], config: LadderConfig) -> Iterator[pb.VersionRating]:
@@ -413,13 +389,13 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
     """Write a season."""
     is_planned = season.ended_at is None and config.season_days
     planned_end = season.started_at + config.season_days * _DAY if is_planned else None
-    return pb.Season(
+    return message_of(
+        pb.Season,
+        season,
         season_id=season.id,
         start_time=timestamp(season.started_at),
         end_time=timestamp_or_none(season.ended_at),
         planned_end_time=timestamp_or_none(planned_end),
-        deals=season.deals,
-        games=season.games,
         commitment=hashlib.sha256(season.commitment.encode()).hexdigest(),
     )
 
@@ -430,18 +406,17 @@ def _line(
     """Write a line of a leaderboard."""
     version = line.version.profile.info.version
     cost = None if hosted is None else hosted.cost(line.version.bot, version)
-    return pb.LeaderboardLine(
+    return message_of(
+        pb.LeaderboardLine,
+        line.score,
         rank=line.rank or None,
         version=_version(line.version, present),
         rating=_rating(line.rating, config),
         owner=_owner(line.version),
         house=line.version.house,
         inactive=line.inactive,
-        games=line.score.games,
-        firsts=line.score.firsts,
-        forfeits=line.score.forfeits,
         suspended=suspended,
-        cost=cost and pb.BotCost(cpu_seconds=cost.cpu_seconds, peak_memory_bytes=cost.peak_memory_bytes),
+        cost=cost and message_of(pb.BotCost, cost),
     )
 
 
@@ -449,11 +424,10 @@ def _deal(
     deal: Deal, games: Sequence[FinishedGame], versions: Mapping[int, Version], present: Collection[int]
 ) -> pb.LadderDeal:
     """Write a deal with its finished games, in the order of the rotations."""
-    return pb.LadderDeal(
+    return message_of(
+        pb.LadderDeal,
+        deal,
         deal_id=deal.id,
-        season_id=deal.season_id,
-        board=deal.board,
-        kind=_KINDS[deal.kind],
         versions=[_version(versions[version], present) for version in deal.versions],
         match_ids=[game.match_id for game in games],
         places=[
@@ -463,24 +437,16 @@ def _deal(
         start_time=timestamp(deal.started_at),
         finish_time=timestamp_or_none(deal.finished_at if deal.finished else None),
         dropped=deal.state is DealState.DROPPED,
-        challenge_id=deal.challenge_id or None,
-        act_id=deal.act_id,
     )
 
 
 def _challenge(challenge: Challenge, deals_finished: int) -> pb.Challenge:
     """Write a challenge with the number of its finished deals."""
-    return pb.Challenge(
+    return message_of(
+        pb.Challenge,
+        challenge,
         challenge_id=challenge.id,
-        bot=challenge.bot,
-        board=challenge.board,
-        kind=_KINDS[challenge.kind],
-        opponents=challenge.opponents,
-        accepted=challenge.accepted,
-        deals=challenge.deals,
         deals_finished=deals_finished,
-        state=_STATES[challenge.state],
         create_time=timestamp(challenge.created_at),
         expire_time=timestamp(challenge.expires_at),
-        old_version_id=challenge.old_version_id or None,
     )

@@ -36,7 +36,7 @@ from happycity_server.access.roles import (
     request_key,
     require,
 )
-from happycity_server.api.paging import ListQuery, entry_of, timestamp_or_none
+from happycity_server.api.paging import ListQuery, entry_of, message_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.people.practice import Practice, seats_of, single_match
@@ -330,21 +330,19 @@ def _unknown(match_id: int) -> ApiError:
 
 def _open_match(match: OpenMatch) -> pb.Match:
     """Write a match that waits or runs, or was voided a moment ago."""
-    message = pb.Match(
-        match_id=match.match_id,
+    void_reason = None if match.void_reason is None else void_reason_number(match.void_reason)
+    return message_of(
+        pb.Match,
+        match,
         config=config_message(match.spec.deal.config),
-        bots=match.bots,
         state=_STATES[match.state],
-        decisions=match.decisions,
+        void_reason=void_reason,
         tournament_id=match.spec.tournament_id or None,
         ladder_deal_id=match.spec.ladder_deal_id or None,
         practice=match.spec.practice,
         create_time=timestamp(match.created_at),
         start_time=timestamp_or_none(match.started_at),
     )
-    if match.void_reason is not None:
-        message.void_reason = void_reason_number(match.void_reason)
-    return message
 
 
 def _finished_match(game: FinishedGame, ladder_deal: int | None, *, revealed: bool) -> pb.Match:
@@ -353,17 +351,14 @@ def _finished_match(game: FinishedGame, ladder_deal: int | None, *, revealed: bo
     if revealed and game.position is not None:
         number, table, rotation = game.position
         deal = pb.ScheduledDeal(seed=game.deal_seed, round=number, table=table, rotation=rotation)
-    return pb.Match(
-        match_id=game.match_id,
+    return message_of(
+        pb.Match,
+        game,
         config=config_message(game.config),
-        bots=game.bots,
         state=match_pb2.MATCH_STATE_FINISHED,
         result=result_message(game.seats),
-        decisions=game.decisions,
-        tournament_id=game.tournament_id,
         ladder_deal_id=ladder_deal,
         deal=deal,
-        practice=game.practice,
         create_time=timestamp_or_none(game.created_at),
         start_time=timestamp_or_none(game.started_at),
         finish_time=timestamp_or_none(game.finished_at),

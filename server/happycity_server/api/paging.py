@@ -1,4 +1,4 @@
-"""What calls that list things share: sizes and tokens of pages, filters, and moments.
+"""What calls that list things share: sizes and tokens of pages, filters, and how entries are written.
 
 What reads a field of a request refuses what may not be asked for with an ApiError.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from enum import Enum
 from typing import Any, TypeVar
 
 from google.protobuf.message import Message
@@ -24,6 +25,7 @@ PAGE_BYTES = 1024 * 1024
 """A page of large entries ends with the entry that exceeds this: gRPC clients refuse messages of over 4 MB
 by default."""
 
+_M = TypeVar("_M", bound=Message)
 _T = TypeVar("_T")
 
 
@@ -40,6 +42,20 @@ def entry_of(numbers: Mapping[_T, int], number: int, field: str) -> _T:
         if value == number:
             return entry
     raise invalid(f"{field}: {number} is unspecified or unknown")
+
+
+def message_of(kind: type[_M], entry: object, **own: Any) -> _M:
+    """Write the fields of a message that an entry has by the same names; `own` are others, or differ.
+
+    An `Enum` becomes the value of its own name; None and empty texts are left out.
+    """
+    for name, field in kind.DESCRIPTOR.fields_by_name.items():
+        if name not in own and (value := getattr(entry, name, None)) not in (None, ""):
+            if isinstance(value, Enum) and field.enum_type is not None:
+                prefix = field.enum_type.values[0].name.removesuffix("UNSPECIFIED")
+                value = f"{prefix}{value.name}"
+            own[name] = value
+    return kind(**own)
 
 
 def timestamp_or_none(moment: float | None) -> Timestamp | None:

@@ -18,7 +18,7 @@ from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceServicer
 from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
 from happycity_server.access.roles import check_name, is_public, principal
-from happycity_server.api.paging import page_size, page_token, position_of
+from happycity_server.api.paging import message_of, page_size, page_token, position_of
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
@@ -172,17 +172,13 @@ def bot_message(session: Session, lobby: Lobby) -> bots.ConnectedBot:
     """Write a bot of a lobby as it is now."""
     # How far a bot is from the server concerns its author and the other participants.
     waiting, trip = session.waiting_since, None if is_public() else session.round_trip_us
-    return bots.ConnectedBot(
-        name=session.name,
+    return message_of(
+        bots.ConnectedBot,
+        session,
         info=bot_info_message(session.info),
-        software=session.software or None,
         house=session.name in lobby.house,
         connected=session.outbox is not None,
         since=timestamp(session.since),
-        games=session.games,
-        max_games=session.max_games,
-        answers=session.answers,
-        strikes=session.strikes,
         decisions_waiting=len(waiting),
         waiting_for=duration_message(lobby.clock() - min(waiting)) if waiting else None,
         round_trip=None if trip is None else duration_message(trip / 1e6),

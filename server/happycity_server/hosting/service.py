@@ -69,8 +69,21 @@ class HostingService(HostingServiceServicer):
         """Return a submission, with the end of its log."""
         found = self.hosting.submissions.find(request.bot, request.digest)
         if found is None or not _is_own(found):
-            raise invalid(f"bot: you have no such submission of {request.bot[:64]!r}")
+            raise _no_such(request.bot)
         return await self._shown(found, with_log=True)
+
+    async def ReadSubmission(
+        self, request: pb.ReadSubmissionRequest, context: object
+    ) -> AsyncIterator[pb.SubmitRequest]:
+        """Yield a submission part by part."""
+        submissions = self.hosting.submissions
+        found = submissions.find(request.bot, request.digest)
+        if found is None or found.digest != request.digest or not _is_own(found):
+            raise _no_such(request.bot)
+        with _storing():
+            parts = submissions.parts(found)
+            while (part := await asyncio.to_thread(next, parts, None)) is not None:
+                yield part
 
     async def ListSubmissions(
         self, request: pb.ListSubmissionsRequest, context: object
@@ -128,7 +141,11 @@ def _is_own(submission: pb.Submission) -> bool:
     """Return whether the caller may see a submission."""
     caller = principal()
     own = caller.token is not None and caller.token.owner == submission.owner
-    return own or Role.ORGANISER in caller.roles
+    return own or not caller.roles.isdisjoint((Role.ORGANISER, Role.WORKER))
+
+
+def _no_such(bot: str) -> ApiError:
+    return invalid(f"bot: you have no such submission of {bot[:64]!r}")
 
 
 @contextmanager
@@ -136,7 +153,8 @@ def _storing() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ApiError(Reason.STORE_UNAVAILABLE, f"it can't be stored: {error.strerror}") from None
+        text = f"the folder of hosted bots can't be used: {error.strerror}"
+        raise ApiError(Reason.STORE_UNAVAILABLE, text) from None
 
 
 async def _next(requests: _Parts) -> pb.SubmitRequest | None:

@@ -38,8 +38,8 @@ class Comparison:
     deals: int
     difference: float
     """What the newer one scores more a game: the share of opponents behind it, shared places by half."""
-    error: float | None
-    """The standard error of the difference; None with fewer than two deals."""
+    standard_error: float | None
+    """That of the difference; None with fewer than two deals."""
 
 
 class LadderReader:

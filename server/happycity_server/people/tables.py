@@ -51,6 +51,8 @@ everybody forgot it, and bots at its table would never count as gone."""
 
 _LOOKALIKES = str.maketrans("авекмнорстухіјѕαβεηικμορτυχ", "abekmhopctyxijsabehikmoptyx")
 """Letters of Cyrillic and Greek, and the Latin ones that look the same in one case or the other."""
+_STORED = ("visitor", "created_at", "names", "secrets", "invitations", "match_id")
+"""The fields of a table that are stored as they are, besides its plan."""
 _SETTERS = frozenset({Role.BOT, Role.ORGANISER})
 _log = structlog.get_logger()
 
@@ -68,7 +70,7 @@ class TablePlan:
     """Of the deal, 0 to 2^53 - 1."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Table:
     """A table, and who sits there so far."""
 
@@ -76,10 +78,8 @@ class Table:
     plan: TablePlan
     visitor: str
     """Who has set it up: a token's caller, or a browser as its seats' cookies tell."""
-    address: str
+    address: str = ""
     """The caller who has set it up; "" after a restart, as it is not stored."""
-    host: int
-    """The seat of the person who has set it up."""
     created_at: float
     """Unix time in seconds."""
     names: list[str | None]
@@ -100,6 +100,11 @@ class Table:
     """Whether the store does not know the latest of it."""
     saving: asyncio.Task[None] | None = None
     """What stores it."""
+
+    @property
+    def host(self) -> int:
+        """The seat of the person who has set it up."""
+        return self.plan.seats.index(HOST)
 
     def signal(self) -> None:
         """Let all pages of the table look again."""
@@ -144,8 +149,6 @@ class Tables:
         self._now = unix_clock
         self._tables: dict[str, Table] = {}  # oldest first
         self._matches: dict[Table, Match] = {}  # that are played at present
-        self._places: dict[str, TablePlace] = {}  # by the hash of the person's secret
-        self._invitations: dict[str, Table] = {}  # by the hash of the token
 
     @property
     def house(self) -> list[str]:
@@ -155,7 +158,11 @@ class Tables:
     def place_of(self, secret: str) -> TablePlace | None:
         """Return the place that a secret proves; None if there is none, or not any longer."""
         self._forget()
-        return self._places.get(_digest(secret))
+        digest = _digest(secret)
+        for table in self._tables.values():
+            if (seat := table.secrets.get(digest)) is not None:
+                return TablePlace(table, seat, table.people[seat])
+        return None
 
     def person_of(self, secret: str) -> str:
         """Return the name of the person whose secret it is; "" if it is nobody's."""
@@ -178,8 +185,7 @@ class Tables:
             raise ApiError(Reason.WRONG_ROLE, text)
         self._check(plan)
         name = self._free_name(name)
-        self._forget()
-        place = self._places.get(_digest(earlier))
+        place = self.place_of(earlier)
         is_known = place is not None and place.seat == place.table.host
         visitor = place.table.visitor if place is not None and is_known else secrets.token_urlsafe(9)
         visitor = visitor if caller.token is None else caller.caller
@@ -196,7 +202,6 @@ class Tables:
             plan=plan,
             visitor=visitor,
             address=caller.caller,
-            host=plan.seats.index(HOST),
             created_at=self._now(),
             names=[None if seat in (HOST, INVITED) else seat for seat in plan.seats],
         )
@@ -218,7 +223,6 @@ class Tables:
             raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
         clear = secrets.token_urlsafe(24)
         table.invitations[_digest(clear)] = seat
-        self._invitations[_digest(clear)] = table
         self._save(table)
         return clear
 
@@ -229,11 +233,12 @@ class Tables:
             ApiError: it is unknown or expired, or the seat is taken.
         """
         self._forget()
-        table = self._invitations.get(_digest(clear))
+        digest = _digest(clear)
+        table = next((table for table in self._tables.values() if digest in table.invitations), None)
         if table is None or table.is_closed:
             text = "this invitation is unknown or no longer valid; ask for another link"
             raise ApiError(Reason.REVOKED, text)
-        seat = table.invitations[_digest(clear)]
+        seat = table.invitations[digest]
         if table.names[seat] is not None:
             text = "this seat is taken already: a link is good for one person; ask for another link"
             raise ApiError(Reason.REVOKED, text)
@@ -316,16 +321,9 @@ class Tables:
         table.people[seat] = Person(name, self._lobby)
         secret = secrets.token_urlsafe(32)
         table.secrets[_digest(secret)] = seat
-        self._index(table)
+        self._tables[table.table_id] = table
         self._save(table)
         return secret
-
-    def _index(self, table: Table) -> None:
-        """Let the secrets and invitations of a table be found."""
-        self._tables[table.table_id] = table
-        for digest, seat in table.secrets.items():
-            self._places[digest] = TablePlace(table, seat, table.people[seat])
-        self._invitations |= dict.fromkeys(table.invitations, table)
 
     def _begin_if_complete(self, table: Table) -> None:
         names = tuple(name for name in table.names if name is not None)
@@ -384,7 +382,7 @@ class Tables:
             if table.match_id is None and not table.is_closed and now - table.created_at > WAITING_SECONDS:
                 self._close(table)
             if table.over_at is not None and now - table.over_at > KEPT_SECONDS:
-                self._remove(table)
+                del self._tables[table.table_id]
 
     def _make_room(self) -> None:
         """Let one more table be set up; ApiError if as many are in use as may be."""
@@ -393,14 +391,7 @@ class Tables:
         oldest = next((table for table in self._tables.values() if table.over_at is not None), None)
         if oldest is None:
             raise too_many(MAX_TABLES, "tables")
-        self._remove(oldest)
-
-    def _remove(self, table: Table) -> None:
-        del self._tables[table.table_id]
-        for digest in table.secrets:
-            del self._places[digest]
-        for digest in table.invitations:
-            del self._invitations[digest]
+        del self._tables[oldest.table_id]
 
     # What outlasts a restart
 
@@ -455,36 +446,20 @@ class Tables:
             "seats": table.plan.seats,
             "decision_seconds": table.plan.decision_seconds,
             "seed": table.plan.seed,
-            "visitor": table.visitor,
-            "created_at": table.created_at,
-            "names": table.names,
-            "secrets": table.secrets,
-            "invitations": table.invitations,
-            "match_id": table.match_id,
+            **{name: getattr(table, name) for name in _STORED},
             "record": None if match is None else match.record(),
         }
 
     def _restore(self, table_id: str, state: Json) -> None:
         plan = TablePlan(config_of(state), tuple(state["seats"]), state["decision_seconds"], state["seed"])
-        table = Table(
-            table_id=table_id,
-            plan=plan,
-            visitor=state["visitor"],
-            address="",
-            host=plan.seats.index(HOST),
-            created_at=state["created_at"],
-            names=state["names"],
-            secrets=state["secrets"],
-            invitations=state["invitations"],
-            match_id=state["match_id"],
-        )
+        table = Table(table_id=table_id, plan=plan, **{name: state[name] for name in _STORED})
         for seat, name in enumerate(table.names):
             if name is not None and name.startswith(PERSON_MARK):
                 table.people[seat] = Person(name, self._lobby)
         record = state["record"]
         if record is not None:
             self._begin(table, seed=record["deal"]["seed"], past=record)
-        self._index(table)
+        self._tables[table_id] = table
         _log.info("table_restored", table=table_id, match=table.match_id)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from happycity import Deal, Incident, VoidReason
+from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.match import one_line
 from happycity.text.words import plural
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
@@ -84,6 +85,8 @@ class Worker:
         """Matches that it plays, or that are being stored, by id."""
         self.bots: dict[str, BotActivity] = {}
         """What its bots do, by name."""
+        self.digests: Mapping[str, str] = {}
+        """Of the hosted bots that it plays, by name."""
         self.counters = Counters()
         """What it has counted since it joined."""
         self._service = service
@@ -96,8 +99,9 @@ class Worker:
         self._lost = self._closing = False
 
     def is_connected(self, bot: str) -> bool:
-        """Return whether a bot is connected to the worker."""
-        return bot in self.bots and self.bots[bot].connected
+        """Return whether a bot is connected to the worker, if it is hosted, as the server plays it."""
+        is_same = self.digests.get(bot) == self._service.digests.get(bot)
+        return is_same and bot in self.bots and self.bots[bot].connected
 
     def create(self, spec: MatchSpec, match_id: int) -> OpenMatch:
         """Set up a match; `played` begins it."""
@@ -164,6 +168,10 @@ class Worker:
         """Void a match."""
         match.void(VoidReason.STOPPED)
         self._send(pb.WorkResponse(drop_match=match.match_id))
+
+    def host(self, digests: Mapping[str, str]) -> None:
+        """Have hosted bots played, and no others."""
+        self._send(pb.WorkResponse(hosted=pb.HostedBots(digests=digests)))
 
     async def close(self, grace: float) -> None:
         """Begin nothing more, let running matches end, and wait until all that is over is stored."""
@@ -253,9 +261,12 @@ class Worker:
             if again := self.counters.restarts - past.restarts:
                 text = f"{self.name}: {', '.join(again)} ended, and is started again"
                 self._service.remark(text, restarted=again)
+        self._service.on_used(request.used)
+        self._service.note_remarks(self.name, request.remarks)
         if request.HasField("bots"):
             before = set(filter(self.is_connected, self.bots))
             self.bots = {bot.bot: bot for bot in request.bots.activity}
+            self.digests = dict(request.bots.digests)
             if before != set(filter(self.is_connected, self.bots)):
                 self._service.note_bots(self)
 
@@ -296,6 +307,10 @@ class WorkerService(WorkerServiceServicer):
         """Is called when other bots are connected to a worker, or one comes or goes."""
         self.on_incident: Callable[[int, MatchIncident], None] = lambda tournament_id, incident: None
         """Is called with the tournament of each strike and forfeit."""
+        self.on_used: Callable[[Iterable[Submission]], None] = lambda used: None
+        """Is called with what hosted bots have used beside a worker."""
+        self.digests: Mapping[str, str] = {}
+        """Of the hosted bots that workers are to play, by name."""
         self.on_silent: Callable[[str], None] = lambda name: None
         """Is called with the name of each worker that gives no sign of life any longer."""
         self.remark: Callable[..., None] = lambda text, **details: None
@@ -325,12 +340,20 @@ class WorkerService(WorkerServiceServicer):
         """Note that a worker has joined."""
         self.joined.append(worker)
         _log.info("worker_joined", worker=worker.name)
+        if self.digests:
+            worker.host(self.digests)
         self.note_bots(worker)
+
+    def host(self, digests: Mapping[str, str]) -> None:
+        """Have hosted bots played by all workers: by name, the digests of their submissions."""
+        self.digests = dict(digests)
+        for worker in self.joined:
+            worker.host(digests)
 
     def note_bots(self, worker: Worker) -> None:
         """Note that other bots are connected to a worker."""
         self.on_change()
-        if worker.is_ready or not all(map(worker.is_connected, self._bots)):
+        if worker.is_ready or not all(map(worker.is_connected, (*self._bots, *self.digests))):
             return
         worker.is_ready = True
         if self._all_ready.is_set() or not self._expected:
@@ -338,6 +361,12 @@ class WorkerService(WorkerServiceServicer):
         elif sum(each.is_ready for each in self.joined) == self._expected:
             self._all_ready.set()
             self.remark(f"{plural(self._expected, 'worker')} play{'s' * (self._expected == 1)}")
+
+    def note_remarks(self, name: str, remarks: Iterable[str]) -> None:
+        """Note the lines that a worker has for people."""
+        for text in map(one_line, remarks):
+            _log.warning("worker_remark", worker=name, text=text)
+            self.remark(f"{name}: {text}")
 
     def note_ended(self, name: str, ended: str) -> None:
         """Note that the program of a worker has ended, which is started again."""
@@ -387,6 +416,11 @@ class ServerLink:
         self._done = False  # there is nothing more to report
         self._reported_bots = pb.Bots()
         self._reported_matches: dict[int, pb.OpenMatch] = {}
+        self.hosted: Mapping[str, str] = {}
+        """By hosted bot that is to play: the digest of its submission."""
+        self.hosted_changed = asyncio.Event()
+        self.digests: Mapping[str, str] = {}
+        """Of those that play."""
         lobby.on_arrival = lobby.on_departure = lambda session: self._note_bots()
         lobby.on_incident = self._note_incident
 
@@ -420,6 +454,9 @@ class ServerLink:
                 case "drop_match":
                     if (match := self._lobby.matches.get(response.drop_match)) is not None:
                         self._lobby.drop_match(match)
+                case "hosted":
+                    self.hosted = response.hosted.digests
+                    self.hosted_changed.set()
                 case "close_seconds":
                     closing = self._start(self._lobby.close(response.close_seconds))
                     closing.add_done_callback(lambda _: self._finish())
@@ -498,11 +535,20 @@ class ServerLink:
             self._news.incidents.add(tournament_id=match.spec.tournament_id, incident=noted)
             self._urgent.set()
 
+    def remark(self, text: str) -> None:
+        """Report a line for people."""
+        self._news.remarks.append(text)
+        self._urgent.set()
+
+    def note_used(self, used: Submission) -> None:
+        """Report what a hosted bot has used since the last such report."""
+        self._news.used.append(used)
+
     def _note_bots(self) -> None:
         """Report the bots if something of them has changed."""
         now, sessions = self._lobby.clock(), self._lobby.sessions.values()
         states = [activity_message(one, now, self._unix_clock) for one in sessions if not one.gone]
-        bots = pb.Bots(activity=states)
+        bots = pb.Bots(activity=states, digests=self.digests)
         if bots != self._reported_bots:
             self._reported_bots = bots
             self._news.bots.CopyFrom(bots)

@@ -21,6 +21,7 @@ class PrivateArena:
     """What plays in an arena, and where it listens."""
 
     lobby: Lobby
+    authenticator: Authenticator
     clock: UnixClock
     programs: Programs
     address: str
@@ -43,4 +44,4 @@ async def private_arena(settings: ServerSettings, secrets: Mapping[str, str]) ->
         stack.push_async_callback(server.stop)
         stack.push_async_callback(lobby.close, 0.0)
         stack.push_async_callback(programs.stop)
-        yield PrivateArena(lobby, clock, programs, address)
+        yield PrivateArena(lobby, authenticator, clock, programs, address)

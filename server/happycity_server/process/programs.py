@@ -93,7 +93,8 @@ def worker_programs(settings: ServerSettings, token: str, server: str) -> Iterat
     if settings.ray is not None:
         ray = (settings.ray, str(settings.workers))
         command = (sys.executable, "-m", "happycity_server.workers.ray_launcher", *ray)
-        yield Program(kind="ray", name=settings.ray, command=command, environment=own)
+        name = f"Ray cluster {settings.ray}"  # no bot has such a name
+        yield Program(kind="ray", name=name, command=command, environment=own)
         return
     for number in range(1, settings.workers + 1):
         yield worker_program(f"worker {number}", own, settings.log)

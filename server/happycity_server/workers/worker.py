@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 from contextlib import suppress
+from functools import partial
 
 import grpc
 import structlog
 
 from happycity import HappyCityError
+from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStub
 from happycity.match import one_line
 from happycity.runtime.event_loop import run_until_stopped
 from happycity.runtime.transport import Access, Target
@@ -20,6 +22,7 @@ from happycity_server.places.protocol import VERSION, ServerLink, WorkCall
 from happycity_server.process.listening import on_stdin_end, raise_file_limit
 from happycity_server.process.private_arena import private_arena
 from happycity_server.process.programs import bot_programs, keep_running, new_secrets
+from happycity_server.workers.copies import CopiedBots, ReadSubmission
 from happycity_tournament.lineup import Lineup
 
 _OPTIONS = (
@@ -83,7 +86,8 @@ async def _join(target: Target, access: Access, name: str) -> str:
                 await call.write(pb.WorkRequest(hello=pb.Hello(name=name, version=VERSION)))
                 first = await call.read()
                 if isinstance(first, pb.WorkResponse):
-                    await _play(call, first.conditions)
+                    read = partial(HostingServiceStub(channel).ReadSubmission, metadata=access.metadata)
+                    await _play(call, first.conditions, read)
             except asyncio.InvalidStateError:  # the stream ended while it was written
                 pass
             finally:
@@ -96,8 +100,8 @@ async def _join(target: Target, access: Access, name: str) -> str:
         return text
 
 
-async def _play(call: WorkCall, conditions: pb.Conditions) -> None:
-    """Play on the server's conditions, with bots of its house and of its run beside this process."""
+async def _play(call: WorkCall, conditions: pb.Conditions, read: ReadSubmission) -> None:
+    """Play on the server's conditions, with the bots of its house, of its run and of guests."""
     settings = ServerSettings.model_validate_json(conditions.settings)
     house, lineup = settings.house_bots, Lineup.of(conditions.lineup)
     secrets = new_secrets([*house, *lineup.started])
@@ -105,8 +109,11 @@ async def _play(call: WorkCall, conditions: pb.Conditions) -> None:
         link = ServerLink(arena.lobby, arena.clock, message_bytes=settings.message_bytes)
         for program in bot_programs(house, lineup, secrets, arena.address):
             arena.programs.keep(program)
+        hosting = asyncio.create_task(CopiedBots(settings, arena, link, read).play())
         try:
             _log.info("joined", bots=list(secrets))
             await link.serve(call)
         finally:
             call.cancel()  # first: a bot that says goodbye now has nothing to forfeit
+            hosting.cancel()
+            await asyncio.wait((hosting,))

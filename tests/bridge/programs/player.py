@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -55,10 +54,6 @@ def main() -> None:
     decisions: list[dict[str, Any]] = []
     if MODE == "talkative":
         say("let us begin")
-    if MODE == "stubborn":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        child = subprocess.Popen(["sleep", "1000"])
-        Path(sys.argv[2]).write_text(f"{os.getpid()} {child.pid}")
     for line in sys.stdin:
         message = json.loads(line)
         if MODE == "loud":
@@ -83,8 +78,6 @@ def main() -> None:
     if MODE == "diary":
         with Path(sys.argv[2]).open("a") as diary:
             diary.write("the end")
-    while MODE == "stubborn":
-        signal.pause()
 
 
 main()

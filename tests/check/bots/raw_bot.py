@@ -17,7 +17,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from happycity.v1 import cards_pb2, game_pb2
 from happycity.v1 import play_service_pb2 as pb
-from happycity.wire.status import STATUS_METADATA, decode_status
+from happycity.wire.status import details_of
 
 
 def _program() -> Any:
@@ -77,12 +77,11 @@ class RawBot(Session):  # type: ignore[misc]  # it is shown without types
         """Do nothing besides trying again."""
 
     def choose(self, decision: pb.Decision) -> int:
-        """Choose by the position of the decision in its game."""
         return random.Random(decision.decision_id).randrange(len(decision.moves))
 
 
 def reason_of(error: Any) -> str:
-    return decode_status(dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")).reason
+    return details_of(error).reason
 
 
 def key_of(decision: pb.Decision) -> tuple[int, int]:
@@ -232,7 +231,6 @@ class ResumedGames(RawBot):  # never drops a game
         self.last: dict[tuple[int, int], int] = {}
 
     def read(self, batch: pb.PlayResponse) -> None:
-        """Overlook decisions that are older than the last one."""
         last = self.last
         drop(batch, [one for one in batch.decisions if one.decision_id < last.get(key_of(one), 0)])
         last.update((key_of(one), one.decision_id) for one in batch.decisions)

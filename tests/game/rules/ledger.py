@@ -36,7 +36,6 @@ class Ledger:
             getattr(self, f"_{event.kind.name.lower()}")(event)
 
     def check(self, view: View) -> None:
-        """Assert that the view shows what the events say."""
         assert view.round == self.round
         assert view.coins == tuple(self.coins)
         assert self.expert or view.incomes == tuple(map(self._income_of, range(len(self.cities))))

@@ -145,7 +145,6 @@ def outcome_of(game: Game) -> Outcome:
 
 
 def price_of(game: Game, seat: int, known: Card) -> int:
-    """Return what a seat would pay now for a card."""
     return game.cities.prices[seat][known.number]
 
 

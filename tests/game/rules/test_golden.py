@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.game.rules.examples import FILES, made_again
 from tests.game.rules.positions import play
 
 from happycity import EventKind, Game, Mode, Move
@@ -26,8 +27,6 @@ GOLDEN = Path(__file__).with_name("golden")
 
 
 class Golden(NamedTuple):
-    """A kept record and how it was made."""
-
     name: str
     options: str
 
@@ -120,3 +119,10 @@ def test_the_number_of_sequences_is_known(count: Json) -> None:
     start = start_of(count)
     found = [sequences(start, depth) for depth in range(1, len(count["sequences"]) + 1)]
     assert found == count["sequences"]
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_examples_come_out_as_they_are_written(file: Path) -> None:
+    text = file.read_text("utf-8")
+    assert text.count("\nposition ") + text.count("\ndeal ") > 5
+    assert made_again(text) == text

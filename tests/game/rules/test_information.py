@@ -94,7 +94,6 @@ EXPERT = Game.deal(Config(players=2, mode=Mode.EXPERT), seed=1).view()
 
 
 def changed(name: str, value: str) -> Any:
-    """Return the value of a view's field from its text."""
     if name in ("seat", "round"):
         return int(value)
     if name == "phase":

@@ -58,7 +58,6 @@ def piped(command: list[str]) -> Iterator[Child]:
 
 
 async def line_of(child: Child) -> str:
-    """Return the next line of a child's standard output."""
     assert child.stdout is not None
     return (await asyncio.to_thread(child.stdout.readline)).decode().strip()
 

@@ -25,7 +25,6 @@ def create_token(
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return the path of a file that does not exist yet."""
     return tmp_path / "deep" / "tokens.json"
 
 

@@ -1,14 +1,24 @@
 """Games in step: the arrays are the games, whatever plays them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from happycity import Config, ConfigError, Game, IllegalMoveError, Mode, Outcome, Scoring
+from happycity import Config, ConfigError, Game, IllegalMoveError, Mode, Move, Outcome, Scoring
 from happycity.rules.scoring import score
-from happycity.selfplay import ACTIONS, Observations, Reward, SelfPlay, rewards_of
+from happycity.selfplay import (
+    ACTION_COUNT,
+    ACTION_NUMBERING,
+    ACTIONS,
+    Observations,
+    Reward,
+    SelfPlay,
+    action_of,
+    rewards_of,
+)
 
 CONFIGS = [Config(players=players, mode=mode) for players in range(2, 6) for mode in Mode]
 
@@ -135,3 +145,15 @@ def test_some_games_can_be_played_on_alone() -> None:
     assert not play.arrays.ended.any()
     assert (play.arrays.observations[0] == before[0]).all()
     assert (play.arrays.observations[1:] != before[1:]).any(1).all()
+
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+def test_the_numbering_is_that_of_its_version() -> None:
+    # A number keeps its meaning; a change has to raise `ACTION_NUMBERING` and keep a new file.
+    kept = (GOLDEN / f"actions_{ACTION_NUMBERING}.txt").read_text(encoding="utf-8")
+    assert "".join(f"{number} {move}\n" for number, move in enumerate(ACTIONS)) == kept
+    # The numbering covers all moves, each once.
+    assert {ACTIONS[action_of(move)] for move in Move.all()} == set(Move.all())
+    assert ACTION_COUNT == len(set(ACTIONS)) == 141

@@ -1,7 +1,5 @@
 """Who may call what, on a real server."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource
@@ -52,8 +50,6 @@ RenewToken is the last one, as it replaces the token with which it is called.
 
 @dataclass(frozen=True)
 class Guarded:
-    """A server with a token of each role."""
-
     channel: grpc.aio.Channel
     tokens: Path
     clear: dict[Role, str]
@@ -70,7 +66,6 @@ class Guarded:
         return await h.called(self.channel, GET_MATCH, metadata)
 
     async def match(self, *bots: str) -> int:
-        """Set up a match between bots that may never come."""
         created = await h.matches_at(self.channel).CreateMatch(self.as_role[Role.ORGANISER], **h.terms(*bots))
         return int(created.match_id)
 

@@ -1,7 +1,5 @@
 """AccessService on a real server: guests join by invitations and look after their tokens."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time
@@ -38,8 +36,6 @@ WEEK = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Competition:
-    """A server with an organiser."""
-
     tokens: Path
     guests: Any
     """The stub of its AccessService."""

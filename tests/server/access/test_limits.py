@@ -1,7 +1,5 @@
 """How much one caller may ask for: by itself with made-up times, and on a real server."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """A real server whose time the test moves, and scripted bots at it."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -27,15 +25,12 @@ AT_ONCE = match_pb2.TimeControl(connect_time=duration_message(0.0))
 
 
 class RemoteProgram(Program):
-    """A bot's program at a Play stream."""
-
     def __init__(self, name: str, call: PlayCall) -> None:
         super().__init__()
         self.name = name
         self.call = call
 
     async def read(self) -> play.PlayResponse:
-        """Return the next message."""
         response = await self.call.read()
         assert isinstance(response, play.PlayResponse)
         self.received.MergeFrom(response)
@@ -81,7 +76,6 @@ class Arena:
         return await self.connect(program.name, resume_token=program.received.welcome.resume_token)
 
     async def create(self, *bots: str, mode: Mode = Mode.FAMILY, **fields: Any) -> pb.Match:
-        """Set up a match on a deal that is always the same."""
         config = config_message(Config(players=len(bots), mode=mode))
         match: pb.Match = await self.matches.CreateMatch(
             **{"config": config, "bots": bots, "seed": 5, **fields}

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,6 +7,5 @@ from tests.server.api.arena import Arena, arena_with
 
 @pytest.fixture
 async def arena(tmp_path: Path) -> AsyncIterator[Arena]:
-    """Yield a server with the usual settings."""
     async with arena_with(tmp_path) as running:
         yield running

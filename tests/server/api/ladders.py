@@ -1,7 +1,5 @@
 """A server with a ladder in a thread of this process, its bots, and calls to it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,7 +33,6 @@ deals_per_challenge = 20
 
 class LastMove(Bot):
     def choose(self, decision: Decision) -> Move:
-        """Return the last legal move."""
         return decision.moves[-1]
 
 
@@ -53,7 +50,6 @@ class LadderServer:
         self.arena.connect(name, factory, info=BotInfo(version=version))
 
     def board(self, **fields: Any) -> pb.GetLeaderboardResponse:
-        """Return a page of a leaderboard."""
         board: pb.GetLeaderboardResponse = self.call.GetLeaderboard(**fields)
         return board
 
@@ -90,7 +86,6 @@ def until(event: Callable[[], _T | None]) -> _T:
 
 
 def refusal(call: Callable[[], object]) -> Outcome:
-    """Return how a call is refused."""
     try:
         call()
     except grpc.RpcError as error:
@@ -102,7 +97,6 @@ def refusal(call: Callable[[], object]) -> Outcome:
 def ladder_server(
     folder: Path, *, file: str = FILE, house: str = "", **settings: Any
 ) -> Iterator[LadderServer]:
-    """Run a server with a ladder while the context lasts."""
     path = folder / "ladder.toml"
     path.write_text(file)
     values = {"calls_per_second": 1e6, "calls_burst": 1_000_000, "house": house, "ladder": path, **settings}

@@ -1,8 +1,5 @@
 """What organisers do to a ladder, over real gRPC: who may, what follows, and that a kill loses nothing."""
 
-from __future__ import annotations
-
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,15 +34,6 @@ def deals_of(server: LadderServer, bot: str) -> list[pb.LadderDeal]:
     return list(server.call.ListLadderDeals(bot=bot, page_size=200).deals)
 
 
-def every_deal(server: LadderServer) -> list[pb.LadderDeal]:
-    return list(server.call.ListLadderDeals(page_size=200).deals)
-
-
-def rated_deals(server: LadderServer, board: str) -> dict[str, int]:
-    """Return the deals that ratings follow from, by bot."""
-    return {line.version.bot: line.rating.deals for line in server.board(board=board).lines}
-
-
 def marked(server: LadderServer) -> set[str]:
     """Return the bots that the leaderboards show as suspended."""
     lines = [line for name in ("2-family", "3-family") for line in server.board(board=name).lines]
@@ -71,24 +59,6 @@ def test_suspended_bot_ends_its_games_and_gets_no_more(server: LadderServer) -> 
     until(lambda: len(deals_of(server, "anna")) > begun)
     acts = server.call.ListActs(bot="anna").acts
     assert [act.kind for act in acts] == [pb.ACT_KIND_RESTORE, pb.ACT_KIND_SUSPEND]
-
-
-def test_ratings_follow_from_what_is_not_voided(server: LadderServer) -> None:
-    """A bot whose deals are void has no rating, and its opponents have those of their other deals."""
-    until(lambda: len(deals_of(server, "anna")) > 4)
-    for bot in ("anna", "ben", "carl"):
-        server.call.CreateAct(kind=pb.ACT_KIND_SUSPEND, bot=bot, text=WHY)
-    until(lambda: all(deal.HasField("finish_time") for deal in every_deal(server)))
-    voided = server.call.CreateAct(kind=pb.ACT_KIND_VOID, bot="anna", text=WHY)
-    assert voided.deals == len(deals_of(server, "anna"))
-    assert {deal.act_id for deal in deals_of(server, "anna")} == {voided.act_id}
-    counted = [deal for deal in every_deal(server) if not deal.act_id]
-    for board in ("2-family", "3-family"):
-        of_board = [deal for deal in counted if deal.board == board]
-        deals = Counter(version.bot for deal in of_board for version in deal.versions)
-        until(lambda: rated_deals(server, board) == deals)  # noqa: B023 - called at once
-        games = {line.version.bot: line.games for line in server.board(board=board).lines}
-        assert games == {bot: count * int(board[0]) for bot, count in deals.items()}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +96,6 @@ def test_act_that_makes_no_sense_is_refused(
 
 @pytest.fixture(scope="module")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LadderServer]:
-    """Yield a server with a ladder that anna has joined."""
     with ladder_server(tmp_path_factory.mktemp("acts")) as opened:
         opened.connect("anna", FirstMove)
         opened.connect("ben", FirstMove)
@@ -195,6 +164,5 @@ def test_quota_outlives_a_restart_and_is_explained(tmp_path: Path) -> None:
 
 
 def quota_of(server: LadderServer) -> pb.BotWait | None:
-    """Return why anna waits once its quota is the reason."""
     wait: pb.BotWait = server.call.GetLadderBot(bot="anna").wait
     return wait if "rated games of the day" in wait.text else None

@@ -1,7 +1,5 @@
 """Connected bots, as lists and the watchers of a tournament get them."""
 
-from __future__ import annotations
-
 import pytest
 from tests.server.api.arena import Arena
 from tests.server.harness import Service

@@ -3,8 +3,6 @@
 `make fuzz` looks for new examples.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -112,7 +110,6 @@ def message(parts: dict[str, Any], ids: dict[str, int]) -> bytes:
 
 
 def messages_of(step: tuple[Any, ...], ids: dict[str, int]) -> Iterator[bytes]:
-    """Yield the messages of a step."""
     match step:
         case ("say", parts):
             yield message(parts, ids)

@@ -36,8 +36,6 @@ NAMES = ("anna", "ben", "carl", "dora", "emil")
 
 @dataclass(frozen=True)
 class TurnedUp:
-    """How far a game has turned its deal up."""
-
     drawn: tuple[int, ...]
     """Cards of each deck, from the top."""
     reshuffled: bool
@@ -156,7 +154,6 @@ FEWER = settings(max_examples=settings().max_examples // 3)
 
 
 def check(config: Config, seed: int, other: int, deeds: Sequence[int | str], decisions: int) -> None:
-    """Check that the same is sent on twin deals."""
     deal = Deal.shuffle(config, seed=seed)
     sent = sent_in(deal, deeds, decisions)
     sent_on_twin = sent_in(twin_of(deal, sent.turned_up, random.Random(other)), deeds, decisions)
@@ -221,8 +218,6 @@ def test_bots_get_no_times_of_others() -> None:
 
 @dataclass
 class Answers:
-    """What a server sent in a match and about it."""
-
     to_bots: list[play.PlayResponse] = field(default_factory=list)
     to_others: list[Message] = field(default_factory=list)
     refusal: object = None
@@ -258,7 +253,6 @@ async def answers_about(folder: Path, *, mode: Mode, decisions: int) -> Answers:
 
 
 async def play_up_to(bot: RemoteProgram, decisions: int, reached: asyncio.Event) -> None:
-    """Answer all decisions before the last one."""
     with suppress(AssertionError):  # at the end of the stream
         while (decision := await bot.decision()).decision_id < decisions:
             await bot.answer(decision, decision.decision_id % len(decision.moves))

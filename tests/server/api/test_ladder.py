@@ -1,7 +1,5 @@
 """LadderService on a real server whose ladder is played by real bots."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,27 +142,6 @@ def test_rated_challenge_is_played(ladder: LadderServer) -> None:
     assert all("anna" in {version.bot for version in deal.versions} for deal in deals)
 
 
-def test_challenge_to_others_waits_for_them_and_counts_for_nobody(ladder: LadderServer) -> None:
-    """It begins when the guest accepts; the house needn't."""
-    wanted = {"kind": CHALLENGE, "board": "3-family", "opponents": ["rock", "ben"]}
-    number = ladder.challenge("anna", **wanted).challenge_id
-    for bot, listed in (("ben", True), ("be", False)):
-        ids = {each.challenge_id for each in ladder.call.ListChallenges(bot=bot).challenges}
-        assert (number in ids) is listed
-    assert ladder.answer("Accept", number, "ben").state == pb.CHALLENGE_STATE_PLAYING
-    ladder.finished(number)
-    (deal,) = ladder.call.ListLadderDeals(challenge_id=number).deals
-    assert deal.kind == CHALLENGE
-    assert {version.bot for version in deal.versions} == {"anna", "rock", "ben"}
-    assert refusal(lambda: ladder.answer("Decline", number, "ben")).reason == "CHALLENGE_CLOSED"
-    for how, bot, state in (
-        ("Decline", "ben", pb.CHALLENGE_STATE_DECLINED),
-        ("Withdraw", "anna", pb.CHALLENGE_STATE_WITHDRAWN),
-    ):
-        ended = ladder.answer(how, ladder.challenge("anna", **wanted).challenge_id, bot)
-        assert ended.state == state
-
-
 def test_newer_version_replays_the_older_one_s_deals(ladder: LadderServer) -> None:
     """A version that plays the same gains exactly nothing; one with too few deals says how many there are."""
     old = ladder.call.GetLadderBot(bot="anna").versions[0].version_id
@@ -215,25 +192,6 @@ def test_unanswered_challenge_expires_while_nothing_is_played(
         made = server.challenge("anna", kind=CHALLENGE, board="2-family", opponents=["ben"])
         assert made.state == pb.CHALLENGE_STATE_OPEN
         until(lambda: server.call.ListChallenges(state=pb.CHALLENGE_STATE_EXPIRED).challenges)
-
-
-def test_season_ends_once_and_stays(ladder: LadderServer) -> None:
-    """The next one begins; ratings go on, and the old leaderboard is kept."""
-    before = {line.version.bot for line in ladder.board().lines}
-    present = ladder.call.GetLadder().season.season_id
-    for _ in range(2):
-        assert ladder.call.CloseSeason(season_id=present).season_id == present + 1
-    seasons = ladder.call.ListSeasons(page_size=1)
-    assert [each.season_id for each in seasons.seasons] == [present + 1]
-    older = ladder.call.ListSeasons(page_token=seasons.next_page_token).seasons
-    assert older[0].season_id == present
-    assert older[0].HasField("end_time")
-    kept = ladder.board(season_id=present)
-    assert kept.season == older[0]
-    assert {line.version.bot for line in kept.lines} >= before
-    until(lambda: ladder.board().season.deals)
-    assert {line.version.bot for line in ladder.board().lines} >= before
-    assert ladder.board(season_id=present) == kept
 
 
 def test_authors_act_for_their_own_bots(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Single matches over real gRPC: set up, played, listed, and refused with typed reasons."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from contextlib import AsyncExitStack
@@ -20,7 +18,6 @@ from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
-from happycity.wire.match import duration_message
 
 FINISHED, RUNNING, WAITING, VOIDED = (
     match_pb2.MATCH_STATE_FINISHED,
@@ -191,15 +188,6 @@ async def test_pages_are_the_list_cut(arena: Arena) -> None:
             pages.append(list(page.matches))
             token = page.next_page_token
         assert pages == [everything[first : first + size] for first in range(0, 5, size)]
-
-
-async def test_edges_of_time_controls_are_accepted(arena: Arena) -> None:
-    """Presence decides: a time of 0 is a time of 0 and not the default."""
-    times = {"connect_time": 0.0, "decision_time": 0.0004, "margin": 0.0}
-    terms = {name: duration_message(seconds) for name, seconds in times.items()}
-    anna = await arena.connect("anna")
-    await arena.create("anna", "ghost", time_control=terms)
-    assert (await anna.decision()).clock.time_left_us == 400
 
 
 async def test_store_that_fails_is_unavailable(

@@ -3,8 +3,6 @@
 What happens to sessions and games then is held by `tests/server/play`.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -45,7 +43,6 @@ def endings(over: play.GameOver) -> list[int]:
 
 @asynccontextmanager
 async def running(clock: Clock) -> AsyncIterator[None]:
-    """Let time pass while the context lasts."""
     task = asyncio.create_task(clock.run())
     yield
     task.cancel()

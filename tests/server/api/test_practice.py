@@ -1,7 +1,5 @@
 """Practice matches over real gRPC: who may play them, on which deals, how many, and who sees them."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,6 @@ async def practice(arena: Arena, *bots: str, **fields: Any) -> pb.Match:
 
 
 async def practised(arena: Arena, bot: RemoteProgram, **fields: Any) -> pb.Match:
-    """Let a bot practise against itself to the end."""
     match = await practice(arena, bot.name, bot.name, **fields)
     await bot.play_to_end()
     return await arena.finished(match.match_id)

@@ -1,7 +1,5 @@
 """A tournament shows what its bots said of themselves, also when they have left and the server is another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What callers without a token may see of a server that is run with --public: nothing of a deal in play."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +25,6 @@ BOTS = ("anna", "ben")
 
 @dataclass(frozen=True)
 class Public:
-    """A server that the public may look at."""
-
     address: str
     channel: grpc.aio.Channel
     organiser: h.Metadata

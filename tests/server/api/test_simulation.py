@@ -1,7 +1,5 @@
 """The simulation service of a real server, with its worker processes."""
 
-from __future__ import annotations
-
 import multiprocessing
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -41,8 +39,6 @@ QUICK, RANDOM = pb.PLAYOUT_POLICY_QUICK, pb.PLAYOUT_POLICY_RANDOM
 
 
 class Caller(h.Service):
-    """Calls the simulation service of a server."""
-
     def __init__(self, channel: grpc.aio.Channel, metrics: str | None) -> None:
         super().__init__(channel, "happycity.model.v1beta1.ModelService")
         self._metrics = metrics
@@ -183,7 +179,6 @@ async def test_processes_start_with_a_bot_that_lacks_the_rules(
 
 
 def spoilt() -> pb.Line:
-    """Return a line whose view is impossible."""
     wrong = pb.Line()
     wrong.CopyFrom(LINE)
     wrong.view.decks[2].left = 1

@@ -1,7 +1,5 @@
 """Tables of people: who may sit down, invitations, limits, and what is forgotten."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 
 import pytest
@@ -44,7 +42,6 @@ class Arena:
         self.tables = Tables(self.lobby, self.begin, practice, store, clock)
 
     def begin(self, spec: MatchSpec, match_id: int | None) -> Match:
-        """Set a match up."""
         self.begun.append(self.lobby.create(spec, match_id))
         return self.begun[-1]
 
@@ -64,7 +61,6 @@ class Arena:
 
 
 def called_by(caller: str, *roles: Role, person: str = "") -> None:
-    """Let what follows be a call of somebody."""
     principal_variable.set(Principal(caller, frozenset(roles), person=person))
 
 

@@ -1,7 +1,5 @@
 """Watching matches: every step, whenever a watcher comes and however slowly it reads, and then the end."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable
@@ -27,7 +25,6 @@ from happycity_server.play.match import Match, OpenMatch
 
 
 async def solo(arena: LocalArena) -> tuple[Match, LocalProgram]:
-    """Begin a match between a bot and itself."""
     anna = arena.connect("anna")
     return await arena.match("anna", "anna"), anna
 
@@ -107,7 +104,6 @@ async def test_a_match_that_can_not_be_shown_ends_its_watches(monkeypatch: pytes
 
 
 def broken(*_: object) -> None:
-    """Fail."""
     raise ValueError("broken")
 
 
@@ -124,18 +120,6 @@ async def test_end_comes_when_the_match_is_stored() -> None:
     assert not watching.done()
     arena.stored.set()
     assert end_of(await watching).result.seats[1].ending == match_pb2.ENDING_RESIGNED
-
-
-async def test_voided_match_ends_a_watch_with_the_reason() -> None:
-    """The last message has the reason instead of a result."""
-    match, anna = await solo(LocalArena())
-    await play_moves(anna, 4)
-    watching = asyncio.create_task(rest_of(watch(Watches(), match)))
-    await asyncio.sleep(0)
-    match.void(VoidReason.STOPPED)
-    parts = await watching
-    assert end_of(parts) == pb.MatchEnd(decisions=4, void_reason=match_pb2.VOID_REASON_STOPPED)
-    assert len(parts) == 6
 
 
 async def test_steps_are_the_positions_of_the_game() -> None:
@@ -213,7 +197,6 @@ async def steps_made_during(action: Awaitable[Any]) -> tuple[Any, int]:
 
 
 async def parts_of(arena: Arena, match: pb.Match, **fields: Any) -> list[pb.WatchMatchResponse]:
-    """Watch a match to its end."""
     return [part async for part in arena.matches.WatchMatch(match_id=match.match_id, **fields)]
 
 

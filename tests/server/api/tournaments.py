@@ -1,7 +1,5 @@
 """A real server on a store, bots of the SDK that play on it, and tournaments between them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -32,8 +30,6 @@ def config(*bots: str, rounds: int = 3, players: int = 2, **fields: Any) -> pb.T
 
 @dataclass
 class Changes:
-    """What the messages of a watch add up to."""
-
     tournament: pb.Tournament = field(default_factory=pb.Tournament)
     """Without its progress."""
     progress: pb.TournamentProgress = field(default_factory=pb.TournamentProgress)
@@ -43,7 +39,6 @@ class Changes:
     messages: list[pb.WatchTournamentResponse] = field(default_factory=list)
 
     def add(self, message: pb.WatchTournamentResponse) -> None:
-        """Take the next message."""
         self.messages.append(message)
         if message.HasField("tournament"):
             self.tournament = message.tournament
@@ -69,7 +64,6 @@ class Arena:
         self._bots[name] = asyncio.create_task(play(bot, settings))
 
     async def close(self) -> None:
-        """End all bots."""
         for task in self._bots.values():
             task.cancel()
         await asyncio.gather(*self._bots.values(), return_exceptions=True)
@@ -86,7 +80,6 @@ class Arena:
         return int((await self.call.DeleteTournament(tournament_id=tournament_id)).games_deleted)
 
     async def ids(self, **fields: Any) -> list[int]:
-        """Return the ids of the tournaments of a page."""
         page = await self.call.ListTournaments(**fields)
         return [tournament.tournament_id for tournament in page.tournaments]
 
@@ -114,7 +107,6 @@ class Arena:
         return changes
 
     async def played(self, config: pb.TournamentConfig) -> Changes:
-        """Play a tournament to its end."""
         return await self.watched(await self.create(config))
 
 

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.server.harness import issued_token
 
-from happycity_server.hosting import sandbox
-from happycity_server.hosting.sandbox import Sandbox
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.runtime.tokens import Role
+from happycity_tournament.hosted import sandbox
+from happycity_tournament.hosted.sandbox import Sandbox
+from happycity_tournament.hosted.submissions import Submissions
 
+ROOT = Path(__file__).parents[3]
+FIRST = ROOT / "clients/python/examples/first.py"
+IMAGE = "localhost/happycity-test"
 MEMORY = 256 << 20
 _TRY = (
     "bwrap",
@@ -39,10 +51,61 @@ def why_not() -> str:
     return tried.stderr.strip() and f"bwrap makes no namespaces here: {tried.stderr.strip()}"
 
 
+def podman(folder: Path, *last: str) -> str:
+    """Return the command of docs/hosted-bots.md for podman on this machine, with other words at its end.
+
+    Makes its image, which has a bot of the Go SDK and places for the programs of this machine. Skips if that
+    can't be.
+    """
+    for program in ("podman", "go"):
+        if shutil.which(program) is None:
+            pytest.skip(f"there is no {program}; on Debian: python -m tools install podman")
+    own = {**os.environ, "CGO_ENABLED": "0"}
+    build = ("go", "build", "-o", str(folder / "first"), "./examples/first")
+    subprocess.run(build, cwd=ROOT / "clients/go", env=own, check=True)
+    with tarfile.open(folder / "root.tar", "w") as tar:
+        tar.add(folder / "first", "first")
+        for name in ("usr", "run", "tmp", "proc", "dev", "sys", "etc", "bot"):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if name == "tmp" else 0o755
+            tar.addfile(entry)
+        for name in ("bin", "lib", "lib64"):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = tarfile.SYMTYPE, f"usr/{name}"
+            tar.addfile(entry)
+    make = ("podman", "import", "--quiet", "--change", 'CMD ["/first"]', str(folder / "root.tar"), IMAGE)
+    subprocess.run(make, stdout=subprocess.PIPE, check=True)
+    page = (ROOT / "docs/hosted-bots.md").read_text().replace("\\\n", "")
+    found = re.search(r'--sandbox "(podman) (run .*?)--volume {folder}', page)
+    assert found is not None
+    said = ""
+    for runtime in ("", "--runtime runc "):  # Debian's crun refuses controllers in both versions of cgroups
+        command = f"{found[1]} {runtime}{found[2]}"
+        tried = command.format(socket="/dev/null", core=0, seccomp="unconfined")
+        done = subprocess.run([*shlex.split(tried), IMAGE], capture_output=True, text=True, check=False)
+        if done.returncode < 125:  # what the bot itself ended with
+            return " ".join((command, *last))
+        said = done.stderr
+    pytest.skip(f"podman runs nothing on this machine: {said}")
+
+
+def host(folder: Path, bot: str) -> Path:
+    """Let a server in a folder play a bot that passed its trial; return the bot's file."""
+    issued_token(folder / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
+    store = Submissions(folder / "bots")
+    with closing(store.upload(pb.HostedBot(name=bot, command="python bot.py"))) as upload:
+        upload.take(pb.SubmitRequest(file=pb.HostedFile(path="bot.py")))
+        upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
+        kept = store.keep(upload, "Team 7", datetime.now(UTC))
+    kept.state = pb.SUBMISSION_STATE_PLAYING
+    store.save(kept)
+    return store.place(kept) / "files" / "bot.py"
+
+
 class Cell:
     """A sandbox with a bot's files; `run` runs a command in it."""
 
-    def __init__(self, folder: Path, *, as_user: bool) -> None:
+    def __init__(self, folder: Path, setting: str, *, as_user: bool) -> None:
         self.folder, self.files = folder, folder / "files"
         self.files.mkdir()
         self.socket = folder / "socket"
@@ -50,11 +113,12 @@ class Cell:
         shutil.copy(Path(__file__).with_name("probes.py"), self.files)
         (folder / "run").mkdir()
         self._as_user = as_user
-        self._sandbox = Sandbox("bwrap", folder, memory=MEMORY)
+        self._sandbox = Sandbox(setting, folder, memory=MEMORY)
+        self.has_cgroup = setting != "bwrap"
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""
-        words = self._sandbox.command(command, files=self.files, results=self.folder / "run")
+        words = self._sandbox.command(pb.HostedBot(command=shlex.join(command)), self.folder, "run")
         if self._as_user:
             (self.folder / "run").chmod(0o777)
             words = [*_USER, "/usr/bin/python3", *words[1:]]
@@ -68,17 +132,24 @@ class Cell:
         return printed.decode(errors="replace")
 
 
-@pytest.fixture(scope="module", params=["root", "user"] if os.geteuid() == 0 else ["user"])
+_KINDS = ["root", "user"] if os.geteuid() == 0 else ["user"]
+
+
+@pytest.fixture(scope="module", params=[*_KINDS, pytest.param("podman", marks=pytest.mark.thorough)])
 def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
-    """A sandbox of a server that runs as root, and as any other user."""
-    if reason := why_not():
+    """A sandbox of a server that runs as root, and as any other user, and a container of podman."""
+    kind, setting = request.param, "bwrap"
+    if kind != "podman" and (reason := why_not()):
         pytest.skip(reason)
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         Path(name).chmod(0o755)  # another user enters it
-        as_user = request.param == "user" and os.geteuid() == 0
+        as_user = kind == "user" and os.geteuid() == 0
         if as_user:  # who may not enter where this Python is
             patch.setattr(os, "geteuid", lambda: 1999999999)
             patch.setattr(sys, "prefix", "/usr")
             patch.setattr(sys, "base_prefix", "/usr")
             patch.setattr(sandbox, "_SDK", ())
-        yield Cell(Path(name), as_user=as_user)
+        if kind == "podman":
+            files = "--volume {folder}:/bot:ro --workdir /bot --volume /usr:/usr:ro"
+            setting = podman(Path(name), files, IMAGE, "{command}").replace("1g", f"{MEMORY}")
+        yield Cell(Path(name), setting, as_user=as_user)

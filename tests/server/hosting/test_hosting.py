@@ -6,27 +6,32 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
-from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
+from tests.commands import programs
 from tests.server.api.ladders import ladder_server, until
 from tests.server.harness import Service, bearer, issued_token, serving, settings
-from tests.server.hosting.conftest import why_not
-from tests.server.server_process import server_process
+from tests.server.hosting.conftest import FIRST, IMAGE, host, podman, why_not
+from tests.server.server_process import ServerProcess, server_process
 
-from happycity import ConfigError
+from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.runtime.tokens import Role, add_tokens, new_token
-from happycity_server.hosting.submissions import Submissions
+from happycity.runtime.transport import Access
+from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.run_folder import RemoteServer
+from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
+from happycity_tournament.hosted.submissions import Submissions
 
-FIRST = Path(__file__).parents[3] / "clients/python/examples/first.py"
 BOT = 'name = "alice"\ncommand = "{command}"\nlanguage = "Python"\nfiles = ["*.py"]\n'
 
 
@@ -106,6 +111,12 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
         tournament = json.loads(run("tournament", "run", *bots, "--json", token=olga))
         assert tournament["config"]["hosted_bots"] == {"alice": submitted["digest"]}
         assert tournament["games"] == 2
+        (folder,) = (tmp_path / "runs").iterdir()
+        publish = ("tournament", "publish", str(folder))
+        assert "not a hosted bot" in run(*publish, "none", "--files-of", "rock", token=olga, status=2)
+        run(*publish, "cup", "--files-of", "alice", token=olga)
+        assert (tmp_path / "cup" / f"{submitted['digest']}.jsonl.gz").exists()
+        assert run("tournament", "verify", "cup", "--sample", "2").startswith("2 games")
         assert "no submitted bot" in run("tournament", "run", "--bots", "hosted:rock", token=olga, status=2)
         with grpc.insecure_channel(server.address) as channel:
             tournaments = Service(channel, "happycity.tournament.v1beta1.TournamentService")
@@ -125,20 +136,47 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_submitted_image_plays(tmp_path: Path) -> None:
+    """An image passes its trial in podman and plays, measured; no container outlives the server."""
+    template = podman(tmp_path, "{image}")
+    hosted = ("--tokens", str(tmp_path / "tokens.json"), "--hosted", str(tmp_path / "bots"))
+    alice = issued_token(tmp_path / "tokens.json", Role.BOT, "alice")
+    olga = issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga")
+    (tmp_path / "bot.toml").write_text(f'name = "alice"\nlanguage = "Go"\nimage = "{IMAGE}"\n')
+    containers = ("podman", "ps", "--all", "--quiet", "--filter", f"ancestor={IMAGE}")
+    with server_process(tmp_path, *hosted, "--sandbox", template, "--house", "rock=random") as server:
+
+        def run(*words: str, token: str) -> Any:
+            own = {**os.environ, "HAPPYCITY_SERVER": server.address, "HAPPYCITY_TOKEN": token}
+            command = (sys.executable, "-m", "happycity", *words, "--json")
+            done = subprocess.run(command, env=own, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+            return json.loads(done.stdout)
+
+        submitted = run("submit", ".", token=alice)
+        assert submitted["state"] == "playing"
+        assert [line.partition(":")[0] for line in submitted["result"]] == ["conformance", "practice game"]
+        bots = ("--bots", "hosted:alice", "--join", "rock", "--rounds", "20")
+        tournament = run("tournament", "run", *bots, token=olga)
+        assert tournament["games"] == 40
+        assert subprocess.check_output(containers)
+
+        def usage() -> Any:
+            return run("submit", "--list", token=alice)[0]
+
+        until(lambda: usage()["cpu_seconds"] > 0)
+        assert usage()["peak_memory_bytes"] > 1 << 20
+    until(lambda: not subprocess.check_output(containers))
+
+
+@pytest.mark.thorough
 def test_suspended_bot_plays_no_rated_deal(tmp_path: Path) -> None:
     """A hosted bot that an organiser suspends gets no more deals, nor from the next server; others do."""
     if reason := why_not():
         pytest.skip(reason)
     olga = bearer(issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga"))
-    store = Submissions(tmp_path / "bots")
     for bot in ("alice", "ben"):
-        issued_token(tmp_path / "tokens.json", Role.BOT, bot)  # without one, its bot would be withdrawn
-        with closing(store.upload(pb.HostedBot(name=bot, command="python bot.py"))) as upload:
-            upload.take(pb.SubmitRequest(file=pb.HostedFile(path="bot.py")))
-            upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
-            kept = store.keep(upload, "Team 7", datetime.now(UTC))
-        kept.state = pb.SUBMISSION_STATE_PLAYING
-        store.save(kept)
+        host(tmp_path, bot)
     values: dict[str, Any] = {"tokens": tmp_path / "tokens.json", "open": False, "hosted": tmp_path / "bots"}
     for is_first in (True, False):
         with ladder_server(tmp_path, house="rock=random,stone=random", sandbox="bwrap", **values) as server:
@@ -155,3 +193,69 @@ def test_suspended_bot_plays_no_rated_deal(tmp_path: Path) -> None:
             before, others = deals("alice"), deals("ben")
             until(lambda: deals("ben") > others + 2)  # noqa: B023
             assert deals("alice") == before
+
+
+@pytest.mark.thorough
+def test_hosted_bots_play_beside_workers(tmp_path: Path) -> None:
+    """Workers copy them by their digests; games, restarts and usage are those of one machine.
+
+    Nothing is played of other bytes than those of the digest, nor on a machine without a sandbox.
+    """
+    if reason := why_not():
+        pytest.skip(reason)
+    bots = ("alice", "ben", "carl")
+    for bot in bots:
+        host(tmp_path, bot)
+    host(tmp_path, "dora").write_text("# somebody else's program")
+    organiser, worker = (
+        issued_token(tmp_path / "tokens.json", role, role.value) for role in (Role.ORGANISER, Role.WORKER)
+    )
+    flags = ("--tokens", str(tmp_path / "tokens.json"), "--hosted", str(tmp_path / "bots"))
+    config = TournamentConfig(
+        bots=bots,
+        game=Config(players=3),
+        format=RandomRounds(rounds=30),
+        seed=3,
+        time=TimeControl(connect_seconds=300.0, decision_seconds=300.0),
+        policy=FailurePolicy(grace_seconds=300.0),
+        concurrency=2,
+    )
+
+    def logged(*texts: str) -> list[Any]:
+        lines = (tmp_path / "server.log").read_text().splitlines()
+        return [json.loads(line) for line in lines if all(text in line for text in texts)]
+
+    def played(server: ServerProcess) -> programs.Records:
+        arena = RemoteServer(address=server.address, access=Access(token=organiser))
+        digests = call_server(arena, lambda at: at.hosted_digests(bots))
+        number = call_server(arena, lambda at: at.create(replace(config, hosted_bots=digests))).tournament_id
+        for one in logged("bot_started", "carl", '"worker"')[:1]:
+            os.kill(one["pid"], signal.SIGKILL)
+        assert programs.follow(arena, number).state is TournamentState.FINISHED
+        return programs.records(f"sqlite:///{tmp_path}/games.sqlite", number)
+
+    with server_process(tmp_path, *flags) as server:
+        expected = played(server)
+        own = {"HAPPYCITY_TOKEN": worker, "PATH": "/nothing"}
+        command = (sys.executable, "-m", "happycity", "worker", "--join", server.address)
+        with subprocess.Popen(command, env=own, stderr=subprocess.DEVNULL) as without:
+            until(lambda: logged("plays no hosted bots: sandbox: there is no program 'bwrap'"))
+            without.terminate()
+    (tmp_path / "server.log").unlink()
+    with server_process(tmp_path, *flags, "--workers", "2") as server:
+        until(lambda: len(logged("worker_remark", "doesn't play dora", "its content has the digest")) == 2)
+        until(lambda: sum(len(logged("bot_connected", bot, '"worker"')) for bot in bots) == 6)
+        assert played(server) == expected
+        assert logged("match_over", '"worker"')
+        until(lambda: server.metric("happycity_restarts_total").get("carl") == 1)
+
+        def is_used(one: pb.Submission) -> bool:
+            """What is stored with a submission was used beside workers: two starts cost more than this."""
+            return one.cpu_seconds > 0.4 and one.peak_memory_bytes > 10_000_000
+
+        until(lambda: sum(map(is_used, Submissions(tmp_path / "bots"))) == len(bots))
+        gone = logged("bot_disconnected", "ben", '"worker"')
+        arena = RemoteServer(address=server.address, access=Access(token=organiser))
+        request = pb.WithdrawSubmissionRequest(bot="ben")
+        call_server(arena, lambda at: at.call(at.hosting.WithdrawSubmission, request))
+        until(lambda: len(logged("bot_disconnected", "ben", '"worker"')) == len(gone) + 2)

@@ -7,8 +7,8 @@ import struct
 
 import pytest
 
-from happycity_server.hosting import seccomp
-from happycity_server.hosting.seccomp import ARCHITECTURES, RULES
+from happycity_tournament.hosted import seccomp
+from happycity_tournament.hosted.seccomp import ARCHITECTURES, RULES
 
 ALLOWED, KILLED, REFUSED, MISSING = 0x7FFF0000, 0x80000000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
 

@@ -12,8 +12,8 @@ import pytest
 
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity_server.hosting import submissions as limits
-from happycity_server.hosting.submissions import Submissions
+from happycity_tournament.hosted import submissions as limits
+from happycity_tournament.hosted.submissions import Submissions
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 BOT = pb.HostedBot(name="alice", command="python bot.py", language="Python")
@@ -23,7 +23,8 @@ def submit(store: Submissions, files: Sequence[tuple[str, bytes]], bot: pb.Hoste
     with closing(store.upload(bot)) as upload:
         for path, content in files:
             upload.take(pb.SubmitRequest(file=pb.HostedFile(path=path, executable=path.startswith("bin/"))))
-            upload.take(pb.SubmitRequest(content=content))
+            if content:
+                upload.take(pb.SubmitRequest(content=content))
         return store.keep(upload, "Team 7", NOW)
 
 
@@ -95,7 +96,11 @@ def test_files_that_are_refused(tmp_path: Path, files: list[tuple[str, bytes]]) 
 
 
 @pytest.mark.parametrize(
-    "part", [pb.SubmitRequest(content=b"x"), pb.SubmitRequest(bot=BOT), pb.SubmitRequest()]
+    "part",
+    [
+        *(pb.SubmitRequest(content=b"x"), pb.SubmitRequest(content=b"")),
+        *(pb.SubmitRequest(bot=BOT), pb.SubmitRequest()),
+    ],
 )
 def test_part_out_of_order(tmp_path: Path, part: pb.SubmitRequest) -> None:
     """Content that belongs to no file, and a second head, are refused."""
@@ -118,6 +123,28 @@ def test_version_is_the_digest_of_the_content(tmp_path: Path) -> None:
     place = store.place(first) / "files"
     assert (place / "data/a").read_bytes() == b"y"
     assert not os.access(place / "bot.py", os.X_OK) or os.stat(place / "bot.py").st_mode & 0o111 == 0
+
+
+def test_copy_is_what_its_digest_says(tmp_path: Path) -> None:
+    """A copy has the files and rights of the original; nothing is kept of other bytes, names or commands."""
+    store, copies = Submissions(tmp_path / "hosted"), Submissions(tmp_path / "copies")
+    original = submit(store, [("bin/run", b"x" * 300_000), ("empty", b""), ("data/a", b"y")])
+    copy = copies.copy("alice", original.digest, store.parts(original))
+    assert (copy.bot, copy.digest, copy.files) == (BOT, original.digest, 3)
+    assert os.access(copies.place(copy) / "files/bin/run", os.X_OK)
+    copies.remove(copy)
+    parts = list(store.parts(original))
+    for name, changed in (
+        ("ben", parts),
+        ("alice", []),
+        ("alice", parts[:-1]),
+        ("alice", [*parts, pb.SubmitRequest(content=b"z")]),
+        ("alice", [pb.SubmitRequest(bot=pb.HostedBot(name="alice", command="sh")), *parts[1:]]),
+        ("alice", [*parts[:1], pb.SubmitRequest(file=pb.HostedFile(path="../x")), *parts[1:]]),
+    ):
+        with pytest.raises(ConfigError):
+            copies.copy(name, original.digest, iter(changed))
+    assert not everything(tmp_path / "copies") - {"bot.alice"}
 
 
 def test_restart_knows_all(tmp_path: Path) -> None:

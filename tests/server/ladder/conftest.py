@@ -1,7 +1,5 @@
 """A store with a ladder."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Servers that keep a ladder, bots that play in it, and what is in the store afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -40,12 +38,10 @@ class Games:
         self._changed = asyncio.Event()
 
     def note(self) -> None:
-        """Count a game."""
         self.finished += 1
         self._changed.set()
 
     async def more(self, games: int) -> None:
-        """Wait until this number of further games is over."""
         target = self.finished + games
         async with asyncio.timeout(30):
             while self.finished < target:

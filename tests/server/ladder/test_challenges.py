@@ -1,7 +1,5 @@
 """Challenges: what authors may ask for, who must accept, and what it may cost the ladder."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -70,7 +68,6 @@ class Ladder:
         return await self.ask(bot, DealKind.CHALLENGE, opponents=opponents, request_key=request_key)
 
     async def answer(self, number: int, bot: str, answer: ChallengeAnswer) -> Challenge:
-        """Answer a challenge."""
         return await self.challenges.answer(number, bot, answer)
 
     def deal(self, *versions: int) -> Deal:

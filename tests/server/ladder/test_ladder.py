@@ -1,7 +1,5 @@
 """The ladder of a server: everybody who connects plays, and what is played outlives the server."""
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 from collections import Counter
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from tests.server.harness import Service, matches_at, outcome_of
+from tests.server.harness import matches_at, outcome_of
 from tests.server.ladder.ladders import (
     TWO_SEATS,
     Games,
@@ -65,68 +63,12 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
     assert {point.version_id for point in history} == set(played)
 
 
-async def test_ratings_follow_from_the_deals(tmp_path: Path) -> None:
-    """After restarts, what was kept of the ratings says the same as all deals rated again."""
-    for _ in range(2):
-        games = Games()
-        async with (
-            laddering(tmp_path, grace=0.0) as server,
-            playing(server.address, "anna", "ben", "carl", games=games),
-        ):
-            await games.more(10)
-    deals = deals_in(tmp_path)
-    check_complete(tmp_path, deals)
-    kept = await ratings_follow(tmp_path)
-    assert sum(rating.deals for rating in kept.values()) == 2 * len(numbers_of(deals))
-
-
-async def test_names_that_never_played_leave_nothing(tmp_path: Path) -> None:
-    """A bot that left before its first deal is forgotten; one that a stop has ended, by the next server."""
-    async with AsyncExitStack() as bots, laddering(tmp_path) as server:
-        async with playing(server.address, "anna", games=Games()):
-            await guests_connected(server, 1)
-        await guests_connected(server, 0)
-        assert not ladder_of(tmp_path).versions()
-        await bots.enter_async_context(playing(server.address, "ben", games=Games()))
-        await guests_connected(server, 1)
-    assert len(ladder_of(tmp_path).versions()) == 1
-    async with laddering(tmp_path):
-        assert not ladder_of(tmp_path).versions()
-
-
-async def guests_connected(server: RunningServer, count: int) -> None:
-    """Wait until this number of bots is connected."""
-    async with grpc.aio.insecure_channel(server.address) as channel:
-        ladder = Service(channel, "happycity.ladder.v1beta1.LadderService")
-        while (await ladder.GetLadder()).bots_connected != count:
-            pass
-
-
 async def reasons(server: RunningServer, match_ids: Iterable[int]) -> set[str]:
     """Ask for the records of matches; return the reasons why they are refused."""
     async with grpc.aio.insecure_channel(server.address) as channel:
         matches = matches_at(channel)
         outcomes = [await outcome_of(matches.GetMatchRecord(match_id=number)) for number in match_ids]
     return {outcome.reason for outcome in outcomes}
-
-
-async def test_another_version_has_a_rating_of_its_own(tmp_path: Path) -> None:
-    """A bot that comes back with another version text goes on as another version."""
-    games = Games()
-    # Anna leaves in two deals at most: for forfeits in three she would pause.
-    one_by_one = f"deals_per_bot = 1\n{TWO_SEATS}"
-    async with laddering(tmp_path, one_by_one) as server, playing(server.address, "ben", games=games):
-        for version in ("1", "1", "2"):
-            async with playing(server.address, "anna", games=games, version=version):
-                await games.more(4)
-    ladder = ladder_of(tmp_path)
-    versions = ladder.versions_of("anna")
-    assert [version.profile.info.version for version in versions] == ["2", "1"]
-    for entry in versions:
-        assert ladder.deals(10, version_id=entry.id)
-    assert len(ladder.versions_of("ben")) == 1
-    ratings = await ratings_follow(tmp_path)
-    assert {entry.id for entry in versions} < set(ratings)
 
 
 class FirstSeat(Bot):
@@ -182,29 +124,6 @@ async def test_deals_whose_bots_do_not_come_back_are_dropped(
     ):
         await games.more(12)
     assert [deal.state for deal in deals_in(tmp_path)[:2]] == [DealState.DROPPED] * 2
-
-
-async def test_bots_that_fail_pause(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A bot that crashes in each game gets a notice and no more deals; others play on."""
-    games, failed = Games(), Games()
-
-    class Crashing(Bot):
-        def choose(self, decision: Decision) -> Move:
-            failed.note()
-            raise RuntimeError("no move")
-
-    async with (
-        laddering(tmp_path) as server,
-        playing(server.address, "ben", "carl", games=games),
-        playing(server.address, "anna", games=failed, kind=Crashing),
-    ):
-        await failed.more(6)
-        await games.more(30)
-    ladder = ladder_of(tmp_path)
-    # Three deals make it pause, in which one more may be running.
-    assert 3 <= len(ladder.deals(100, bot="anna")) <= 4
-    assert len(ladder.deals(100, bot="ben")) > 7
-    assert "anna has forfeited games in several deals of the ladder" in caplog.text
 
 
 async def test_practice_comes_first(tmp_path: Path) -> None:

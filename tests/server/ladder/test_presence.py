@@ -1,7 +1,5 @@
 """Who is there for the ladder, and which bots that fail pause, and for how long."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest
@@ -34,18 +32,15 @@ class There:
         self.notices: list[str] = []
 
     def connected(self) -> list[str]:
-        """Return the bots."""
         return sorted(self.bots)
 
     def is_connected(self, bot: str) -> bool:
         return bot in self.bots
 
     def profiles(self) -> dict[str, BotProfile]:
-        """Return what the bots say of themselves."""
         return {bot: profile() for bot in self.bots}
 
     def send_notice(self, bot: str, kind: int, text: str) -> None:
-        """Note whom a notice is for."""
         self.notices.append(bot)
 
     def arrive(self, bot: str) -> None:
@@ -54,8 +49,6 @@ class There:
 
 
 class Failing(There):
-    """Places whose bots forfeit deals."""
-
     def __init__(self, store: AsyncStore) -> None:
         super().__init__()
         ladder = StoredLadder(LadderConfig(), store, lambda: self.now)
@@ -69,7 +62,6 @@ class Failing(There):
         return max(0.0, self.presence.pause_end(bot) - self.now)
 
     def finish(self, *, forfeited: bool | None = False) -> None:
-        """Let anna end a deal."""
         self.presence.note_begin("anna")
         self.presence.note_end("anna", forfeited=forfeited)
 
@@ -80,7 +72,6 @@ class Failing(There):
 
 @pytest.fixture
 def failing(store: AsyncStore) -> Failing:
-    """Return places with bots that fail."""
     return Failing(store)
 
 

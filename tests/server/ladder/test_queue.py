@@ -1,7 +1,5 @@
 """Which deals begin: interrupted ones whose bots are back, and those of challenges; and which end."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections import Counter
@@ -40,7 +38,6 @@ async def begin(queue: DealQueue, present: Mapping[str, Version], room: int = 9)
 
 
 def present(store: AsyncStore, *bots: str) -> dict[str, Version]:
-    """Return the newest versions of bots."""
     return {bot: LadderStore(store.store).versions_of(bot)[0] for bot in bots}
 
 

@@ -1,16 +1,18 @@
 """The ratings of a running ladder: what is stored of them, and that their memory is bounded."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Generator
+from typing import cast
 
 from tests.ladder.test_ladder_store import BOTS, begun, play, profile
 
 from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Version
 from happycity_ladder.ladder_config import Board, LadderConfig
 from happycity_ladder.ladder_store import LadderStore
+from happycity_ladder.leaderboard import Line
+from happycity_server.ladder.ladder import Ladder
 from happycity_server.ladder.ratings import Ratings, _History
+from happycity_server.ladder.reader import LEADERBOARD_SECONDS, LadderReader
 from happycity_server.ladder.stored import StoredLadder
 from happycity_tournament.storage.async_store import AsyncStore
 
@@ -18,13 +20,11 @@ YEAR = 365 * 86400.0
 
 
 def point(version: int, at: float) -> RatingPoint:
-    """Return a rating of a version at some time."""
     rating = Rating(elo=1500.0, error=10.0, deals=1)
     return RatingPoint(board="2-family", version_id=version, at=at, rating=rating)
 
 
 def version(number: int, first_at: float) -> Version:
-    """Return a version that came at some time."""
     return Version(
         id=number, bot="ann", profile=profile(), owner="ann", house=False, first_at=first_at, last_at=first_at
     )
@@ -106,3 +106,32 @@ async def test_season_that_ends_while_deals_are_read_counts(store: AsyncStore) -
     assert await ratings.of("2-family") == await again.of("2-family")
     for each in (ratings, again):
         each.close()
+
+
+class Shown:
+    """A ladder that counts how often its leaderboards are made."""
+
+    def __init__(self, store: AsyncStore) -> None:
+        self.stored = StoredLadder(LadderConfig(), store, lambda: self.now)
+        self.now = 50.0
+        self.seasons = self
+        self.made: list[tuple[str, int]] = []
+
+    async def leaderboard(self, board: str, season_id: int) -> list[Line]:
+        self.made.append((board, season_id))
+        return []
+
+
+async def test_leaderboard_is_made_once_a_second_and_for_each_season(store: AsyncStore) -> None:
+    """The leaderboard of a season that has just ended is not shown as that of the next one."""
+    shown = Shown(store)
+    reader = LadderReader(cast("Ladder", shown))
+    for _ in range(2):
+        await reader.leaderboard("2-family", await reader.season())
+        shown.now += LEADERBOARD_SECONDS / 2
+    assert shown.made == [("2-family", 1)]
+    await reader.leaderboard("2-family", await reader.season())
+    assert shown.made == [("2-family", 1)] * 2
+    reader.stored.entries.close_season(1, {}, shown.now)
+    await reader.leaderboard("2-family", await reader.season())
+    assert shown.made == [*[("2-family", 1)] * 2, ("2-family", 2)]

@@ -1,7 +1,5 @@
 """Lines from the views of games, and what the workers make of them, in this process."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +11,6 @@ from happycity_server.model.playouts import PlayoutJob, PlayoutStats, WorkItem, 
 
 
 def started(seed: int = 1, *, players: int = 2, mode: Mode = Mode.FAMILY, moves: int = 0) -> Game:
-    """Return a game after some random moves."""
     game, rng = Game.deal(Config(players=players, mode=mode), seed=seed), random.Random(seed)
     for _ in range(moves):
         if game.outcome is None:
@@ -27,15 +24,12 @@ def line(game: Game, moves: Iterable[str] = (), seed: int = 0) -> pb.Line:
 
 
 def item(line: pb.Line, first: int = 0, worlds: int = 1, number: int = 0) -> WorkItem:
-    """Return a part of a line's work."""
     return WorkItem(number, line.SerializeToString(deterministic=True), first, worlds)
 
 
 def rolled_out(*items: WorkItem, policy: str = "quick", each_move: bool = False) -> list[list[PlayoutStats]]:
-    """Return the statistics of some playouts."""
     return roll_out(PlayoutJob(policy, each_move, items))
 
 
 def estimates(stats: PlayoutStats) -> Sequence[pb.SeatEstimate]:
-    """Return the estimates that a response has of each seat."""
     return stats.message(0, None).seats

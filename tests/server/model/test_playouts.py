@@ -1,12 +1,12 @@
 """What the workers of the simulation service do, in this process."""
 
-from __future__ import annotations
-
+import asyncio
 import pickle
 import random
-from collections.abc import Callable
+import subprocess
+import sys
+from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,11 +16,12 @@ from tests.server.model.lines import estimates, item, line, rolled_out, started
 from happycity import Game, Mode, Move
 from happycity.match import seat_results
 from happycity.model.v1beta1 import model_service_pb2 as pb
-from happycity.v1 import cards_pb2, game_pb2
+from happycity.v1 import game_pb2
 from happycity.wire.match import result_message
-from happycity.wire.messages import event_message, move_message, move_messages, view_message, view_of
+from happycity.wire.messages import event_message, move_messages, view_message, view_of
 from happycity_bots.policies import POLICIES, play_to_end
 from happycity_server.model.playouts import LineError, apply_moves, legal_moves
+from happycity_server.model.pool import Turns
 
 
 def position(line: pb.Line) -> pb.Position:
@@ -28,7 +29,6 @@ def position(line: pb.Line) -> pb.Position:
 
 
 def position_message(game: Game, **fields: object) -> pb.Position:
-    """Return the position of a game as a response has it."""
     return pb.Position(view=view_message(game.view()), moves=move_messages(game), **fields)  # type: ignore[arg-type]
 
 
@@ -155,44 +155,6 @@ def refusal(line: pb.Line) -> LineError:
     return error
 
 
-IMPOSSIBLE: list[tuple[Callable[[Any], object], str]] = [
-    (lambda view: view.Clear(), "mode: 0 is neither MODE_FAMILY nor MODE_EXPERT"),
-    (lambda view: setattr(view, "phase", 99), "99 is not a card or phase of the game"),
-    (lambda view: view.ClearField("phase"), "0 is not a card or phase of the game"),
-    (lambda view: view.seats[0].city.append(200), "200 is not a card or phase of the game"),
-    (lambda view: view.specials.extend(range(43, 50)), "specials: more than players + 2 (article 2.4)"),
-    (lambda view: view.dwellings.pop(), "dwellings: there is one stack of each dwelling"),
-    (lambda view: setattr(view.decks[0], "left", 40), "deck 1"),
-    (lambda view: view.decks.pop(), "deck"),
-]
-
-
-def test_impossible_view_is_refused() -> None:
-    """A view that no game can look like is refused; the text says what is wrong in it."""
-    for spoil, text in IMPOSSIBLE:
-        wrong = line(started())
-        spoil(wrong.view)
-        error = refusal(wrong)
-        assert str(error).startswith("lines[4].view: ")
-        assert text in str(error)
-
-
-def test_wrong_move_is_refused() -> None:
-    """A move that is not legal, or that no game has, is refused with its position in the line."""
-    unplayable = {"kind": game_pb2.MOVE_KIND_BUILD, "card": cards_pb2.CARD_HAPPY_MARKET_GREEN}
-    for move, text in (
-        (move_message(Move.parse("copy box")), "illegal move: copy box (legal: "),
-        (game_pb2.Move(), "this is not a move of the game"),
-        (game_pb2.Move(kind=99), "this is not a move of the game"),  # type: ignore[arg-type]  # unknown kind
-        (game_pb2.Move(**unplayable), "this is not a move of the game"),  # type: ignore[arg-type]  # values
-    ):
-        wrong = line(started(), [str(started().legal_moves[0])])
-        wrong.moves.append(move)
-        error = refusal(wrong)
-        assert str(error).startswith("lines[4].moves[1]: ")
-        assert text in str(error)
-
-
 @st.composite
 def spoilt_lines(draw: st.DrawFn) -> pb.Line:
     """Draw lines whose views were changed at random, or not at all."""
@@ -238,3 +200,53 @@ def test_any_view_is_played_or_refused(spoilt: pb.Line) -> None:
         rolled_out(item(spoilt), each_move=True)
     except LineError:
         pass
+
+
+SERVER = """
+import os, sys
+from happycity_server.model.pool import _new_pool
+
+if __name__ == "__main__":
+    print(_new_pool(1).submit(os.getpid).result(), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_worker_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    """Nothing stays behind of a server that had no time to end its workers."""
+    program = tmp_path / "server.py"
+    program.write_text(SERVER)
+    with subprocess.Popen(
+        [sys.executable, program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as server:
+        assert server.stdout is not None
+        assert int(server.stdout.readline()) != server.pid
+        server.kill()
+        server.communicate()  # to the end of the output, which the worker holds open too
+
+
+async def test_callers_take_turns() -> None:
+    """However many calls one of them makes, the other's next one comes after one of those."""
+    turns, order = Turns(1), list[str]()
+
+    async def call(caller: str) -> None:
+        await turns.take(caller)
+        order.append(caller)
+        await asyncio.sleep(0)
+        turns.give()
+
+    await asyncio.gather(*map(call, ["ann", *["ann"] * 4, "ben", "ben", "cem"]))
+    assert order == ["ann", "ann", "ben", "cem", "ann", "ben", "ann", "ann"]
+
+
+async def test_a_call_that_is_cancelled_keeps_no_place() -> None:
+    """Neither one that waits, nor one to which a place was given in the same moment."""
+    turns = Turns(1)
+    await turns.take("ann")
+    waiting, granted, last = (asyncio.create_task(turns.take(caller)) for caller in ("ben", "cem", "dan"))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.sleep(0)
+    turns.give()
+    granted.cancel()
+    await asyncio.wait_for(last, 60)

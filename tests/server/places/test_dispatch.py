@@ -1,24 +1,21 @@
 """Which place plays which game."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from dataclasses import replace
-from typing import cast
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from happycity import Config, FailurePolicy, TimeControl
-from happycity_server.places.places import Dispatcher
+from happycity_server.places.places import Dispatcher, long_matches
 from happycity_server.places.protocol import Place
 from happycity_tournament.games import Fixture
 from happycity_tournament.play.terms import Terms
 
 
 class Somewhere:
-    """A place with certain bots."""
-
     def __init__(self, *bots: str) -> None:
         self.bots = set(bots)
 
@@ -32,7 +29,6 @@ def dispatcher_of(*places: Somewhere) -> Dispatcher:
 
 
 def terms(concurrency: int = 2) -> Terms:
-    """Return those of a tournament."""
     return Terms(
         tournament_id=1,
         game=Config(players=2),
@@ -43,7 +39,6 @@ def terms(concurrency: int = 2) -> Terms:
 
 
 def fixture(table: int, rotation: int = 0, bots: tuple[str, ...] = ("anna", "ben")) -> Fixture:
-    """Return a game of the first round."""
     return Fixture(1, table, rotation, deal_seed=table, bots=bots, bot_seeds=(1, 2))
 
 
@@ -181,3 +176,25 @@ async def test_nothing_is_kept_of_a_tournament_that_has_ended() -> None:
     kept = [value for value in vars(dispatcher).values() if isinstance(value, (dict, Counter))]
     assert len(kept) == 4
     assert not any(kept)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "seconds", "dropped"),
+    [
+        ([50, 40, 10], 0.0, [50, 40, 10]),
+        # 100 decisions were played in 10 s, and a game of two bots has about 56.
+        ([50, 40, 10], 1.0, [40, 10]),
+        ([10, 40, 50], 2.5, [10]),
+        ([50, 40, 10], 10.0, []),
+        ([90, 10], 1.0, [10]),  # a long game is always near its end
+        ([0, 0], 3.0, [0, 0]),
+        ([], 3.0, []),
+    ],
+)
+async def test_games_that_are_near_their_end_are_finished(
+    decisions: list[int], seconds: float, dropped: list[int]
+) -> None:
+    """Others are dropped, as one after the other they would take too long."""
+    matches = [SimpleNamespace(decisions=count, started_at=100.0, bots="ab") for count in decisions]
+    found = long_matches(cast(Any, matches), seconds, now=110.0)
+    assert [match.decisions for match in found] == dropped

@@ -1,7 +1,5 @@
 """A worker that has joined a server over real gRPC, with its lobby in this process and scripted bots."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator
@@ -42,7 +40,6 @@ class WorkerArena:
 
     @property
     def now(self) -> float:
-        """The time of the lobby's clock."""
         return self.lobby.clock()
 
     def connect(self, name: str, **hello: Any) -> LocalProgram:
@@ -58,7 +55,6 @@ async def work(channel: grpc.aio.Channel, version: str = VERSION) -> WorkCall:
 
 @asynccontextmanager
 async def joined(channel: grpc.aio.Channel, *, message_bytes: int = 2**20) -> AsyncIterator[WorkerArena]:
-    """Let a worker join a server while the context lasts."""
     arena = WorkerArena()
     call = await work(channel)
     first = await call.read()
@@ -296,6 +292,24 @@ async def test_game_that_a_worker_voids_is_played_once_more(tmp_path: Path) -> N
             call.cancel()
 
 
+def test_worker_plays_the_version_of_a_hosted_bot_that_its_server_plays() -> None:
+    """While it plays another one, or one that was withdrawn, it gets no games of that bot."""
+    service = protocol.WorkerService(time.time, pb.Conditions())
+    worker = protocol.Worker(service, "rack", pb.Conditions())
+    service.note_joined(worker)
+
+    def connected(wanted: dict[str, str], plays: dict[str, str]) -> list[str]:
+        service.host(wanted)
+        activity = [tournament_pb.BotActivity(bot=name, connected=True) for name in ("anna", "ben")]
+        worker._take(pb.WorkRequest(bots=pb.Bots(activity=activity, digests=plays)))
+        return [name for name in ("anna", "ben", "carl") if worker.is_connected(name)]
+
+    new, old = {"anna": "2"}, {"anna": "1"}
+    assert connected({}, {}) == connected(new, new) == ["anna", "ben"]
+    assert connected(new, {}) == connected(new, old) == connected({}, old) == ["ben"]
+    assert connected({"carl": "3"}, {"carl": "3"}) == ["anna", "ben"]
+
+
 async def games_sent(call: WorkCall, count: int) -> list[int]:
     """Return the ids of the next games that a worker is to play."""
     games: list[int] = []
@@ -324,18 +338,6 @@ async def test_games_of_a_lost_worker_begin_again_at_another(tmp_path: Path) -> 
     for last in ends:
         assert (last.progress.games_finished, last.progress.games_voided) == (2, 0)
         assert not any(line.forfeits for line in last.standings)
-
-
-async def test_worker_that_says_nothing_is_taken_for_dead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its stream ends, and others play its games."""
-    monkeypatch.setattr(protocol, "CHECK_SECONDS", 0.01)
-    with capture_logs() as logs:
-        async with serving(tmp_path) as (_, channel):
-            outcome = await end_of(await work(channel))
-    assert outcome.status is grpc.StatusCode.OK
-    assert "worker_silent" in [entry["event"] for entry in logs]
 
 
 async def test_worker_of_another_version_is_refused(tmp_path: Path) -> None:

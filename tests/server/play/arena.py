@@ -60,7 +60,6 @@ class Arena:
         disqualified: Iterable[str] = (),
         tournament_id: int = 0,
     ) -> Match:
-        """Set up a match and begin it as soon as that can be."""
         if len(bots) != deal.config.players:
             deal = Deal.shuffle(Config(players=len(bots)), seed=11)
         spec = MatchSpec(
@@ -83,8 +82,6 @@ class Arena:
 
 
 class LocalProgram(Program):
-    """A bot's program that is connected to a lobby directly."""
-
     def __init__(self, arena: Arena, name: str, **hello: Any) -> None:
         super().__init__()
         self._arena = arena
@@ -123,11 +120,9 @@ class LocalProgram(Program):
                 return
 
     def lose(self) -> None:
-        """Let the connection break."""
         self._arena.lobby.leave(self.session, self.outbox)
 
     def again(self, **hello: Any) -> LocalProgram:
-        """Return the same program at a new connection."""
         return LocalProgram(self._arena, self.session.name, **{"resume_token": self.resume_token, **hello})
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +8,6 @@ from tests.server.play.arena import Arena
 
 @pytest.fixture
 def log() -> Iterator[list[Any]]:
-    """Return the lines that are logged."""
     with capture_logs() as lines:
         yield lines
 

@@ -1,7 +1,5 @@
 """The arena's clocks: delays of the server itself are charged to nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The lobby: when matches begin, which bots they wait for, and what that costs."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable

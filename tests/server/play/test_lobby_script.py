@@ -3,8 +3,6 @@
 `python -m tests.server.play.test_lobby_script` makes the results again.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
@@ -43,8 +41,6 @@ def value_of(word: str) -> float | str:
 
 
 class Scene:
-    """Bots and matches that follow the lines of a script."""
-
     def __init__(self) -> None:
         self._arena: Arena
         self._kept: list[object] = []  # arenas and programs of before, whose tasks go on to the end
@@ -68,7 +64,6 @@ class Scene:
         self._kept.append(self._arena)
 
     async def _connect(self, *words: str) -> None:
-        """Connect a new program of each bot that is named."""
         for name in (word for word in words if "=" not in word):
             self._keep(name, self._arena.connect(name, **fields_of(list(words))))
 
@@ -139,7 +134,6 @@ class Scene:
         self._matches[int(match)].void(VoidReason.STOPPED)
 
     async def _drop(self, tournament: str) -> None:
-        """Drop the matches of a tournament that wait."""
         self._arena.lobby.drop_waiting(int(tournament))
 
     async def _disqualify(self, name: str, tournament: str) -> None:
@@ -151,7 +145,6 @@ class Scene:
         await asyncio.sleep(0)
 
     async def _counters(self) -> Iterator[str]:
-        """Show what was counted of matches and streams."""
         counted = {name: getattr(self._arena.lobby.counters, name) for name in COUNTED}
         shown = {name: dict(each) if isinstance(each, Counter) else each for name, each in counted.items()}
         return (f"{name}: {each}" for name, each in shown.items() if each)

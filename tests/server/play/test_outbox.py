@@ -1,7 +1,5 @@
 """A connection without gRPC: pings, bots that don't read, and what gathers for them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

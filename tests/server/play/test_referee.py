@@ -3,8 +3,6 @@
 `python -m tests.server.play.test_referee` makes the results again.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -70,7 +68,6 @@ class Script:
         yield from ()
 
     def _sent(self, now: str) -> Iterator[str]:
-        """Send the decision that was handed to the outbox last."""
         self._sending.time = float(now)
         yield from ()
 
@@ -93,7 +90,6 @@ class Script:
 
 
 def shown(action: Action) -> str:
-    """Return an action in words."""
     match action:
         case MovePlayed():
             how = "answered" if action.answered else "not answered"
@@ -114,7 +110,6 @@ def shown(action: Action) -> str:
 
 
 def numbers(words: Iterable[str]) -> dict[str, float]:
-    """Return the numbers of words such as depth=3."""
     return {name: float(value) for name, value in (word.split("=") for word in words)}
 
 

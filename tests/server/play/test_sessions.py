@@ -1,7 +1,5 @@
 """Bots that lose their connection, come back, are replaced or leave: their games stay whole."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

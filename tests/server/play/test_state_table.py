@@ -1,7 +1,5 @@
 """The table of states at the head of the contract's Play stream: games at random walk through all of it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,8 +78,6 @@ def in_order(batch: bytes) -> Iterator[tuple[str, Any]]:
 
 
 class Walker:
-    """Follows one bot's games through the table."""
-
     def __init__(self, bot: LocalProgram) -> None:
         self.bot = bot
         self.used: set[tuple[str, ...]] = set()
@@ -101,7 +97,6 @@ class Walker:
         self._states[match_id] = row[-1]
 
     async def follow(self) -> None:
-        """Take the rows of all that the server has sent."""
         await self.bot.catch_up()
         for batch in self.bot.batches[self._batches :]:
             for field, part in in_order(batch):

@@ -1,7 +1,5 @@
 """What log lines may hold."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import logging
@@ -13,15 +11,11 @@ from pathlib import Path
 import grpc
 import pytest
 import structlog
-from tests.server.harness import bearer, issued_token
 from tests.server.server_process import server_process
 
 from happycity import Config
-from happycity.runtime.tokens import Role
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
-from happycity.v1.match_service_pb2 import ListMatchesRequest
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.messages import config_message
 from happycity_server.config import LogFormat
 from happycity_server.process.logs import MAX_TEXT, QueuedOutput, configure, sanitize
@@ -94,22 +88,6 @@ def test_a_log_that_is_not_read_holds_nothing_up() -> None:
     assert [line["number"] for line in kept[:10]] == list(range(10))
     assert len(kept) == 1000 - output.dropped
     assert output.dropped in {989, 990}  # the thread may have taken a line, and waits to write it
-
-
-def test_a_server_answers_while_its_log_is_not_read(tmp_path: Path) -> None:
-    """The log is a pipe that is full; calls are answered, and the server ends as it should."""
-    token = issued_token(tmp_path / "tokens.json", Role.OBSERVER, "ina")
-    flags = ("--tokens", f"{tmp_path}/tokens.json")
-    with (
-        unread_pipe() as stderr,
-        server_process(tmp_path, *flags, stderr=stderr) as server,
-        grpc.insecure_channel(server.address) as channel,
-    ):
-        stub = MatchServiceStub(channel)
-        for _ in range(500):  # of which each is a line of the log, some 200 kB in all
-            with pytest.raises(grpc.RpcError, match="UNAUTHENTICATED"):
-                stub.ListMatches(ListMatchesRequest(), timeout=60)
-        assert not stub.ListMatches(ListMatchesRequest(), timeout=60, metadata=bearer(token)).matches
 
 
 def test_a_tournament_loses_no_game_while_its_log_is_not_read(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """TLS and client certificates, good ones and bad ones."""
 
-from __future__ import annotations
-
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +34,6 @@ class Files:
 
 
 def issue(folder: Path, name: str) -> Files:
-    """Create a CA and a certificate for 127.0.0.1."""
     folder = folder / name
     folder.mkdir()
     authority = trustme.CA()
@@ -51,13 +48,11 @@ def issue(folder: Path, name: str) -> Files:
 
 @pytest.fixture(scope="module")
 def ours(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """Return the files of the server."""
     return issue(tmp_path_factory.mktemp("tls"), "ours")
 
 
 @pytest.fixture(scope="module")
 def others(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """Return files of a CA that nobody here trusts."""
     return issue(tmp_path_factory.mktemp("tls"), "others")
 
 

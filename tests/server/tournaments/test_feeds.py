@@ -1,7 +1,5 @@
 """The feed of a tournament that is watched: how often it is computed, and by whom it is shared."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -86,7 +84,6 @@ class Watched:
         )
 
     def play(self, games: int) -> None:
-        """Finish some more games."""
         first = self.status_now.progress.games
         for fixture in FIXTURES[first : first + games]:
             self.status_now.standings.expect(fixture)
@@ -109,7 +106,6 @@ class Watched:
         await self.pass_time()
 
     def watch(self, interval: float = 0.0, *, with_incidents: bool = True) -> AsyncGenerator[Update]:
-        """Return the messages of a watcher."""
         updates = self._watches.updates(
             1, interval=interval, with_final_ratings=False, with_incidents=with_incidents
         )
@@ -148,7 +144,6 @@ async def settle() -> None:
 
 
 async def rest(watching: AsyncIterator[Update]) -> list[Update]:
-    """Return all messages to come."""
     return [message async for message in watching]
 
 

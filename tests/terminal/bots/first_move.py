@@ -11,8 +11,6 @@ FAULT = os.environ.get("FAULT", "")
 
 
 class FirstMove(Bot):
-    """Sends with each answer how many decisions it has had."""
-
     def __init__(self, start: GameStarted) -> None:
         super().__init__(start)
         self.decisions = 0

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from tests.tournament.conftest import Run, json_of
 from tests.tournament.leagues import League
-from tests.tournament.servers import arena
 
-from happycity import Config, Ending
-from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity import Ending
 from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dee")
@@ -83,20 +81,6 @@ def test_forfeited_games_are_found_with_their_reasons(run: Run, store: Path) -> 
     assert (game["game"], own["ending"], own["reason"]) == (3, "crashed", "IndexError")
     assert listed(run, store, "--forfeits", "--bot", "cem") == []
     assert run("games", store, "--forfeits", "--bot", "cem")[:2] == (0, "no game of that kind\n")
-
-
-@pytest.mark.thorough
-def test_a_server_lists_its_games_page_by_page(run: Run, tmp_path: Path) -> None:
-    bots = {"ann": "random", "bob": "greedy"}
-    config = TournamentConfig(
-        bots=tuple(bots), game=Config(players=2), format=RandomRounds(rounds=103), seed=2
-    )
-    with arena(tmp_path, bots) as opened:
-        opened.play(config)
-        every = listed(run, f"grpc://{opened.address}#1", "--limit", 0)
-        assert ids(run, f"grpc://{opened.address}", "--limit", 2) == [206, 205]
-    assert [game["game"] for game in every] == list(range(206, 0, -1))
-    assert every == listed(run, opened.url, "--limit", 0)
 
 
 def test_games_are_listed_from_every_database(run: Run, new_url: Callable[[], str]) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from happycity import ConfigError, Mode
 from happycity.match import DEFAULT_LINEUP, REFERENCE_BOTS
-from happycity.runtime.settings import SettingsError, fields_of, load
+from happycity.runtime.settings import SettingsError, load
 from happycity_bots import BOTS
 from happycity_tournament.cli.app import app
 from happycity_tournament.cli.settings import FILE_ONLY, PlaySettings, RunSettings, SprtSettings, example
@@ -30,7 +30,7 @@ def flags(command: str) -> set[str]:
 
 
 def keys(model: type[PlaySettings]) -> set[str]:
-    return {field.alias or name for name, field in model.model_fields.items()}
+    return {*model.model_fields}
 
 
 def problems(model: type[PlaySettings], values: dict[str, object], file: Path | None = None) -> list[str]:
@@ -65,7 +65,7 @@ def test_the_example_is_the_default_tournament(file: Path) -> None:
 
 def test_the_example_has_every_key_with_its_default(file: Path) -> None:
     shown = re.findall(r"^# (\w+) = (.*)$", example().partition("# The bots")[0], flags=re.MULTILINE)
-    fields = fields_of(RunSettings)
+    fields = RunSettings.model_fields
     assert [key for key, _ in shown] == [key for key in fields if key != "bots"]
     format_of = {"cycles": "round-robin", "challengers": "gauntlet"}
     for key, value in shown:

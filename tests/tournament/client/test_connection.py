@@ -50,8 +50,6 @@ GAME = config_message(Config(players=2))
 
 
 class ScriptedServer(TournamentServiceServicer, MatchServiceServicer):
-    """Plays one script for each call."""
-
     def __init__(self, *scripts: Script) -> None:
         self._scripts = iter(scripts)
         self.requests: list[Any] = []

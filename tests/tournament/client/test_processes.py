@@ -59,7 +59,6 @@ def bots_of(
 
 
 def command_in(folder: Path, command: object, **options: Any) -> Process:
-    """Start a command as the bot ann."""
     given = {"tokens": {}, "environment": {}, "directory": folder, **options}
     return start_command("ann", str(command), folder=folder, **given)
 

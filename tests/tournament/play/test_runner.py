@@ -425,7 +425,6 @@ STRICT_SCHEDULE = fixtures_of(STRICT)
 
 
 def eva_fails(fixture: Fixture) -> FinishedGame:
-    """Let eva forfeit every second deal."""
     endings = [
         Ending.TIMEOUT if bot == "eva" and fixture.round % 2 else Ending.FINISHED for bot in fixture.bots
     ]

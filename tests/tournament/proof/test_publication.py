@@ -5,16 +5,22 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import pytest
+from google.protobuf.json_format import MessageToJson
+from tests.server.hosting.conftest import FIRST, why_not
 from tests.tournament.conftest import Run
 
 from happycity import Config, ConfigError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity_tournament.config import RandomRounds, TournamentConfig
+from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment, canonical
@@ -24,6 +30,7 @@ from happycity_tournament.proof.publication import (
     VerificationError,
     publish,
     verify,
+    write_lines,
 )
 from happycity_tournament.storage.sources import StoreSource
 
@@ -68,8 +75,32 @@ class Forger:
 
     def commit(self, **changes: Any) -> None:
         """Commit to something else, long after the games."""
-        self.result |= replace(COMMITMENT, **changes).json()
+        self.result |= replace(Commitment.of(self.result), **changes).json()
         self.save()
+
+    def host(self, bot: str, command: str) -> Path:
+        """Commit to a submission as the program of a bot, and return the file with it."""
+        copies = Submissions(self.folder.with_name("copies"))
+        with closing(copies.upload(pb.HostedBot(name=bot, command=command))) as upload:
+            upload.take(pb.SubmitRequest(file=pb.HostedFile(path="first.py")))
+            upload.take(pb.SubmitRequest(content=FIRST.read_bytes()))
+            digest = copies.keep(upload, "", datetime.now(UTC)).digest
+        hosted = replace(CONFIG, hosted_bots={bot: digest})
+        self.commit(config={key: value for key, value in hosted.json().items() if key != "seed"})
+        lines = (
+            f"{MessageToJson(part, indent=None)}\n".encode() for part in copies.parts(next(iter(copies)))
+        )
+        write_lines(self.folder / f"{digest}.jsonl.gz", lines)
+        return self.folder / f"{digest}.jsonl.gz"
+
+    def found(self, forge: Callable[[Self], object], verify: Callable[..., object] = verify) -> str:
+        """Change something, and return the line that says so."""
+        forge(self)
+        self.save()
+        with pytest.raises(VerificationError) as found:
+            verify(self.folder, processes=1)
+        assert "\n" not in str(found.value)
+        return str(found.value)
 
     def save(self) -> None:
         lines = [canonical(game) + b"\n" for game in self.games]
@@ -185,13 +216,7 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
 def test_forgeries_with_new_hashes_are_found(
     published: Path, tmp_path: Path, forge: Callable[[Forger], object], line: str
 ) -> None:
-    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
-    forge(forger)
-    forger.save()
-    with pytest.raises(VerificationError) as found:
-        verify(forger.folder, processes=1)
-    assert line in str(found.value)
-    assert "\n" not in str(found.value)
+    assert line in Forger(Path(shutil.copytree(published, tmp_path / "cup"))).found(forge)
 
 
 @pytest.mark.parametrize("forge", [lambda acts: acts.pop(), lambda acts: acts[0].update(text="a friend")])
@@ -225,6 +250,91 @@ def test_bots_of_the_organiser_are_asked_again(published: Path, tmp_path: Path) 
     forger.commit(programs={})
     with pytest.raises(ConfigError, match="--sample: the organiser started no bot"):
         verify(forger.folder, processes=1, sample=4)
+
+
+CHANCE = (
+    "import random; from happycity_client import Bot, run;"
+    'run(type("Chance", (Bot,), {"choose": lambda self, decision: random.choice(decision.moves)}))'
+)
+GREEDY = "python -m happycity bot greedy={}"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("command", "error", "text"),
+    [
+        (GREEDY.format("greedy"), None, ""),
+        (
+            GREEDY.format("random"),
+            VerificationError,
+            r"round \d+, table 0, rotation \d: move \d+: greedy plays ",
+        ),
+        ("python first.py", VerificationError, r"rotation \d: move \d+: greedy plays "),
+        (
+            "python -c 'raise SystemExit(7)'",
+            ConfigError,
+            "greedy can't be asked here: its program ended with",
+        ),
+        (
+            f"python -c '{CHANCE}'",
+            ConfigError,
+            "greedy doesn't play the same each time that it is asked",
+        ),
+    ],
+    ids=["same", "other bot", "other program", "fails", "without a seed"],
+)
+def test_hosted_bots_are_asked_again(
+    published: Path, tmp_path: Path, command: str, error: type[Exception] | None, text: str
+) -> None:
+    """Their programs run in the sandbox; one whose moves don't follow from its seed can't be compared."""
+    if reason := why_not():
+        pytest.skip(reason)
+    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
+    forger.host("greedy", command)
+    with nullcontext() if error is None else pytest.raises(error, match=text):
+        verify(forger.folder, processes=1, sample=2, rng=Random(1))
+
+
+HEAD = b'{"bot": {"name": "greedy"}}\n'
+FORGED_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a byte of a program": (
+        lambda file: file.write_bytes(
+            gzip.compress(gzip.decompress(file.read_bytes()).replace(b"ZX", b"ZY"))
+        ),
+        "greedy .{12}: its content has the digest",
+    ),
+    "a program is cut off": (lambda file: file.write_bytes(file.read_bytes()[:-9]), "it can't be unpacked"),
+    "a part is missing": (
+        lambda file: write_lines(file, [b'{"bot": {"name": "greedy"}}\n']),
+        "there are no files",
+    ),
+    "a part is no part": (lambda file: write_lines(file, [b"{}\n", b"[]\n"]), "it is a program of ''"),
+    "a line is not JSON": (lambda file: write_lines(file, [b"{\n"]), "Failed to load JSON"),
+    "a file leads out of its folder": (
+        lambda file: write_lines(
+            file,
+            [b'{"bot": {"name": "greedy"}}\n', b'{"file": {"path": "../../x"}}\n', b'{"content": "eA=="}\n'],
+        ),
+        "is not a path below the folder",
+    ),
+    "another program is there": (
+        lambda file: file.rename(file.with_name("0.jsonl.gz")),
+        "this file doesn't belong",
+    ),
+}
+
+
+@pytest.mark.parametrize(("forge", "line"), FORGED_FILES.values(), ids=FORGED_FILES)
+def test_a_changed_file_of_a_hosted_bot_is_found(
+    published: Path, tmp_path: Path, forge: Callable[[Path], object], line: str
+) -> None:
+    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
+    file = forger.host("greedy", "python first.py")
+    verify(forger.folder, processes=1)
+    forge(file)
+    with pytest.raises(VerificationError, match=line) as found:
+        verify(forger.folder, processes=1)
+    assert "\n" not in str(found.value)
 
 
 @pytest.mark.parametrize("key", ["chain", "games_sha256", "games"])

@@ -11,7 +11,6 @@ Row = tuple[Sequence[int], Sequence[int], int]
 
 
 def columns(games: Sequence[Row], bots: Sequence[str]) -> Games:
-    """Make games of rows."""
     tables = {}
     for seats in sorted({len(seated) for seated, _, _ in games}):
         rows = [row for row in games if len(row[0]) == seats]

@@ -61,7 +61,6 @@ def even_blocks(rng: np.random.Generator, elo: float, count: int) -> list[float]
 
 
 def feed(sprt: Sprt, scores: Iterable[float]) -> Sprt:
-    """Add scores until the test is over."""
     for score in scores:
         if sprt.add(score) is not Verdict.RUNNING:
             break

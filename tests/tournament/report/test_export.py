@@ -2,7 +2,6 @@
 
 import csv
 import json
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from tests.tournament.leagues import League
 from happycity import Ending
 from happycity.records.record import Json, loads
 from happycity.records.replay import replay
+from happycity_tournament.cli.places import open_sources
 from happycity_tournament.report.export import SeatRow
-from happycity_tournament.storage.sources import open_source
 from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
@@ -51,7 +50,7 @@ def test_a_table_has_a_row_for_each_seat(played: Path, tmp_path: Path, run: Run,
     assert export(run, played, out, file_format) == f"{out}: 48 games\n"
     rows = rows_of(out, file_format)
     assert len(rows) == 48 * 4
-    with closing(open_source(str(played))) as source:
+    with open_sources([str(played)]) as (source,):
         games = {game.match_id: game for game, _ in source.games(with_records=False)}
     for row in rows:
         assert tuple(row) == SeatRow._fields

@@ -30,7 +30,6 @@ def numbers(bots: Iterable[str]) -> str:
 
 
 def strength_order(fixture: Fixture) -> FinishedGame:
-    """Let the bot with the lower number win."""
     order = sorted(fixture.bots, key=lambda bot: int(numbers([bot])))
     return finished(fixture, places=[1 + order.index(bot) for bot in fixture.bots])
 

@@ -32,7 +32,6 @@ class Cluster:
         self._numbers = itertools.count(1)
 
     def new_database(self) -> str:
-        """Create an empty database and return its URL."""
         name = f"test{next(self._numbers)}"
         self.execute("postgres", f"CREATE DATABASE {name}")
         return self.url(name)

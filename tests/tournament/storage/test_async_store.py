@@ -1,7 +1,9 @@
 """The store as asyncio code sees it: games are committed together, and reading has a thread of its own."""
 
 import asyncio
+import random
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,11 +11,13 @@ import pytest
 from sqlalchemy import URL
 from tests.tournament.games import RECORD, single_game, stored_games
 
+from happycity import Config, Deal, Game, Incident, IncidentKind, Mode
+from happycity.records.record import Json, Recorder, clock_json, dumps, metrics_json
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage import async_store
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
-from happycity_tournament.storage.packing import Record
+from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.store import Store
 
 GAMES = [single_game(number) for number in range(1, 7)]
@@ -36,7 +40,6 @@ class RecordingStore(Store):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[RecordingStore]:
-    """Yield a store that remembers batches."""
     with RecordingStore.create(f"sqlite:///{tmp_path}/games.sqlite") as store:
         yield store
 
@@ -109,9 +112,10 @@ async def test_a_cancelled_caller_waits_for_its_game(store: RecordingStore) -> N
         assert store.game(1) == GAMES[0]
 
 
-async def test_games_wait_for_room(store: RecordingStore) -> None:
+async def test_games_wait_for_room(store: RecordingStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more games are committed together than allowed, however many come at once; none is lost."""
-    async with AsyncStore(store, max_gathered=2) as saving:
+    monkeypatch.setattr(async_store, "MAX_GATHERED", 2)
+    async with AsyncStore(store) as saving:
         saved = [asyncio.create_task(saving.save(game, RECORD)) for game in GAMES]
         await asyncio.sleep(0)  # lets the games be handed over
         assert saving.games_waiting == 6
@@ -150,3 +154,49 @@ async def test_a_store_in_memory_is_used_by_one_thread() -> None:
         async with AsyncStore(store) as both:
             threads = {await both.read(threading.get_ident), await both.write(threading.get_ident)}
     assert len(threads) == 1
+
+
+def record(
+    *,
+    mode: Mode = Mode.FAMILY,
+    reasons: tuple[str, ...] = (),
+    text: str = "",
+    metrics: tuple[float, ...] = (),
+) -> Json:
+    """Play a random game on a deal with the largest seed, and return its record."""
+    rng, deal = random.Random(1), Deal.shuffle(Config(mode=mode), seed=2**64 - 1)
+    game, recorder = Game(deal), Recorder(deal)
+    while game.outcome is None:
+        move = rng.choice(game.legal_moves)
+        recorder.add(game, move)
+        game.apply(move)
+    return recorder.record(
+        game,
+        reasons=reasons,
+        clock=clock_json(think_us=[2**62, 0], round_trip_us=[0] * 4),
+        metrics=[metrics_json(number, {"value": value}) for number, value in enumerate(metrics, start=1)],
+        incidents=[Incident(1, 0, IncidentKind.FORFEIT, text)] if text else (),
+    )
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        record(),
+        record(mode=Mode.EXPERT),
+        record(reasons=("", "", "out of memory", ""), text='bad "move" \\ / <&> \' \x7f \x01 \n'),
+        record(reasons=("", "Zeitüberschreitung \u2028", "", ""), text="🃏 \xa0"),
+        record(metrics=(1e16, 1e-7, -1.5e300, 0.1, 2.0**53, 5e-324, -0.0, 7.0)),
+    ],
+    ids=["family", "expert", "ASCII text", "other text", "numbers"],
+)
+def test_a_record_is_kept_as_the_line_that_record_files_have(made: Json) -> None:
+    """Whether it is packed from an object or from its line, the text is the one of `dumps`, byte by byte."""
+    assert unpack(pack(lambda: made)) == unpack(pack(dumps(made))) == dumps(made)
+    assert pack(lambda: made) == zlib.compress(dumps(made).encode(), 3)
+
+
+def test_a_compressed_record_stays_as_it_is() -> None:
+    """A worker that played the game has compressed its record already."""
+    packed = pack(record)
+    assert pack(packed) is packed

@@ -3,15 +3,16 @@
 import json
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.tournament.leagues import League
 
-from happycity import HappyCityError
+from happycity import HappyCityError, RecordError
 from happycity.records.record import Json
+from happycity_tournament.cli.places import open_sources, url_of
 from happycity_tournament.games import FinishedGame, practice_seed
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
@@ -19,7 +20,7 @@ from happycity_tournament.report.export import export_games
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.rated_games import RatedGames, load_for_rating
 from happycity_tournament.storage.database import StoreError
-from happycity_tournament.storage.sources import Source, SourceError, open_source
+from happycity_tournament.storage.sources import Source, SourceError, StoreSource
 from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
@@ -28,7 +29,7 @@ OUTCOME = {"points": [9, 4], "coins": [0, 1], "inhabitants": [3, 2], "hearts": [
 
 @contextmanager
 def opened(text: object, *, tournament: int | None = None) -> Iterator[Source]:
-    with closing(open_source(str(text), tournament=tournament)) as source:
+    with open_sources([f"{text}#{tournament}" if tournament else str(text)]) as (source,):
         yield source
 
 
@@ -42,8 +43,8 @@ def games_of(text: object, *, tournament: int | None = None) -> list[FinishedGam
 
 
 def rating_input(*texts: str) -> RatedGames:
-    with ExitStack() as opened:
-        return load_for_rating([opened.enter_context(closing(open_source(text))) for text in texts])
+    with open_sources(texts) as sources:
+        return load_for_rating(sources)
 
 
 def write_records(store: Path, out: Path) -> Path:
@@ -116,7 +117,7 @@ def test_one_tournament_can_be_chosen(tmp_path: Path) -> None:
             source.game(1)
     with pytest.raises(StoreError, match="has no tournament 3"):
         games_of(url, tournament=3)
-    with pytest.raises(SourceError, match="leave --tournament out"):
+    with pytest.raises(HappyCityError, match="leave #1 out"):
         games_of(file_of(tmp_path / "records", record()), tournament=1)
 
 
@@ -137,13 +138,13 @@ def test_a_game_is_found_by_its_id(tmp_path: Path) -> None:
     assert game.match_id == 1
     assert game.bots == tuple(json.loads(str(record_text))["bots"]) == ("seat-1", "seat-2")  # without names
     (tmp_path / "notes.txt").write_text("first line\nsecond line\n")
-    with opened(tmp_path / "notes.txt") as source, pytest.raises(SourceError, match=r":1: malformed record"):
+    with opened(tmp_path / "notes.txt") as source, pytest.raises(RecordError, match=r":1: malformed record"):
         source.game()
 
 
 def test_a_source_can_be_read_twice_and_closed_in_the_middle(played: Path) -> None:
     """Names come from one reading, games from another; an error in a game leaves the others unread."""
-    source: Source = open_source(str(played))
+    source: Source = StoreSource(url_of(str(played)))
     assert [len(list(source.games(with_records=False))) for _ in range(2)] == [48, 48]
     games = source.games(with_records=True)
     next(games)
@@ -154,7 +155,7 @@ def test_a_source_can_be_read_twice_and_closed_in_the_middle(played: Path) -> No
 def test_games_are_read_as_a_stream(tmp_path: Path) -> None:
     """Two thousand games with their records, 3 MB of text, don't need a third of that at once."""
     url = League(BOTS, rounds=500).store(tmp_path / "games.sqlite")
-    with closing(open_source(url)) as source:
+    with opened(url) as source:
         tracemalloc.start()
         size = sum(len(text or "") for _, text in source.games(with_records=True))
         peak = tracemalloc.get_traced_memory()[1]
@@ -202,12 +203,12 @@ def test_games_that_differ_in_anything_are_no_copies() -> None:
         ({"deal": {"seed": True}}, "deal: seed: True is not a number from 0 to 2^64 - 1"),
         ({"outcome": {**OUTCOME, "points": [10**400, 1]}}, "outcome: points: "),
         ({"config": None}, "record: config: "),
-        ({"moves": None}, "moves: expected a list, found None"),
+        ({"moves": None}, "record: moves: expected list, found None"),
     ],
 )
 def test_a_malformed_record_is_named_with_its_place(tmp_path: Path, changes: Json, problem: str) -> None:
     path = file_of(tmp_path, record(), record(**changes))
-    with pytest.raises(SourceError) as refused:
+    with pytest.raises(RecordError) as refused:
         games_of(path)
     assert str(refused.value).startswith(f"{path}:2: malformed record: {problem}")
     assert str(refused.value).isprintable()
@@ -218,7 +219,7 @@ def test_a_source_that_is_missing_is_not_made(tmp_path: Path) -> None:
     path = tmp_path / "missing.sqlite"
     for text in (str(path), f"sqlite:///{path}"):
         with pytest.raises(HappyCityError, match="there is no such file"):
-            open_source(text)
+            games_of(text)
     assert list(tmp_path.iterdir()) == []
 
 

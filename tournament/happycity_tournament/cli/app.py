@@ -24,11 +24,7 @@ COMMANDS = {
     "compare": LazyCommand("compare", "compare", "Say what a change of a bot gained."),
     "export": LazyCommand("write_files", "export", "Write games as a table or as records."),
     "report": LazyCommand("write_files", "report", "Write a report as one HTML file."),
-    "commit": LazyCommand(
-        "prove",
-        "commit",
-        "Print the hash of a file's seed and salt.",
-    ),
+    "commit": LazyCommand("prove", "commit", "Print the hash of a file's seed and salt."),
     "publish": LazyCommand(
         "prove", "publish", "Write a finished tournament so that anybody can recompute it."
     ),
@@ -64,10 +60,7 @@ class _BenchmarkGroup(LazyGroup):
         return super().resolve_command(ctx, ["run", *args] if args[0].startswith("HappyCity") else args)
 
 
-benchmark = Commands(
-    "Measure a bot by a named protocol that never changes.",
-    group=_BenchmarkGroup,
-)
+benchmark = Commands("Measure a bot by a named protocol that never changes.", group=_BenchmarkGroup)
 benchmark.callback()(lambda: None)  # what makes it a group for those who look at it alone
 
 

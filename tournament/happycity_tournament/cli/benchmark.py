@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from happycity.text.words import plural
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.places import reading_games
 from happycity_tournament.cli.presenter import Presenter
+from happycity_tournament.cli.prove import PROCESSES
 from happycity_tournament.client.run_folder import RUN_FILE, USAGE_FILE, OwnServer, Run, own_store
 from happycity_tournament.client.session import Observer, play_new, resume_run
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
@@ -33,8 +33,6 @@ from happycity_tournament.proof.benchmark import (
     write_benchmark,
 )
 from happycity_tournament.storage.sources import StoreSource
-
-_PROCESSES = min(4, os.cpu_count() or 1)
 
 
 def run(
@@ -74,7 +72,7 @@ def run(
     cost = {"cpu_seconds": _cpu_seconds(folder), "money": money}
     with reading_games():
         result = write_benchmark(
-            source, chosen, folder, bot=entry, deals=deals, cost=cost, processes=_PROCESSES
+            source, chosen, folder, bot=entry, deals=deals, cost=cost, processes=PROCESSES
         )
     source.close()
     _print(result, as_json=as_json)
@@ -95,7 +93,7 @@ def verify(
     if something was changed.
     """
     with reading_games():
-        result = verify_benchmark(folder, asked=asked, processes=_PROCESSES)
+        result = verify_benchmark(folder, asked=asked, processes=PROCESSES)
     _print(result, as_json=as_json)
 
 

@@ -19,7 +19,7 @@ from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.options import After, Before, TakeOffLuck
+from happycity_tournament.cli.options import GAMES, TakeOffLuck
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.client.run_folder import Run, run_folders
 from happycity_tournament.games import FinishedGame
@@ -33,8 +33,18 @@ _UNKNOWN = "-"
 
 
 def compare(
-    before: Before = None,
-    after: After = None,
+    before: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="BEFORE", help=f"{GAMES} Those before a change.  [default: the last run but one]"
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="AFTER", help="Games after it, named in the same ways.  [default: the last run]"
+        ),
+    ] = None,
     *,
     bot: Annotated[
         str | None,
@@ -54,8 +64,32 @@ def compare(
     if after is None:
         latest, *others = _runs_of(bot)
         before, after = before or others[0], latest
-    with open_sources([before, after], with_luck=luck_adjusted) as (first, second):
-        _compare(first, second, bot=bot, as_json=as_json)
+    old, _, new = (bot or "").partition("=")
+    with open_sources([before, after], with_luck=luck_adjusted) as sources:
+        rules = [CountingRules(source.tournaments()) for source in sources]
+        with reading_games():
+            games = PairedGames(*map(_games, sources, rules), renamed={old: new} if new else {})
+        names, evaluator = [source.name for source in sources], sources[1].luck_evaluator
+        _check(games, names, bot=new or old)
+        comparisons = [
+            games.comparison(name) for name in ([new or old] if bot is not None else games.compared_bots)
+        ]
+        if as_json:
+            content: Json = {
+                "sources": names,
+                "pairs": games.pairs,
+                "deals": games.deals,
+                "unpaired": games.unpaired,
+                "games_unrated": [rule.uncounted[Uncounted.UNRATED] for rule in rules],
+                "bots": [_comparison_json(each) for each in comparisons],
+                "luck_evaluator": evaluator or None,
+            }
+            write_json(content)
+            return
+        console = Console()
+        console.print(_table(comparisons))
+        facts = *_facts(games, names, rules), *luck_notes(evaluator)
+        show(console, *(sentence(each, names[1]) for each in comparisons), *facts)
 
 
 def _runs_of(bot: str | None) -> list[str]:
@@ -65,25 +99,6 @@ def _runs_of(bot: str | None) -> list[str]:
     if len(runs) < 2:
         raise ConfigError("BEFORE: it is missing, and there are no two runs to compare in runs/")
     return [str(run.folder) for run in runs]
-
-
-def _compare(before: Source, after: Source, *, bot: str | None, as_json: bool) -> None:
-    old, _, new = (bot or "").partition("=")
-    rules = tuple(CountingRules(source.tournaments()) for source in (before, after))
-    with reading_games():
-        games = PairedGames(*map(_games, (before, after), rules), renamed={old: new} if new else {})
-    names = (before.name, after.name)
-    _check(games, names, bot=new or old)
-    bots = [new or old] if bot is not None else games.compared_bots
-    comparisons = [games.comparison(name) for name in bots]
-    if as_json:
-        content = _json(games, names, comparisons, rules)
-        write_json({**content, "luck_evaluator": after.luck_evaluator or None})
-        return
-    console = Console()
-    console.print(_table(comparisons))
-    facts = *_facts(games, names, rules), *luck_notes(after.luck_evaluator)
-    show(console, *(sentence(each, after.name) for each in comparisons), *facts)
 
 
 def sentence(comparison: BotComparison, after: str) -> str:
@@ -109,7 +124,7 @@ def _games(source: Source, rules: CountingRules) -> Iterator[FinishedGame]:
     return (game for game, _, reason in judged_games(source, rules) if reason is None)
 
 
-def _check(games: PairedGames, names: tuple[str, str], *, bot: str) -> None:
+def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:
     """Refuse sources without a pair, and a bot that is in none."""
     for name, known in zip(names, games.bots, strict=True):
         if bot and bot not in known:
@@ -150,7 +165,7 @@ def _difference(difference: PairedDifference | None, digits: int) -> str:
     return f"{difference.value:+.{digits}f}{margin}"
 
 
-def _facts(games: PairedGames, names: tuple[str, str], rules: Sequence[CountingRules]) -> Iterator[str]:
+def _facts(games: PairedGames, names: Sequence[str], rules: Sequence[CountingRules]) -> Iterator[str]:
     pairs = f"{plural(games.pairs, 'pair')} of games on {plural(games.deals, 'deal')}"
     yield f"{pairs}, with the same cards, seats and opponents"
     for name, unpaired, rule in zip(names, games.unpaired, rules, strict=True):
@@ -159,22 +174,6 @@ def _facts(games: PairedGames, names: tuple[str, str], rules: Sequence[CountingR
         if left_out := uncounted_text(rule.uncounted):
             yield f"{name}: {left_out.removeprefix(', ')}"
     yield "score: share of the opponents that it beat, a shared place is half; ±: 95%"
-
-
-def _json(
-    games: PairedGames,
-    names: tuple[str, str],
-    comparisons: Sequence[BotComparison],
-    rules: Sequence[CountingRules],
-) -> Json:
-    return {
-        "sources": names,
-        "pairs": games.pairs,
-        "deals": games.deals,
-        "unpaired": games.unpaired,
-        "games_unrated": [rule.uncounted[Uncounted.UNRATED] for rule in rules],
-        "bots": [_comparison_json(each) for each in comparisons],
-    }
 
 
 def _comparison_json(comparison: BotComparison) -> Json:

@@ -358,7 +358,7 @@ def _sprt_difference(state: SprtState) -> str:
         return ""
     if state.elo_low is None or state.elo_high is None:
         return f"{state.elo:+.0f} Elo"
-    return f"{state.elo:+.0f} ±{(state.elo_high - state.elo_low) / 2:.0f} Elo"
+    return f"{state.elo:+.0f} {interval_text(state.elo_low, state.elo_high)} Elo"
 
 
 def _bounds(state: SprtState) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from happycity import ConfigError
 from happycity.runtime.commands import check_output, remark
-from happycity.runtime.program import missing_packages
+from happycity.runtime.program import check_installed
 from happycity.text.words import plural
 from happycity_tournament.cli.options import Source as Games
 
@@ -37,10 +37,7 @@ def dataset(
     An episode is one seat of a game: observation, mask, action and reward of each of its decisions. The same
     games give the same bytes.
     """
-    if missing := missing_packages("dataset"):
-        raise ConfigError(
-            f"{', '.join(missing)}: not installed; install it by: pip install 'happycity[dataset]'"
-        )
+    check_installed("dataset")
     from happycity.selfplay import Reward
     from happycity_tournament.cli.places import keep_apart, open_sources, reading_games
     from happycity_tournament.report.dataset import episodes, write_minari, write_parquet

@@ -25,35 +25,22 @@ DECIMALS = 4
 def listed_json(snapshot: Snapshot) -> Json:
     """Return a tournament as an entry of a list."""
     return {
-        "tournament": snapshot.tournament_id,
-        "title": snapshot.title,
-        "state": snapshot.state.value,
-        "games": snapshot.games,
-        "games_total": snapshot.games_total,
-        "bots": snapshot.bots,
-        "disqualified": snapshot.disqualified,
-        "created": moment(snapshot.created_at),
-        "remarks": snapshot.remarks,
+        **_stand_json(snapshot),
+        **_fields(snapshot, "games", "games_total", "bots", "disqualified", "remarks"),
     }
 
 
 def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
     """Return a tournament with all that is known of each of its bots; `logs` has the output of bots."""
-    config, test, final = snapshot.config, snapshot.test, snapshot.final
+    test, final = snapshot.test, snapshot.final
+    config = None if snapshot.config is None else {**snapshot.config.json(), "seed": snapshot.seed}
     return {
-        "tournament": snapshot.tournament_id,
-        "title": snapshot.title,
-        "state": snapshot.state.value,
-        "created": moment(snapshot.created_at),
-        "config": None if config is None else _config_json(config.json(), snapshot.seed),
-        "games": snapshot.games,
-        "games_total": snapshot.games_total,
-        "decisions": snapshot.decisions,
-        "seconds": snapshot.seconds,
-        "games_voided": snapshot.games_voided,
-        "games_unrated": snapshot.games_unrated,
-        "missing_bots": snapshot.missing_bots,
-        "remarks": snapshot.remarks,
+        **_stand_json(snapshot),
+        "config": None
+        if config is None
+        else {key: value for key, value in config.items() if key not in ("title", "anchor", "anchor_elo")},
+        **_fields(snapshot, "games", "games_total", "decisions", "seconds", "games_voided", "games_unrated"),
+        **_fields(snapshot, "missing_bots", "remarks"),
         "rating": None if final is None else model_json(final),
         "standings": _standings_json(snapshot, logs),
         **({} if test is None else {"sprt": _test_json(test, snapshot.test_history)}),
@@ -62,12 +49,18 @@ def result_json(snapshot: Snapshot, *, logs: Path | None = None) -> Json:
 
 def model_json(ratings: Ratings) -> Json:
     """Return what final ratings have in common."""
-    return {
-        "model": ratings.model,
-        "anchor": ratings.anchor,
-        "anchor_elo": ratings.anchor_elo,
-        "notes": list(ratings.notes),
-    }
+    return _fields(ratings, "model", "anchor", "anchor_elo", "notes")
+
+
+def _stand_json(snapshot: Snapshot) -> Json:
+    """Return which tournament it is, and where it stands."""
+    state, created = snapshot.state.value, moment(snapshot.created_at)
+    return {"tournament": snapshot.tournament_id, "title": snapshot.title, "state": state, "created": created}
+
+
+def _fields(value: object, *names: str) -> Json:
+    """Return attributes by their names."""
+    return {name: getattr(value, name) for name in names}
 
 
 def ratings_json(ratings: Ratings) -> list[Json]:
@@ -106,12 +99,6 @@ def _readable(value: Any) -> Any:
             return [_readable(entry) for entry in value]
         case _:
             return value
-
-
-def _config_json(config: Json, seed: int | None) -> Json:
-    """Return a configuration without what is said elsewhere."""
-    elsewhere = ("title", "anchor", "anchor_elo")
-    return {key: value for key, value in {**config, "seed": seed}.items() if key not in elsewhere}
 
 
 def _standings_json(snapshot: Snapshot, logs: Path | None) -> list[Json]:

@@ -6,7 +6,9 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -19,22 +21,13 @@ from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import moment, write_json
-from happycity_tournament.cli.options import (
-    GAMES_LISTED,
-    ForfeitedGames,
-    GamesLimit,
-    GamesOfBot,
-    LostGames,
-    ShowLuck,
-    WorstGames,
-)
-from happycity_tournament.cli.options import (
-    Source as Games,
-)
+from happycity_tournament.cli.options import Source as Games
 from happycity_tournament.cli.places import open_sources
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.sources import Source
 
+GAMES_LISTED = 20
+"""Games that a list has unless a limit is given."""
 _GAP = 2  # spaces between columns
 _LEAST_NAME = 4
 """Characters of a name that are shown in the narrowest terminal."""
@@ -105,12 +98,32 @@ class Choice:
 def games(
     address: Games = None,
     *,
-    bot: GamesOfBot = None,
-    lost: LostGames = False,
-    forfeits: ForfeitedGames = False,
-    worst: WorstGames = None,
-    limit: GamesLimit = None,
-    luck: ShowLuck = False,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="Only games of this bot.")] = None,
+    lost: Annotated[
+        bool, typer.Option("--lost", help="Only games that the bot of --bot didn't win: its place is not 1.")
+    ] = False,
+    forfeits: Annotated[
+        bool, typer.Option("--forfeits", help="Only games that the bot of --bot, or any bot, forfeited.")
+    ] = False,
+    worst: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Only the N worst games of the bot of --bot: by place, then by points behind the best.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help=f"The most games, without --worst the newest; 0: all.  [default: {GAMES_LISTED}]",
+        ),
+    ] = None,
+    luck: Annotated[
+        bool, typer.Option("--luck", help="Show how many places each seat won by the luck of its draws.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """List games with the ids by which other commands find them.

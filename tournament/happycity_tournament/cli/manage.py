@@ -51,7 +51,11 @@ def list_tournaments(
     The newest one comes first.
     """
     if address is None and not os.environ.get(SERVER_VARIABLE):
-        _list_runs(as_json=as_json)
+        rows = [(str(folder), *_run(folder)) for folder in run_folders()]
+        if as_json:
+            write_json([{"run": folder, **_run_json(snapshot, bots)} for folder, snapshot, bots in rows])
+        else:
+            Console().print(runs_table(rows) if rows else "no runs")
         return
     snapshots = _snapshots(place_at(address))
     if as_json:
@@ -184,14 +188,6 @@ def _snapshots(place: Place) -> list[Snapshot]:
         return [
             listed(stored, store.progress(stored.id), claimed=claimed) for stored in store.tournaments(None)
         ]
-
-
-def _list_runs(*, as_json: bool) -> None:
-    rows = [(str(folder), *_run(folder)) for folder in run_folders()]
-    if as_json:
-        write_json([{"run": folder, **_run_json(snapshot, bots)} for folder, snapshot, bots in rows])
-    else:
-        Console().print(runs_table(rows) if rows else "no runs")
 
 
 def _run(folder: Path) -> tuple[Snapshot | str, Sequence[str]]:

@@ -41,7 +41,7 @@ from happycity_tournament.client.server_source import ServerSource
 from happycity_tournament.games import LARGEST_ID, FinishedGame
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.standings.counted import configs_of
-from happycity_tournament.storage.sources import LIST_GAMES, Source, StoreSource, is_sqlite, open_source
+from happycity_tournament.storage.sources import LIST_GAMES, RecordSource, Source, StoreSource, is_sqlite
 from happycity_tournament.storage.store import Store
 
 _HOST_AND_PORT = re.compile(r"[\w.-]+:\d{1,5}")
@@ -81,7 +81,9 @@ def place_at(address: str | None) -> Place:
     """Return the server or store that an address names."""
     text, number = _split(address or "")
     if not text:
-        return _default_place(number)
+        if os.environ.get(SERVER_VARIABLE):
+            return Place(at=RemoteServer.at(None), tournament_id=number)
+        return _place_of_run(latest_run(), number)
     if is_unix(text) or text.startswith(("grpc://", "grpcs://")):
         return Place(at=RemoteServer.at(text, setting="ADDRESS"), tournament_id=number)
     if "://" in text:
@@ -116,7 +118,13 @@ def find_tournament(address: str | None, *, only: bool = False) -> Tournament:
     with Store.existing(place.at) as store:
         if not store.is_claimed():
             return Tournament(at=place.at, id=number, run=place.run)
-    return Tournament(at=_own_server(place.run), id=number, run=place.run)
+    server = RemoteServer.of_run(place.run.folder)
+    if server is None:
+        raise ConfigError(
+            f"the store of {place.run.folder} is in use by a server that the run didn't start; "
+            f"name the tournament on that server: grpc://HOST:PORT#{place.run.tournament_id}"
+        )
+    return Tournament(at=server, id=number, run=place.run)
 
 
 def with_tournament(address: str | None) -> str:
@@ -132,18 +140,14 @@ def open_sources(addresses: Sequence[str | None], *, with_luck: bool = False) ->
     """
     with ExitStack() as opened:
         sources = [opened.enter_context(closing(_source(address))) for address in addresses]
-        if with_luck or any(map(_has_luck, sources)):
+        configs = (config for source in sources for config in configs_of(source.tournaments()).values())
+        if with_luck or any(config.luck_evaluator for config in configs):  # of a sequential test
             from happycity_tournament import luck_adjusted  # noqa: PLC0415 - it imports numpy
 
             if with_luck:
                 opened.enter_context(luck_adjusted.refusing_large_luck())
             sources = [luck_adjusted.LuckAdjusted(source, taken_off=with_luck) for source in sources]
         yield sources
-
-
-def _has_luck(source: Source) -> bool:
-    """Return whether a source has a sequential test that takes luck off its scores."""
-    return any(config.luck_evaluator for config in configs_of(source.tournaments()).values())
 
 
 def keep_apart(source: Source, out: Path) -> None:
@@ -234,12 +238,6 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _default_place(number: int | None) -> Place:
-    if os.environ.get(SERVER_VARIABLE):
-        return Place(at=RemoteServer.at(None), tournament_id=number)
-    return _place_of_run(latest_run(), number)
-
-
 def _place_of_run(folder: Path, number: int | None) -> Place:
     run = _load_run(folder)
     at = run.venue.store if isinstance(run.venue, OwnServer) else run.venue
@@ -261,16 +259,6 @@ def _load_run(folder: Path) -> Run:
     return replace(run, venue=replace(run.venue, access=access))
 
 
-def _own_server(run: Run) -> RemoteServer:
-    server = RemoteServer.of_run(run.folder)
-    if server is None:
-        raise ConfigError(
-            f"the store of {run.folder} is in use by a server that the run didn't start; "
-            f"name the tournament on that server: grpc://HOST:PORT#{run.tournament_id}"
-        )
-    return server
-
-
 def _ids(place: Place) -> list[int]:
     """Return the numbers of all tournaments of a place, newest first."""
     if isinstance(place.at, RemoteServer):
@@ -282,30 +270,36 @@ def _ids(place: Place) -> list[int]:
 
 def _source(address: str | None) -> Source:
     text, number = _split(address or "")
-    if text and "://" not in text and _exists(text) and not (is_run(Path(text)) or is_sqlite(Path(text))):
+    if (records := _records(text)) is not None:
         if number is not None:
             raise ConfigError(f"{text}: records don't name their tournament; leave #{number} out")
-        return open_source(text)
+        return RecordSource(records)
     place = place_at(address)
     if isinstance(place.at, RemoteServer):
         return ServerSource(place.at, find_tournament(address).id)
     name = str(place.run.folder) if place.run is not None else text
-    if number is not None:
-        name = f"{name}#{number}"
     if place.run is None and "://" in text:
         return StoreSource(place.at, tournament=place.tournament_id)
-    return StoreSource(place.at, name=name, tournament=place.tournament_id)
+    return StoreSource(
+        place.at, name=f"{name}#{number}" if number is not None else name, tournament=place.tournament_id
+    )
 
 
 def _named_game(source: str | None, match_id: int | None) -> RecordedGame:
     text, number = _split(source or "")
-    is_file = bool(text) and "://" not in text and _exists(text) and not is_run(Path(text))
-    if match_id is not None and number is None and not is_file:
+    if match_id is not None and number is None and _records(text) is None:
         place = place_at(source)
         if isinstance(place.at, RemoteServer) and place.run is None:  # a game of any tournament, or of none
             return call_server(place.at, lambda connection: connection.game(match_id))
     with open_sources([source]) as (opened,):
         return opened.game(match_id)
+
+
+def _records(text: str) -> Path | None:
+    """Return the file or folder of records that a text names; None if it names something else."""
+    path = Path(text)
+    is_other = not text or "://" in text or not _exists(text) or is_run(path) or is_sqlite(path)
+    return None if is_other else path
 
 
 def _not_a_place(text: str) -> str:

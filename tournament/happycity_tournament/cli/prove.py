@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from happycity import ConfigError
+from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
 from happycity.records.record import Json
 from happycity.runtime.settings import load
 from happycity.wire.json import message_json
 from happycity_tournament.cli.places import find_run, open_sources, reading_games, with_tournament
 from happycity_tournament.cli.settings import RunSettings
-from happycity_tournament.client.connection import call_server
+from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.proof.publication import Published
@@ -44,6 +46,14 @@ def commit(
 def publish(
     address: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run that is finished.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The new folder to write.")],
+    *,
+    files_of: Annotated[
+        str,
+        typer.Option(
+            metavar="BOTS",
+            help="Hosted bots whose files become public too, separated by commas; ask their authors first.",
+        ),
+    ] = "",
 ) -> None:
     """Write a finished tournament so that anybody can recompute it.
 
@@ -54,10 +64,22 @@ def publish(
     if run is None:
         raise ConfigError(f"RUN: {address} is not the folder of a run, which has the commitment")
     commitment = Commitment.load(run.folder)
+    hosted = _submissions(run, commitment, files_of)
     with open_sources([with_tournament(address)]) as (source,), reading_games():
+        acts = _acts(run, commitment)
         print_published(
-            publish_games(source, commitment, folder, processes=PROCESSES, acts=_acts(run, commitment))
+            publish_games(source, commitment, folder, processes=PROCESSES, acts=acts, hosted=hosted)
         )
+
+
+def _submissions(run: Run, commitment: Commitment, bots: str) -> dict[str, list[SubmitRequest]]:
+    """Return the submissions of hosted bots, named with commas, from the server that hosts them."""
+    hosted, found = commitment.deals.hosted_bots, {}
+    for bot in filter(None, map(str.strip, bots.split(","))):
+        if bot not in hosted or not isinstance(run.venue, RemoteServer):
+            raise ConfigError(f"--files-of: {bot!r} is not a hosted bot of this run")
+        found[bot] = call_server(run.venue, partial(Connection.submission, bot=bot, digest=hosted[bot]))
+    return found
 
 
 def _acts(run: Run, commitment: Commitment) -> list[Json]:
@@ -76,13 +98,14 @@ def verify(
     noted: Noted = None,
     sample: Annotated[
         int,
-        typer.Option("--sample", min=0, metavar="N", help="Games in which built-in bots are asked again."),
+        typer.Option("--sample", min=0, metavar="N", help="Games in which bots are asked again."),
     ] = 0,
 ) -> None:
     """Recompute a published tournament, and say what in it is not true.
 
-    The exit status is 1 if something was changed. With --sample, the bots of the project that the run started
-    choose their moves again in N games drawn by chance.
+    The exit status is 1 if something was changed. With --sample, the bots of the project that the run
+    started, and in the sandbox the hosted bots whose files are there, choose their moves again in N games
+    drawn by chance.
     """
     with reading_games():
         print_published(verify_games(folder, processes=PROCESSES, noted=noted, sample=sample))

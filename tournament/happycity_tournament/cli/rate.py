@@ -12,23 +12,29 @@ from rich.console import Console
 
 from happycity import ConfigError
 from happycity.errors import suggestion
+from happycity.match import one_line
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import model_json, ratings_json, write_json
-from happycity_tournament.cli.options import Renamed, Sources, TakeOffLuck, renamed_of
+from happycity_tournament.cli.options import GAMES, TakeOffLuck
 from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
 from happycity_tournament.ratings.estimate import estimate_of
 from happycity_tournament.standings.counted import Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import RatedGames, load_for_rating, rate_games
-from happycity_tournament.storage.sources import Source, SourceError
+from happycity_tournament.standings.rated_games import load_for_rating, rate_games
+from happycity_tournament.storage.sources import SourceError
 
 
 def rate(
-    addresses: Sources = None,
+    addresses: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ADDRESS", help=f"{GAMES} Several are read together.  [default: the latest run]"
+        ),
+    ] = None,
     *,
     anchor: Annotated[
         str | None,
@@ -37,7 +43,14 @@ def rate(
     anchor_elo: Annotated[
         float, typer.Option(help="The rating of the anchor, or the mean of all ratings.")
     ] = MEAN_ELO,
-    renamed: Renamed = None,
+    renamed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rename",
+            metavar="OLD=NEW",
+            help="Rate the bot OLD under the name NEW, together with a bot of that name; may be repeated.",
+        ),
+    ] = None,
     luck_adjusted: TakeOffLuck = False,
     as_json: AsJson = False,
 ) -> None:
@@ -47,61 +60,60 @@ def rate(
     a disqualified bot are left out. Checks say where the games contradict the model of the ratings.
     """
     check_elo("--anchor-elo", anchor_elo)
-    names = renamed_of(renamed)
+    new_names = _renamed(renamed or ())
     with open_sources(addresses or [None], with_luck=luck_adjusted) as sources:
-        _rate(sources, renamed=names, anchor=anchor, anchor_elo=anchor_elo, as_json=as_json)
-
-
-def _rate(
-    sources: Sequence[Source],
-    *,
-    renamed: dict[str, str],
-    anchor: str | None,
-    anchor_elo: float,
-    as_json: bool,
-) -> None:
-    names = [source.name for source in sources]
-    with reading_games():
-        loaded = load_for_rating(sources, renamed)
-    if not loaded.count:
-        rated = " that is rated" if loaded.uncounted else ""
-        raise SourceError(", ".join(names), f"no finished game in it{rated}")
-    if anchor is not None and anchor not in loaded.games.bots:
-        raise ConfigError(
-            f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
+        with reading_games():
+            loaded = load_for_rating(sources, new_names)
+        names, evaluator = [source.name for source in sources], sources[0].luck_evaluator
+        if not loaded.count:
+            rated = " that is rated" if loaded.uncounted else ""
+            raise SourceError(", ".join(names), f"no finished game in it{rated}")
+        if anchor is not None and anchor not in loaded.games.bots:
+            raise ConfigError(
+                f"--anchor: {anchor!r} is not one of the bots; {suggestion(anchor, loaded.games.bots)}"
+            )
+        estimate = estimate_of(loaded.games)
+        ratings = rate_games(
+            estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
         )
-    evaluator = sources[0].luck_evaluator
-    estimate = estimate_of(loaded.games)
-    ratings = rate_games(
-        estimate, loaded.tournaments, anchor=anchor, anchor_elo=anchor_elo, luck_evaluator=evaluator
-    )
-    if as_json:
-        order = [line.bot for line in ratings.lines]
-        content: Json = {
-            "sources": names,
-            "games": loaded.count,
-            "copies": loaded.copies,
-            "games_unrated": loaded.uncounted[Uncounted.UNRATED],
-            "games_practice": loaded.uncounted[Uncounted.PRACTICE],
-            "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
-            "luck_evaluator": evaluator or None,
-            "rating": model_json(ratings),
-            "standings": ratings_json(ratings),
-            "differences": [
-                {"bot": bot, "other": other, **difference._asdict()}
-                for bot, other in combinations(order, 2)
-                if (difference := ratings.difference(bot, other)) is not None
-            ],
-            "checks": [asdict(one) for one in check_model(estimate)],
-        }
-        write_json(content)
-        return
-    console = Console()
-    print_ratings(console, ratings)
-    show(console, _read(loaded, names))
+        if as_json:
+            order = [line.bot for line in ratings.lines]
+            content: Json = {
+                "sources": names,
+                "games": loaded.count,
+                "copies": loaded.copies,
+                "games_unrated": loaded.uncounted[Uncounted.UNRATED],
+                "games_practice": loaded.uncounted[Uncounted.PRACTICE],
+                "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
+                "luck_evaluator": evaluator or None,
+                "rating": model_json(ratings),
+                "standings": ratings_json(ratings),
+                "differences": [
+                    {"bot": bot, "other": other, **difference._asdict()}
+                    for bot, other in combinations(order, 2)
+                    if (difference := ratings.difference(bot, other)) is not None
+                ],
+                "checks": [asdict(one) for one in check_model(estimate)],
+            }
+            write_json(content)
+            return
+        console = Console()
+        print_ratings(console, ratings)
+        copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
+        read = (
+            f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{uncounted_text(loaded.uncounted)}"
+        )
+        show(console, read)
 
 
-def _read(loaded: RatedGames, names: Sequence[str]) -> str:
-    copies = f", copies left out: {loaded.copies:,}" if loaded.copies else ""
-    left_out = uncounted_text(loaded.uncounted)
-    return f"{plural(loaded.count, 'game')} of {', '.join(names)}{copies}{left_out}"
+def _renamed(texts: Sequence[str]) -> dict[str, str]:
+    """Read `--rename OLD=NEW`, or raise a ConfigError."""
+    renamed: dict[str, str] = {}
+    for text in texts:
+        old, _, new = text.partition("=")
+        if not old or not new:
+            raise ConfigError(f"--rename: {one_line(text)!r} is not OLD=NEW")
+        if old in renamed:
+            raise ConfigError(f"--rename: {old!r} has two new names")
+        renamed[old] = new
+    return renamed

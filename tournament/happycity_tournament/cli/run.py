@@ -13,7 +13,7 @@ from happycity import ConfigError
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.settings import flags_of, load, naming_flags
-from happycity_tournament.cli.options import BASICS, BOTS_HELP, BotCommands, Joining
+from happycity_tournament.cli.options import BASICS
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.settings import (
     FILE_ONLY,
@@ -52,12 +52,30 @@ def run(
         str | None,
         typer.Option(
             metavar="BOT,...",
-            help=f"{BOTS_HELP}  [default: {','.join(DEFAULT_LINEUP)}; none with --join on a running server]",
+            help="Reference bots to start, separated by commas; NAME=BOT starts BOT under another name, "
+            "hosted:NAME is a bot that was submitted to the server.  "
+            f"[default: {','.join(DEFAULT_LINEUP)}; none with --join on a running server]",
             rich_help_panel=BASICS,
         ),
     ] = None,
-    commands: BotCommands = None,
-    joining: Joining = None,
+    commands: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bot",
+            metavar="NAME=COMMAND",
+            help="A bot of your own to start, in any language; may be repeated.",
+            rich_help_panel=BASICS,
+        ),
+    ] = None,
+    joining: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--join",
+            metavar="NAME",
+            help="A bot that connects by itself; may be repeated.",
+            rich_help_panel=BASICS,
+        ),
+    ] = None,
     as_json: AsJson = False,
     write_example: Annotated[
         bool, typer.Option("--example", help="Print an example of the file of --config, and play nothing.")

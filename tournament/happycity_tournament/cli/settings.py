@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import DEFAULT_LINEUP
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.runtime.settings import Settings, detail, fields_of, setting
+from happycity.runtime.settings import Settings, detail, setting
 from happycity.runtime.transport import SERVER_VARIABLE, Target
 from happycity_tournament.cli.options import BASICS
 from happycity_tournament.config import (
@@ -354,7 +354,7 @@ class SprtSettings(PlaySettings, SprtTestSettings):
         return self._config((candidate.name, base.name), test)
 
 
-FLAGS = {*fields_of(RunSettings), *fields_of(SprtSettings)} - FILE_ONLY
+FLAGS = {*RunSettings.model_fields, *SprtSettings.model_fields} - FILE_ONLY
 """The keys that have a flag."""
 
 
@@ -364,7 +364,7 @@ def example() -> str:
         "# A tournament, for: tournament run --config FILE. Flags win over this file; a key is the flag's\n"
         "# name with underscores. What is commented out shows the default, or an example.\n"
     ]
-    blocks += [_explained(key, field) for key, field in fields_of(RunSettings).items() if key != "bots"]
+    blocks += [_explained(key, field) for key, field in RunSettings.model_fields.items() if key != "bots"]
     blocks.append(
         "# The bots, each a table with a name and one of: builtin (a reference bot), command (a program to\n"
         "# start), join = true (a bot that connects by itself), hosted = true (one that the server hosts).\n"

@@ -30,17 +30,13 @@ from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity.wire.match import result_of, time_control_message
 from happycity.wire.messages import config_message, config_of
-from happycity.wire.status import STATUS_METADATA, StatusDetails, decode_status
+from happycity.wire.status import StatusDetails, details_of
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.recorded_games import RecordedGame, check_printable, game_of_record, named_record
-from happycity_tournament.wire import (
-    ratings_of,
-    snapshot_of,
-    tournament_config_message,
-)
+from happycity_tournament.wire import ratings_of, snapshot_of, tournament_config_message, unix_of
 
 CONNECT_SECONDS = 5.0
 FIRST_PAUSE_SECONDS = 0.1
@@ -175,6 +171,11 @@ class Connection:
         if missing := [bot for bot in bots if bot not in playing]:
             raise ConfigError(f"hosted:{missing[0]}: no submitted bot of that name plays on {self.address}")
         return {bot: playing[bot] for bot in bots}
+
+    async def submission(self, bot: str, digest: str) -> list[hosting_pb.SubmitRequest]:
+        """Return a submission, part by part."""
+        request = hosting_pb.ReadSubmissionRequest(bot=bot, digest=digest)
+        return [part async for part in self._stream(self.hosting.ReadSubmission, request)]
 
     async def still_connected(self, bots: Sequence[str]) -> list[str]:
         """Return those of `bots` that are connected, after a time in which one that has ended is noticed."""
@@ -343,9 +344,9 @@ def listed_game(match: match_pb.Match) -> FinishedGame:
         bots=tuple(map(check_printable, match.bots)),
         seats=tuple(result_of(match.result)),
         decisions=match.decisions,
-        created_at=match.create_time.ToNanoseconds() / 1e9,
-        started_at=match.start_time.ToNanoseconds() / 1e9,
-        finished_at=match.finish_time.ToNanoseconds() / 1e9,
+        created_at=unix_of(match.create_time),
+        started_at=unix_of(match.start_time),
+        finished_at=unix_of(match.finish_time),
     )
 
 
@@ -412,8 +413,7 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
     try:
         yield
     except grpc.aio.AioRpcError as error:
-        encoded = dict(error.trailing_metadata() or ()).get(STATUS_METADATA, b"")
-        details = decode_status(encoded) if isinstance(encoded, bytes) else StatusDetails()
+        details = details_of(error)
         text = one_line(error.details() or error.code().name)
         if error.code() is not grpc.StatusCode.UNAVAILABLE:
             raise ServerError(f"the server {address} refused: {text}", details) from None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
 from happycity.v1.match_service_pb2 import Match
 from happycity_tournament.client.connection import Connection, call_server, finished_game, listed_game
 from happycity_tournament.client.run_folder import RemoteServer
-from happycity_tournament.games import FinishedGame, Position
+from happycity_tournament.games import FinishedGame
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.storage.sources import Source
 from happycity_tournament.storage.stored import StoredTournament
@@ -46,7 +47,7 @@ class ServerSource(Source):
     def games(self, *, with_records: bool) -> Iterator[RecordedGame]:
         """Yield the games by round, table and rotation."""
         matches = [match for page in self._pages() for match in page]
-        matches.sort(key=_position)
+        matches.sort(key=lambda match: (match.deal.round, match.deal.table, match.deal.rotation))
         for first in range(0, len(matches), RECORDS_AT_ONCE):
             some = matches[first : first + RECORDS_AT_ONCE]
             records = self._records(some) if with_records else [None] * len(some)
@@ -72,24 +73,15 @@ class ServerSource(Source):
         return call_server(self._server, download)
 
     def _pages(self, bot: str = "") -> Iterator[list[Match]]:
-        token = ""
-        while True:
-
-            def page(connection: Connection, token: str = token) -> Awaitable[tuple[list[Match], str]]:
-                return connection.newest_games(self._tournament_id, bot=bot, token=token)
-
-            matches, token = call_server(self._server, page)
+        token, is_first = "", True
+        while is_first or token:
+            ask = partial(Connection.newest_games, tournament_id=self._tournament_id, bot=bot, token=token)
+            matches, token = call_server(self._server, ask)
+            is_first = False
             yield matches
-            if not token:
-                return
 
     def _records(self, matches: Sequence[Match]) -> list[str]:
         async def download(connection: Connection) -> list[str]:
             return [await connection.record(match) for match in matches]
 
         return call_server(self._server, download)
-
-
-def _position(match: Match) -> Position:
-    deal = match.deal
-    return deal.round, deal.table, deal.rotation

@@ -19,6 +19,7 @@ from happycity import HappyCityError
 from happycity.runtime.child import describe_status
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.program import missing_packages
+from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
 from happycity.text.words import plural
 from happycity_tournament.client.connection import (
@@ -161,7 +162,7 @@ class Arena:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
         if self.web:
             observer.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer}")
-        watch = self.watch(tournament_id, observer)
+        watch = Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
         stopping: list[asyncio.Task[None]] = []
 
         async def stop_watched() -> None:
@@ -245,10 +246,6 @@ class Arena:
             await self.connection.leave(name, token=tokens.get(name, ""), reason=reason)
         observer.remark(f"{summary}; its seats are forfeited")
         return False
-
-    def watch(self, tournament_id: int, observer: Observer) -> Watch:
-        """Return a watch on a tournament."""
-        return Watch(self.connection, tournament_id, patience=self.patience, remark=observer.remark)
 
 
 async def play_new(
@@ -356,9 +353,9 @@ async def _arena(
         return
     tokens = IssuedTokens(folder / TOKENS_FILE)
     tokens.path.unlink(missing_ok=True)
-    organiser = tokens.organiser()
+    organiser = tokens.for_role(Role.ORGANISER)
     web = web and not missing_packages("web")
-    pages = tokens.observer() if web else ""
+    pages = tokens.for_role(Role.OBSERVER) if web else ""
     issued = tokens.of(lineup.started)
     server = start_server(venue, lineup, tokens=tokens.path, folder=folder, web=web)
     bots = start_all_reference_bots(lineup, tokens=issued, environment={}, folder=folder)

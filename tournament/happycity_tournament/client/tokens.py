@@ -11,11 +11,6 @@ from pathlib import Path
 from happycity.runtime.tokens import Role, add_tokens, new_token
 from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
 
-ORGANISER = "organiser"
-"""The name of a run's own token at its server."""
-OBSERVER = "observer"
-"""The name of the token with which a run's pages are opened."""
-
 
 @dataclass(frozen=True, slots=True)
 class IssuedTokens:
@@ -29,13 +24,9 @@ class IssuedTokens:
         self._of_bots.update(self._issued([name for name in names if name not in self._of_bots], Role.BOT))
         return {name: self._of_bots[name] for name in names}
 
-    def organiser(self) -> str:
-        """Issue a token that allows everything but playing."""
-        return self._issued([ORGANISER], Role.ORGANISER)[ORGANISER]
-
-    def observer(self) -> str:
-        """Issue a token that allows to look at everything."""
-        return self._issued([OBSERVER], Role.OBSERVER)[OBSERVER]
+    def for_role(self, role: Role) -> str:
+        """Issue a token of a role, whose name is the role's."""
+        return self._issued([role.value], role)[role.value]
 
     def _issued(self, names: Sequence[str], role: Role) -> dict[str, str]:
         now = datetime.now(UTC)

@@ -163,7 +163,12 @@ class Missing:
             settled = 0
             for result in part if complete else ():
                 fixture = self._next_scheduled()
-                complete = fixture is not None and _is_game_of(fixture, result)
+                played = result.position, result.deal_seed, tuple(result.bots)
+                complete = fixture is not None and played == (
+                    fixture.position,
+                    fixture.deal_seed,
+                    fixture.bots,
+                )
                 if not complete:
                     self._stage = itertools.chain([] if fixture is None else [fixture], self._stage)
                     break
@@ -326,12 +331,3 @@ def _status_of(store: Store, stored: StoredTournament) -> TournamentStatus:
     for bot in stored.problems.disqualified:  # those of the organiser don't follow from the games
         status.standings.disqualify(bot)
     return status
-
-
-def _is_game_of(fixture: Fixture, result: Result) -> bool:
-    """Return whether a result is that of a scheduled game."""
-    return (fixture.position, fixture.deal_seed, fixture.bots) == (
-        result.position,
-        result.deal_seed,
-        tuple(result.bots),
-    )

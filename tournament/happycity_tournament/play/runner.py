@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -148,8 +148,9 @@ class TournamentRun:
             status = self.status
             status.standings.flush()
             await self._store_problems()  # those of an earlier host may be over
-            if status.schedule.decided:
-                await self._store_games_total()
+            if status.schedule.decided:  # results have ended it
+                change = partial(self._store.store.set_config, games_total=status.games_total)
+                await self._store.write(change, status.tournament_id, status.config.json())
             # Without a reason to end early, what is missing are games that could not be played.
             await self._change_state(
                 TournamentState.FINISHED if status.complete else self._ending or TournamentState.STOPPED
@@ -238,7 +239,7 @@ class TournamentRun:
             try:
                 while room() >= 0:
                     # Taken when it begins, not before: the ids of games follow the schedule.
-                    if (fixture := self._next(missing)) is None:
+                    if self._called.is_set() or (fixture := next(missing, None)) is None:
                         is_over = True
                         break
                     await self._play(fixture)
@@ -255,10 +256,6 @@ class TournamentRun:
                 fill()
         finally:
             self._host.change_listeners.remove(fill_new_places)
-
-    def _next(self, missing: Iterator[Fixture]) -> Fixture | None:
-        """Take the next game, which has to be played then; None if there is none, or it may not begin."""
-        return None if self._called.is_set() else next(missing, None)
 
     async def _play(self, fixture: Fixture) -> None:
         """Play a game, and again if it is voided, until it counts; put it back if it is called off."""
@@ -326,25 +323,13 @@ class TournamentRun:
 
     def _end(self, state: TournamentState) -> None:
         self._ending = state
-        self._call_off()
-
-    def _call_off(self) -> None:
-        """Start no more games; those that wait for room at a slow bot would take long to be finished."""
         self._called.set()
+        # Those that wait for room at a slow bot would take long to be finished.
         self._host.drop_waiting(self.status.tournament_id)
 
     async def _store_problems(self) -> None:
         status = self.status
         await self._store.write(self._store.store.set_problems, status.tournament_id, status.problems)
-
-    async def _store_games_total(self) -> None:
-        """Store how many games there are after all, where results have ended the schedule."""
-        status, store = self.status, self._store
-        await store.write(
-            partial(store.store.set_config, games_total=status.games_total),
-            status.tournament_id,
-            status.config.json(),
-        )
 
     async def _change_state(self, state: TournamentState) -> None:
         self.status.state = state

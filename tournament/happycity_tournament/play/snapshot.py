@@ -29,7 +29,7 @@ class BotActivity:
     """Whether it has answered any decision since its program connected first."""
     strikes: int
     """Late and illegal answers since then."""
-    waiting_since: float | None
+    waiting_since: float | None = None
     """Since when its oldest open decision waits, Unix time in seconds; None while none waited for long."""
     games_waiting: int
     """Games in which a decision has waited for long."""
@@ -43,7 +43,7 @@ class MatchIncident:
     bot: str
     time: float
     """Unix time in seconds."""
-    round: int
+    round: int = 0
     """The round of the game, 0 before the first one."""
     incident: Incident
 

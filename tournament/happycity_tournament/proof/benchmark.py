@@ -22,6 +22,7 @@ from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.lineup import BotEntry
 from happycity_tournament.proof.commitment import canonical, digest_of, engine_digest
 from happycity_tournament.proof.publication import (
+    GAMES_FILE,
     VerificationError,
     check_same,
     check_sample,
@@ -29,7 +30,7 @@ from happycity_tournament.proof.publication import (
     plain,
     read_result,
     recount,
-    write_games,
+    write_lines,
 )
 from happycity_tournament.ratings.comparison import elo_difference, mean_difference
 from happycity_tournament.storage.sources import Source
@@ -127,7 +128,7 @@ def write_benchmark(
         VerificationError: the games are not those of the protocol.
     """
     notes = Counter[str]()
-    write_games(folder, _lines(source, notes))
+    write_lines(folder / GAMES_FILE, _lines(source, notes))
     found = {
         "bot": bot.model_dump(exclude_none=True, exclude={"join"}),
         "versions": {"happycity": version("happycity"), "engine": engine_digest()},

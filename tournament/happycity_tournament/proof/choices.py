@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import happycity_bots
 from happycity import ConfigError, Ending, Game, Move, ReplayError
 from happycity.records.record import Json
 from happycity.records.replay import config_of, deal_of, endings_of, incidents_of
+from happycity.runtime.child import Child
+from happycity_check.asked_bot import BotFailedError, asked_bot
+from happycity_check.recorded_match import RecordedMatch
 from happycity_client import Bot, Decision, GameStarted
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.proof.commitment import sources_digest
+
+ANSWER_SECONDS = 120.0
+"""How long a hosted bot may take to start, and to choose a move, when it is asked again."""
+HostedCommand = Callable[[str], Sequence[str]]
+"""Returns what runs a hosted bot in the sandbox, by the name of a folder for what it prints."""
 
 
 def _bots_digest() -> str:
@@ -24,37 +35,88 @@ def programs_of(lineup: Lineup) -> dict[str, str]:
 
 
 def check_programs(programs: Mapping[str, str]) -> dict[str, str]:
-    """Return the reference bots of programs, by name; ConfigError for none, or for another version."""
-    if not programs:
-        raise ConfigError("--sample: the organiser started no bot of this project; leave it out")
+    """Return the reference bots of programs, by name; ConfigError for another version."""
     for name, program in programs.items():
         if program.partition(" ")[2] != _bots_digest():
             raise ConfigError(f"--sample: {name} was played by another version of this project; leave it out")
     return {name: program.partition(" ")[0] for name, program in programs.items()}
 
 
-def check_choices(record: Json, seeds: tuple[int, ...], played_by: Mapping[str, str | None]) -> None:
-    """Ask the reference bots of a game again what they choose in each of its positions.
+def check_choices(
+    record: Json,
+    seeds: tuple[int, ...],
+    played_by: Mapping[str, str | None],
+    hosted: Mapping[str, HostedCommand],
+) -> None:
+    """Ask the bots of a game again what they choose in each of its positions.
 
     Args:
         record: the game, with the names of its bots.
         seeds: those of its bots, by seat.
         played_by: the reference bot that played under a name. Seats with a strike or forfeit are left out.
+        hosted: the hosted bots that are asked, by name; each seat by a program of its own, without a clock.
 
     Raises:
         ReplayError: a bot chooses another move.
+        ConfigError: a hosted bot fails, or chooses another move each time, so that it can't be compared.
     """
     game, config, bots = Game(deal_of(record)), config_of(record), dict[int, tuple[str, Bot]]()
-    struck = {incident.seat for incident in incidents_of(record)}
+    struck, asked = {incident.seat for incident in incidents_of(record)}, dict[int, list[int]]()
     for seat, (name, ending) in enumerate(zip(record["bots"], endings_of(record), strict=True)):
-        builtin = played_by.get(name)
-        if builtin in happycity_bots.BOTS and ending is Ending.FINISHED and seat not in struck:
+        if ending is not Ending.FINISHED or seat in struck:
+            continue
+        if (builtin := played_by.get(name)) in happycity_bots.BOTS:
             start = GameStarted(match_id=0, config=config, seat=seat, bots=record["bots"], seed=seeds[seat])
             bots[seat] = builtin, happycity_bots.BOTS[builtin](start)
+        elif name in hosted:
+            asked[seat] = []
     for number, entry in enumerate(record["moves"], start=1):
         if game.seat in bots:
             builtin, bot = bots[game.seat]
             move = bot.choose(Decision.of(game))
             if move != Move.parse(entry["move"]):
                 raise ReplayError(f"move {number}: {builtin} plays {move}, not {entry['move']}")
+        elif game.seat in asked:
+            asked[game.seat].append(number)
         game.apply(Move.parse(entry["move"]))
+    for seat, decisions in asked.items():
+        name = record["bots"][seat]
+        match = RecordedMatch(1, record, bots=record["bots"], seat=seat, bot_seed=seeds[seat])
+        expected = {number: Move.parse(record["moves"][number - 1]["move"]) for number in decisions}
+        _check_hosted(name, hosted[name], match, expected)
+
+
+def _check_hosted(
+    name: str, command: HostedCommand, match: RecordedMatch, expected: Mapping[int, Move]
+) -> None:
+    """Ask a hosted bot its decisions in a match again; errors are those of `check_choices`."""
+    if (found := asyncio.run(_difference(name, command, match, expected))) is None:
+        return
+    number, move = found
+    if asyncio.run(_difference(name, command, match, expected)) != found:
+        raise ConfigError(
+            f"--sample: {name} doesn't play the same each time that it is asked (move {number}: {move}), so "
+            "its moves can't be compared; remove its file"
+        )
+    raise ReplayError(f"move {number}: {name} plays {move}, not {expected[number]}")
+
+
+async def _difference(
+    name: str, command: HostedCommand, match: RecordedMatch, expected: Mapping[int, Move]
+) -> tuple[int, Move] | None:
+    """Return the first decision in which a hosted bot chooses another move, and that; None: nowhere."""
+    with TemporaryDirectory(prefix="happycity-") as folder:
+
+        def start(environment: Mapping[str, str]) -> Child:
+            return Child.start(command(f"asked-{os.getpid()}"), environment=environment)
+
+        listen = f"unix:{folder}/own"
+        try:
+            async with asked_bot(start, name=name, match=match, listen=listen, seconds=ANSWER_SECONDS) as bot:
+                for number, move in expected.items():
+                    chosen, _, _ = await bot.choose(number)
+                    if chosen != move:
+                        return number, chosen
+        except BotFailedError as error:
+            raise ConfigError(f"--sample: {name} can't be asked here: {error}; remove its file") from None
+    return None

@@ -13,9 +13,14 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
+from google.protobuf.json_format import MessageToJson, Parse, ParseError
+
 from happycity import ConfigError, HappyCityError, ReplayError
+from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
+from happycity.match import one_line
 from happycity.records.record import Json, loads
 from happycity.records.replay import config_of, deal_of, replay
 from happycity.rules.deals import Deal
@@ -23,10 +28,11 @@ from happycity.runtime.files import replacing
 from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import FinishedGame, Fixture, Result, place_in_words
+from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.luck_adjusted import check_luck
 from happycity_tournament.play.progress import TournamentStatus, check_evaluator
 from happycity_tournament.play.snapshot import final_ratings
-from happycity_tournament.proof.choices import check_choices, check_programs
+from happycity_tournament.proof.choices import HostedCommand, check_choices, check_programs
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
 from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
 from happycity_tournament.schedule import game_seeds, schedule_of
@@ -72,7 +78,13 @@ games. A VerificationError says what is wrong.
 
 
 def publish(
-    source: Source, commitment: Commitment, folder: Path, *, processes: int, acts: Sequence[Json] = ()
+    source: Source,
+    commitment: Commitment,
+    folder: Path,
+    *,
+    processes: int,
+    acts: Sequence[Json] = (),
+    hosted: Mapping[str, Iterable[SubmitRequest]] | None = None,
 ) -> Published:
     """Write a finished tournament with its secret into a folder; games after the end of a test are left out.
 
@@ -82,9 +94,10 @@ def publish(
         folder: a new one.
         processes: how many replay games.
         acts: the audit log: what organisers did to the tournament's bots, oldest first, each with its `id`.
+        hosted: by name, the submissions of hosted bots whose authors agree that they become public too.
 
     Raises:
-        ConfigError: it is not finished, or not the tournament of the commitment.
+        ConfigError: it is not finished, or not the tournament of the commitment, or a submission is another.
         VerificationError: its games are not those of its schedule, or contradict the rules.
     """
     (stored,) = source.tournaments()
@@ -96,7 +109,21 @@ def publish(
     played = ((game, record) for game, record, reason in games if reason is not Uncounted.DECIDED)
     lines = map(game_line, played)
     known = {**commitment.json(), "acts": list(acts)}
-    return publish_folder(folder, RESULT_FILE, lines, known, _recompute, processes=processes)
+    with TemporaryDirectory(prefix="happycity-") as name:
+        copies = Submissions(Path(name))
+        for bot, parts in (hosted or {}).items():
+            copies.copy(bot, commitment.deals.hosted_bots[bot], iter(parts))
+        published = publish_folder(folder, RESULT_FILE, lines, known, _recompute, processes=processes)
+        for copy in copies:
+            parts = copies.parts(copy)
+            written = (f"{MessageToJson(part, indent=None)}\n".encode() for part in parts)
+            write_lines(folder / hosted_file(copy.digest), written)
+    return published
+
+
+def hosted_file(digest: str) -> str:
+    """Return the name of the file with a submission, of which each line is a part of it as JSON."""
+    return f"{digest}.jsonl.gz"
 
 
 def publish_folder(
@@ -106,7 +133,7 @@ def publish_folder(
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise ConfigError(f"{folder}: it is not empty; name a new folder")
-    write_games(folder, lines)
+    write_lines(folder / GAMES_FILE, lines)
     content = recompute(known, folder, processes)
     check_same(file, known, {key: content[key] for key in known})
     with replacing(folder / file) as path:
@@ -128,21 +155,54 @@ def verify(
         folder: where it is.
         processes: how many replay games.
         noted: a hash that was noted before: of the commitment, of seed and salt, or the end of the chain.
-        sample: in how many games the reference bots are asked again what they choose.
+        sample: in how many games the reference bots are asked again what they choose, and in the sandbox
+            those hosted bots whose files are there.
         rng: which games these are; others can't foresee them.
 
     Raises:
-        ConfigError: it is not the folder of a published tournament, or has no bots for a sample.
+        ConfigError: it is not the folder of a published tournament, or has no bots for a sample that can be
+            asked here.
         VerificationError: something in it is not what it has to be.
     """
     verified, content = verify_folder(folder, RESULT_FILE, _recompute, processes=processes, noted=noted)
-    if sample:
-        commitment = Commitment.of(content)
-        chosen = (rng or random.SystemRandom()).sample(range(verified.games), min(sample, verified.games))
-        check_sample(
-            folder, check_programs(commitment.programs), chosen, commitment.deals.seed, processes=processes
-        )
+    commitment = Commitment.of(content)
+    with TemporaryDirectory(prefix="happycity-") as name:
+        copies = _copies(folder, commitment.deals.hosted_bots, Path(name))
+        if sample:
+            played_by, hosted = check_programs(commitment.programs), _commands(copies)
+            if not played_by and not hosted:
+                text = "the organiser started no bot of this project, and there are no files of hosted bots"
+                raise ConfigError(f"--sample: {text}; leave it out")
+            games = range(verified.games)
+            chosen = (rng or random.SystemRandom()).sample(games, min(sample, verified.games))
+            seed = commitment.deals.seed
+            check_sample(folder, played_by, chosen, seed, processes=processes, hosted=hosted)
     return verified
+
+
+def _copies(folder: Path, digests: Mapping[str, str], place: Path) -> Submissions:
+    """Copy to a place the submissions that were published; a VerificationError names a file that changed."""
+    copies = Submissions(place)
+    for bot, digest in digests.items():
+        path = folder / hosted_file(digest)
+        if not path.exists():
+            continue
+        try:
+            copies.copy(bot, digest, (Parse(line, SubmitRequest()) for line in read_lines(path)))
+        except (ConfigError, ParseError) as error:
+            raise VerificationError(f"{path.name[:12]}...: {one_line(str(error))}") from None
+    return copies
+
+
+def _commands(copies: Submissions) -> dict[str, HostedCommand]:
+    """Return what runs submissions, by bot; ConfigError if there are any and the sandbox can't be used."""
+    if not (found := list(copies)):
+        return {}
+    # It needs Linux, which publications don't.
+    from happycity_tournament.hosted.sandbox import BWRAP, MEMORY_BYTES, Sandbox  # noqa: PLC0415
+
+    sandbox = Sandbox(BWRAP, copies.folder, memory=MEMORY_BYTES)
+    return {one.bot.name: partial(sandbox.command, one.bot, copies.place(one)) for one in found}
 
 
 def verify_folder(
@@ -158,8 +218,9 @@ def verify_folder(
         raise VerificationError(
             f"{file}: engine: it was played by another version of the rules; verify it with that one"
         )
-    strangers = {path.name for path in islice(folder.iterdir(), 10)} - {file, GAMES_FILE}
-    if strangers:
+    hosted = commitment.config.get("hosted_bots")  # not checked yet
+    own = {file, GAMES_FILE, *(map(hosted_file, hosted.values()) if isinstance(hosted, dict) else ())}
+    if strangers := {path.name for path in islice(folder.iterdir(), len(own) + 10)} - own:
         raise VerificationError(f"{min(strangers)!a}: this file doesn't belong to what is published")
     if noted is not None and noted not in (commitment.hash, commitment.seed_hash, content.get("chain")):
         raise VerificationError(f"--noted: {noted[:80]!a} is none of its hashes")
@@ -222,11 +283,11 @@ def published_record(game: FinishedGame, record: str | None) -> Json:
     return content
 
 
-def write_games(folder: Path, lines: Iterable[bytes]) -> None:
-    """Write the file of games from their lines; it is there when all of it is."""
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write a file of lines, packed; it is there when all of it is."""
     with (
-        replacing(folder / GAMES_FILE) as path,
-        path.open("wb") as raw,
+        replacing(path) as partial_path,
+        partial_path.open("wb") as raw,
         gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as file,
     ):
         file.writelines(lines)
@@ -297,23 +358,31 @@ def check_acts(file: str, acts: object, bots: Collection[str]) -> None:
 
 
 def check_sample(
-    folder: Path, played_by: Mapping[str, str | None], games: Collection[int], seed: int, *, processes: int
+    folder: Path,
+    played_by: Mapping[str, str | None],
+    games: Collection[int],
+    seed: int,
+    *,
+    processes: int,
+    hosted: Mapping[str, HostedCommand] | None = None,
 ) -> None:
-    """Ask reference bots again what they choose in the games of a tournament at some places of its file."""
+    """Ask bots again what they choose in the games of a tournament at some places of its file."""
     chosen = set(games)
     lines = (line for place, line in enumerate(read_lines(folder / GAMES_FILE)) if place in chosen)
-    ask = partial(_ask_again, played_by=played_by, seed=seed)
+    ask = partial(_ask_again, played_by=played_by, seed=seed, hosted=hosted or {})
     for _ in in_processes(ask, lines, processes=processes, chunk=4):
         pass
 
 
-def _ask_again(line: bytes, *, played_by: Mapping[str, str | None], seed: int) -> None:
+def _ask_again(
+    line: bytes, *, played_by: Mapping[str, str | None], seed: int, hosted: Mapping[str, HostedCommand]
+) -> None:
     content = json.loads(line)
     number, table, _ = content["position"]
     record = content["record"]
     seeds = content["bot_seeds"] or game_seeds(seed, number, table, bots=record["bots"])
     try:
-        check_choices(record, seeds, played_by)
+        check_choices(record, seeds, played_by, hosted)
     except ReplayError as error:
         where = f"{GAMES_FILE}: {place_in_words(tuple(content['position']))}"
         raise VerificationError(f"{where}: {error}") from None
@@ -333,17 +402,17 @@ class Chain:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file of games; a VerificationError says what keeps it from being read."""
+    """Yield the lines of a packed file; a VerificationError says what keeps it from being read."""
     if not path.is_file():
-        raise VerificationError(f"{GAMES_FILE}: it is missing")
+        raise VerificationError(f"{path.name}: it is missing")
     try:
         with gzip.open(path) as file:
             while line := file.readline(MAX_LINE + 1):
                 if len(line) > MAX_LINE:
-                    raise VerificationError(f"{GAMES_FILE}: a line has more than {MAX_LINE} bytes")
+                    raise VerificationError(f"{path.name}: a line has more than {MAX_LINE} bytes")
                 yield line
     except (OSError, EOFError, zlib.error):
-        raise VerificationError(f"{GAMES_FILE}: a byte of it was changed: it can't be unpacked") from None
+        raise VerificationError(f"{path.name}: a byte of it was changed: it can't be unpacked") from None
 
 
 def _replay_line(line: bytes) -> FinishedGame:

@@ -85,7 +85,8 @@ def _halves(estimate: Estimate) -> Iterator[Deviation]:
 
 def _places(estimate: Estimate) -> Iterator[Deviation]:
     """Yield how often bots were first and last at tables of three and more, with what is expected."""
-    games, fit = estimate.games.of_sizes(3), estimate.fit
+    games, fit = estimate.games, estimate.fit
+    games = Games(games.bots, {seats: table for seats, table in games.tables.items() if seats >= 3})
     enough = np.flatnonzero(estimate.deals >= MIN_DEALS).tolist()
     kinds = [
         _off_by(games, fit.strengths, _first, best=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,10 +81,6 @@ class Games:
         }
         return Games(self.bots, tables)
 
-    def of_sizes(self, least: int) -> Games:
-        """Return the games at tables of at least this many seats."""
-        return Games(self.bots, {seats: table for seats, table in self.tables.items() if seats >= least})
-
     def parts(self) -> Iterator[TableColumns]:
         """Yield all games, some of one table size at once, as wide numbers."""
         for table in self.tables.values():
@@ -144,7 +141,7 @@ class GamesBuilder:
 
     def __init__(self, bots: Sequence[str]) -> None:
         self._index = {bot: index for index, bot in enumerate(bots)}
-        self._tables: dict[int, _Columns] = {}
+        self._tables = defaultdict[int, _Columns](lambda: (array("H"), array("B"), array("Q"), array("d")))
         """Bots, places, deal seeds and luck, by the number of seats."""
 
     def add(self, result: CountedGame) -> None:
@@ -163,7 +160,7 @@ class GamesBuilder:
         """
         known = self._index if numbers is None else numbers
         seated = [known[bot] for game in games for bot in game.bots]
-        table = self._table(len(games[0].bots))
+        table = self._tables[len(games[0].bots)]
         table[0].extend(seated)
         table[1].extend(chain.from_iterable([game.places for game in games]))
         table[2].extend([game.deal_seed for game in games])
@@ -172,23 +169,6 @@ class GamesBuilder:
     def indexes(self, bots: Iterable[str]) -> list[int]:
         """Return the numbers of bots; those that aren't rated yet are from now on."""
         return [self._index.setdefault(bot, len(self._index)) for bot in bots]
-
-    def add_row(self, seated: Sequence[int], places: Sequence[int], deal_seed: int) -> None:
-        """Add a game by the numbers of its bots and their places, by seat."""
-        table = self._table(len(seated))
-        table[0].extend(seated)
-        table[1].extend(places)
-        table[2].append(deal_seed)
-
-    def _table(self, seats: int) -> _Columns:
-        if seats not in self._tables:
-            self._tables[seats] = (array("H"), array("B"), array("Q"), array("d"))
-        return self._tables[seats]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the bots by their numbers."""
-        return tuple(self._index)
 
     def build(self) -> Games:
         """Return all games added so far."""

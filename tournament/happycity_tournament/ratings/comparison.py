@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
-from happycity_tournament.games import WIN, FinishedGame, half_points
+from happycity_tournament.games import WIN, FinishedGame, Result, half_points
 from happycity_tournament.ratings.columns import Floats, Ints
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT, student_margin
 
@@ -68,12 +68,6 @@ class _Rows:
     points: list[tuple[float, float]] = field(default_factory=list)
 
 
-class _Result(NamedTuple):
-    places: tuple[int, ...]
-    points: tuple[int, ...]
-    luck: tuple[float, ...]
-
-
 class PairedGames:
     """The games of two sources that have the same deal, the same kind of game and the same bots by seat.
 
@@ -99,7 +93,9 @@ class PairedGames:
         self._rows: defaultdict[str, _Rows] = defaultdict(_Rows)
         self._deals: dict[Hashable, int] = {}
         self._common_deals: set[int] = set()
-        waiting = self._gather(before, renamed or {})
+        waiting: defaultdict[_Key, list[Result]] = defaultdict(list)
+        for key, result in self._rated(before, renamed or {}, source=0):
+            waiting[key].append(result)
         seeds = {key[0] for key in waiting}
         without = 0
         for key, result in self._rated(after, {}, source=1):
@@ -153,24 +149,15 @@ class PairedGames:
         before, after = np.array(rows.scores).T
         return _clustered_error(after - before, np.array(rows.deals, dtype=np.int64))
 
-    def _gather(
-        self, games: Iterable[FinishedGame], renamed: Mapping[str, str]
-    ) -> defaultdict[_Key, list[_Result]]:
-        waiting: defaultdict[_Key, list[_Result]] = defaultdict(list)
-        for key, result in self._rated(games, renamed, source=0):
-            waiting[key].append(result)
-        return waiting
-
     def _rated(
         self, games: Iterable[FinishedGame], renamed: Mapping[str, str], *, source: int
-    ) -> Iterable[tuple[_Key, _Result]]:
+    ) -> Iterator[tuple[_Key, Result]]:
         for game in games:
             bots = tuple(renamed.get(bot, bot) for bot in game.bots)
             self.bots[source].update(set(bots))
-            points = tuple(seat.points for seat in game.seats)
-            yield (game.deal_seed, game.config, bots), _Result(game.places, points, game.luck)
+            yield (game.deal_seed, game.config, bots), game.result
 
-    def _add_pair(self, deal_seed: int, bots: Sequence[str], before: _Result, after: _Result) -> None:
+    def _add_pair(self, deal_seed: int, bots: Sequence[str], before: Result, after: Result) -> None:
         self.pairs += 1
         deal = self._deals.setdefault(deal_seed, len(self._deals))
         for seat, bot in enumerate(bots):
@@ -223,7 +210,7 @@ def _clustered_error(differences: Floats, deals: Ints) -> float | None:
     return math.sqrt(count / (count - 1) * float((sums**2).sum())) / len(differences)
 
 
-def _score(result: _Result, seat: int, opponents: Sequence[int]) -> float:
+def _score(result: Result, seat: int, opponents: Sequence[int]) -> float:
     won = sum(half_points(result.places[seat], result.places[other]) for other in opponents)
     luck = result.luck[seat] if result.luck else 0.0
     return (won / WIN - luck) / len(opponents)

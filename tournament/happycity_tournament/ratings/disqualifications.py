@@ -37,13 +37,16 @@ class Disqualifications:
         if Ending.DISQUALIFIED in endings or not self._disqualified.keys().isdisjoint(game.bots):
             return False
         failed: dict[str, None] = {}
+        policy = self._policy
         for bot, ending in zip(game.bots, endings or [Ending.FINISHED] * len(game.bots), strict=True):
             self._games[bot] += 1
             if ending is not Ending.FINISHED:
                 self._forfeits[bot] += 1
-            if ending is Ending.SILENT or (bot in self._forfeits and self._fails_too_often(bot)):
+            games, forfeits = self._games[bot], self._forfeits[bot]
+            too_often = games >= policy.disqualify_games and forfeits / games >= policy.disqualify_share
+            if ending is Ending.SILENT or (forfeits and too_often):
                 failed[bot] = None
-        if self._policy.disqualify_share:
+        if policy.disqualify_share:
             self._disqualified |= failed
         return True
 
@@ -56,7 +59,3 @@ class Disqualifications:
             return False
         self._games.update(chain.from_iterable(game.bots for game in games))
         return True
-
-    def _fails_too_often(self, bot: str) -> bool:
-        games, policy = self._games[bot], self._policy
-        return games >= policy.disqualify_games and self._forfeits[bot] / games >= policy.disqualify_share

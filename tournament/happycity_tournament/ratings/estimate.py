@@ -51,7 +51,8 @@ class Estimate:
     def elos(self) -> Floats:
         """The strengths in Elo, from the mean of each bot's pool."""
         strengths: Floats = ELO_PER_LOGIT * self.fit.strengths
-        distances: Floats = strengths - self._of_pools(strengths)
+        means = np.bincount(self.pools, strengths) / np.bincount(self.pools)
+        distances: Floats = strengths - means[self.pools]
         return distances
 
     def margins(self, counted: Flags | None = None) -> Floats:
@@ -105,11 +106,6 @@ class Estimate:
         variances = np.maximum(0.0, np.diag(own) - 2 * own.mean(axis=1) + own.mean())
         each = variances / np.maximum(1, self.deals[inside])
         return variances, self.shared[np.ix_(inside, inside)] * each[:, None] * each
-
-    def _of_pools(self, values: Floats) -> Floats:
-        """Return for each bot the mean of its pool's values."""
-        means: Floats = (np.bincount(self.pools, values) / np.bincount(self.pools))[self.pools]
-        return means
 
 
 def estimate_of(games: Games) -> Estimate:

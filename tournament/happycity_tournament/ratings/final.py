@@ -12,12 +12,12 @@ import numpy as np
 from happycity_tournament.config import MEAN_ELO
 from happycity_tournament.ratings.estimate import Estimate, holm, student_probabilities, student_quantiles
 from happycity_tournament.ratings.results import LOST_ALL, WON_ALL, BotRating, Difference, Ratings
+from happycity_tournament.ratings.statistics import ELO_DIGITS
 
 if TYPE_CHECKING:
     from happycity_tournament.ratings.columns import Flags, Floats, Games, Ints
 
 _TAIL = 0.025
-_SAME = 6  # digits of an Elo: ratings that differ by rounding errors only are equal
 
 
 def rate(
@@ -72,10 +72,12 @@ def rate(
         )
     ]
     return Ratings(
-        lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, _SAME)))),
+        lines=tuple(sorted(lines, key=lambda line: (line.pool, -round(line.elo, ELO_DIGITS)))),
         anchor=anchor,
         anchor_elo=anchor_elo,
-        notes=() if error_factor == 1 else (_chosen_note(error_factor),),
+        notes=()
+        if error_factor == 1
+        else (f"errors are {error_factor:.2f} times larger, as results chose who met whom",),
         differences=differences,
     )
 
@@ -184,10 +186,6 @@ def marks_of(games: Games) -> Sequence[str]:
         WON_ALL if not below and above else LOST_ALL if not above and below else ""
         for above, below in zip(won.tolist(), lost.tolist(), strict=True)
     ]
-
-
-def _chosen_note(factor: float) -> str:
-    return f"errors are {factor:.2f} times larger, as results chose who met whom"
 
 
 def _scaled(origin: float, share: float, end: float | None) -> float | None:

@@ -15,6 +15,7 @@ MIN_DEALS = 2
 ELO_PER_DECADE = 400
 """Elo for each power of ten of the odds (Elo 1978)."""
 ELO_PER_LOGIT = ELO_PER_DECADE / math.log(10)
+ELO_DIGITS = 6  # ratings that differ by rounding errors only are equal
 OVERSHOOT = 0.5826  # -zeta(1/2) / sqrt(2 pi)
 """How far a sum of normal steps passes beyond a bound on average, in standard deviations of a step."""
 
@@ -22,7 +23,6 @@ MAX_METRICS = 32
 """Metrics that are counted for each bot: the first ones that it sent."""
 
 _FEW_DEGREES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)  # Student's quantiles
-_RANK_DIGITS = 6  # ratings that differ by rounding errors only are equal
 _T = TypeVar("_T")
 
 
@@ -47,7 +47,7 @@ def student_margin(deals: int, error: float | None) -> float | None:
 
 def with_ranks(entries: Iterable[_T], elo_of: Callable[[_T], float]) -> list[tuple[int, _T]]:
     """Return entries best first with their ranks from 1; equal ones share a rank and keep their order."""
-    rounded = [(round(elo_of(entry), _RANK_DIGITS), entry) for entry in entries]
+    rounded = [(round(elo_of(entry), ELO_DIGITS), entry) for entry in entries]
     rounded.sort(key=lambda pair: -pair[0])
     ranks: dict[float, int] = {}
     return [(ranks.setdefault(elo, place), entry) for place, (elo, entry) in enumerate(rounded, start=1)]

@@ -116,7 +116,8 @@ def _chance_of_higher(test: StoppedTest, score: float) -> float:
     left = test.blocks - first
     if not left:
         return 1 - _NORMAL.cdf((ended - mean) / deviation)
-    looks = math.ceil(min(left, _LOOKS, max(1.0, left * (test.step / _least_deviation(test)) ** 2)))
+    least = 1.5 * (test.upper - test.lower) / _CELLS  # the least deviation that the grid can resolve
+    looks = math.ceil(min(left, _LOOKS, max(1.0, left * (test.step / least) ** 2)))
     blocks = left / looks
     lower, upper = _bounds(test, math.sqrt(blocks))
     grid = lower + (np.arange(_CELLS) + 0.5) * (upper - lower) / _CELLS
@@ -137,11 +138,6 @@ def _bounds(test: StoppedTest, deviations: float) -> tuple[float, float]:
     """Return the bounds of a sum whose steps have this standard deviation, in those of a block."""
     overshoot = OVERSHOOT * test.step * deviations
     return min(test.lower + overshoot, test.lower / 2), max(test.upper - overshoot, test.upper / 2)
-
-
-def _least_deviation(test: StoppedTest) -> float:
-    """Return the least standard deviation of a look that the grid can resolve."""
-    return 1.5 * (test.upper - test.lower) / _CELLS
 
 
 def _normal_density(standardised: Floats) -> Floats:

@@ -21,10 +21,9 @@ from pyarrow.parquet import ParquetWriter
 
 from happycity import Config, ConfigError, Ending, Move
 from happycity.records.record import loads
-from happycity.records.replay import endings_of, positions_of
+from happycity.records.replay import endings_of, positions_of, record_at
 from happycity.runtime.files import replacing
 from happycity.selfplay import Observations, Reward, action_of, mask_of, rewards_of
-from happycity_tournament.report.export import errors_name
 from happycity_tournament.storage.sources import Source
 
 _AT_ONCE = 200
@@ -67,7 +66,7 @@ def episodes(source: Source, *, bots: Collection[str], reward: Reward) -> Iterat
             raise ConfigError(
                 f"game {game.match_id} is of another kind than those before it; take them apart"
             )
-        with errors_name(game):
+        with record_at(f"game {game.match_id}"):
             for episode in _of_game(text, kind, reward):
                 if not bots or game.bots[episode.seat] in bots:
                     count += 1

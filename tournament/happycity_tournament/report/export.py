@@ -9,14 +9,12 @@ import csv
 import json
 import math
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from happycity import RecordError
 from happycity.records.record import Json, loads
-from happycity.records.replay import metrics_of
+from happycity.records.replay import metrics_of, record_at
 from happycity.runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.statistics import Moments
@@ -128,17 +126,8 @@ def seat_rows(game: FinishedGame, record: str | None, *, unrated: bool) -> Itera
 
 def _named(game: FinishedGame, record: str | None) -> str:
     """Return the line of a record with the names of its bots."""
-    with errors_name(game):
+    with record_at(f"game {game.match_id}"):
         return named_record(game.bots, record or "") + "\n"
-
-
-@contextmanager
-def errors_name(game: FinishedGame) -> Iterator[None]:
-    """Let errors in a game's record say which game it is."""
-    try:
-        yield
-    except RecordError as error:
-        raise RecordError(f"game {game.match_id}: malformed record: {error}") from None
 
 
 def _counted(games: Iterable[RecordedGame], exported: Exported) -> Iterator[RecordedGame]:
@@ -151,7 +140,7 @@ def _counted(games: Iterable[RecordedGame], exported: Exported) -> Iterator[Reco
 def _metrics(game: FinishedGame, record: str | None) -> list[str | None]:
     """Return by seat the numbers that the bot sent with its answers, as JSON; None where there are none."""
     by_seat: list[dict[str, Moments]] = [{} for _ in game.bots]
-    with errors_name(game):
+    with record_at(f"game {game.match_id}"):
         for seat, numbers in [] if record is None else metrics_of(loads(record)):
             for name, number in numbers.items():
                 by_seat[seat].setdefault(name, Moments()).add(number)

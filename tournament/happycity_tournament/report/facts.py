@@ -9,12 +9,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from happycity.records.record import loads
-from happycity.records.replay import clock_of, metrics_of
+from happycity.records.replay import clock_of, metrics_of, movers_of, record_at
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
-from happycity_tournament.recorded_games import movers
-from happycity_tournament.report.export import errors_name
 from happycity_tournament.standings.counted import Uncounted
 from happycity_tournament.standings.figures import Figures, GameColumns
 from happycity_tournament.standings.standings import Forfeits, Standing, standings_of
@@ -87,7 +85,7 @@ class Facts:
         self.games += 1
         self.decisions += game.decisions
         if record is not None:
-            with errors_name(game):
+            with record_at(f"game {game.match_id}"):
                 self._add_record(game, record)
         if game.forfeited and len(self.forfeited) < MAX_FORFEITS_SHOWN:
             self.forfeited.append(game)
@@ -108,7 +106,7 @@ class Facts:
             count_metrics(self.times[game.bots[seat]].metrics, numbers)
         think_us, round_trip_us = clock_of(record)
         self.timed_games += bool(think_us)
-        for seat, micros in zip(movers(record), think_us, strict=False):
+        for seat, micros in zip(movers_of(record), think_us, strict=False):
             if micros:  # else the bot was not asked
                 self.times[game.bots[seat]].thinking[_three_digits(micros)] += 1
         for bot, micros in zip(game.bots, round_trip_us, strict=False):

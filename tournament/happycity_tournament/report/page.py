@@ -22,7 +22,7 @@ from happycity_tournament.report import charts
 from happycity_tournament.report.charts import FORFEITS, ratings_chart
 from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, Facts
 from happycity_tournament.schedule import SprtSchedule
-from happycity_tournament.standings.figures import MAX_HISTORY_BOTS, Meeting
+from happycity_tournament.standings.figures import MAX_HISTORY_BOTS
 from happycity_tournament.standings.standings import score_text
 from happycity_tournament.storage.stored import StoredTournament
 
@@ -100,6 +100,7 @@ def render(report: Report) -> str:
     }
     bots, times = report.facts.standings(report.ratings), report.facts.times
     history = _history(report)
+    profiles = report.tournament.profiles if report.tournament else {}
     failing = [line for line in bots if line.forfeits]
     return environment.get_template("report.html").render(
         report=report,
@@ -111,9 +112,9 @@ def render(report: Report) -> str:
         summary=_summary(report),
         period=_period(report.facts),
         settings=_settings(report.tournament),
-        about=_about(report.tournament),
+        about={bot: said.about for bot, said in profiles.items() if said.about},
         ratings_chart=ratings_chart(bots, label=_RATINGS_LABEL),
-        pairs=_pairs(report),
+        pairs=report.facts.figures.pairs([line.bot for line in report.ratings.lines], report.ratings),
         history=history,
         history_chart=charts.lines(history, label=_HISTORY_LABEL),
         test_chart=_test_chart(report),
@@ -186,21 +187,6 @@ def _setting(value: object) -> str:
             return ", ".join(map(str, value))
         case _:
             return str(value)
-
-
-def _about(tournament: StoredTournament | None) -> dict[str, str]:
-    """Return for each bot that said something of itself, what it was."""
-    profiles = tournament.profiles if tournament else {}
-    return {bot: said.about for bot, said in profiles.items() if said.about}
-
-
-def _pairs(report: Report) -> list[list[Meeting | None]]:
-    """Return by row and column how the bots did against each other; None where they never met."""
-    bots, rows = [line.bot for line in report.ratings.lines], []
-    for bot in bots:
-        met = {meeting.opponent: meeting for meeting in report.facts.figures.meetings(bot, report.ratings)}
-        rows.append([met.get(opponent) for opponent in bots])
-    return rows
 
 
 def _history(report: Report) -> dict[str, Sequence[tuple[float, float]]]:

@@ -58,7 +58,7 @@ class Field:
 
 def deal_games(seated: Iterator[tuple[str, ...]], *, seed: int, number: int, table: int) -> Iterator[Fixture]:
     """Return the games of one deal, one for each way in which the bots are seated."""
-    deal_seed = deal_seed_of(seed, number, table)
+    deal_seed = _derive(f"happycity deal seed {seed} {number} {table}")
     for rotation, bots in enumerate(seated):
         yield Fixture(
             round=number,
@@ -68,11 +68,6 @@ def deal_games(seated: Iterator[tuple[str, ...]], *, seed: int, number: int, tab
             bots=bots,
             bot_seeds=game_seeds(seed, number, table, bots=bots),
         )
-
-
-def deal_seed_of(seed: int, number: int, table: int) -> int:
-    """Return the seed of the deal of a table in a round of the tournament with this seed."""
-    return _derive(f"happycity deal seed {seed} {number} {table}")
 
 
 def game_seeds(seed: int, number: int, table: int, *, bots: Sequence[str]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ more than anybody else.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from happycity.rules.shuffling import shuffled
 from happycity_tournament.schedule.field import Field
@@ -50,7 +50,10 @@ class _Draw:
             lineup = self._gather([waiting.pop()], candidates=waiting, size=self._seats)
             tables.append(shuffled(lineup, rng))
         for lineup in tables:
-            self._remember(lineup)
+            for bot in lineup:
+                self._played[bot] += 1
+                for other in lineup:
+                    self._meetings[bot][other] += bot != other
         return tables
 
     def _players(self, rng: random.Random) -> list[int]:
@@ -75,9 +78,3 @@ class _Draw:
             lineup.append(chosen)
             met = [before + more for before, more in zip(met, meetings[chosen], strict=True)]
         return lineup
-
-    def _remember(self, lineup: Sequence[int]) -> None:
-        for bot in lineup:
-            self._played[bot] += 1
-            for other in lineup:
-                self._meetings[bot][other] += bot != other

@@ -8,11 +8,11 @@ between bots of known strengths, and each time its games are rated.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from happycity_tournament.config import Swiss, TournamentConfig
+from happycity_tournament.games import Result
 from happycity_tournament.ratings.columns import Floats, GamesBuilder
 from happycity_tournament.ratings.estimate import Estimate, estimate_of, student_quantiles
 from happycity_tournament.ratings.likelihood import draw_places
@@ -31,13 +31,6 @@ _DIGITS = 3
 """Of an Elo: rounding errors, which differ between processors, must not change who meets in a replay."""
 _SEED = 0x4861707079
 """Any constant: it makes the factor the same in every run."""
-
-
-class _Result(NamedTuple):
-    round: int
-    bots: Sequence[str]
-    places: Sequence[int]
-    recorded_luck: Sequence[float] = ()
 
 
 def swiss_error_factor(
@@ -80,8 +73,8 @@ def _factor(config: TournamentConfig, swiss: Swiss, elos: Sequence[float]) -> fl
 def _off_by(config: TournamentConfig, swiss: Swiss, strengths: Mapping[str, float], replay: int) -> Floats:
     """Return how far each difference is off in a replay, divided by half of its interval."""
     builder = GamesBuilder(config.bots)
-    for result, deal in _played(config, swiss, strengths, replay):
-        builder.add_row(builder.indexes(result.bots), result.places, deal)
+    for result in _played(config, swiss, strengths, replay):
+        builder.add(result)
     estimate = estimate_of(builder.build())
     elos, true = estimate.elos, np.array([strengths[bot] for bot in config.bots])
     errors, degrees = estimate.difference_errors()
@@ -94,20 +87,15 @@ def _off_by(config: TournamentConfig, swiss: Swiss, strengths: Mapping[str, floa
 
 def _played(
     config: TournamentConfig, swiss: Swiss, strengths: Mapping[str, float], replay: int
-) -> Iterator[tuple[_Result, int]]:
-    """Yield the games of a replay with the numbers of their deals."""
+) -> Iterator[Result]:
+    """Yield the games of a replay, with the numbers of their deals as seeds."""
     orders, rng = swiss.seat_orders, np.random.default_rng([_SEED, replay])
-    field = Field(
-        bots=config.bots,
-        seats=config.game.players,
-        seed=replay,
-        seat_orders=orders,
-    )
+    field = Field(bots=config.bots, seats=config.game.players, seed=replay, seat_orders=orders)
     schedule = SwissSchedule(field, rounds=min(swiss.rounds, _MOST_ROUNDS))
     for number, tables in enumerate(schedule.rounds(), start=1):
         seated = [(bots, deal) for deal, table in enumerate(tables) for bots in orders.of(table)]
         own = np.array([[strengths[bot] for bot in bots] for bots, _ in seated]) / ELO_PER_LOGIT
         for (bots, deal), places in zip(seated, draw_places(own, rng).tolist(), strict=True):
-            result = _Result(number, bots, places)
+            result = Result(0, None, (number, deal, 0), number * len(tables) + deal, bots, places)
             schedule.add(result)
-            yield result, number * len(tables) + deal
+            yield result

@@ -29,10 +29,7 @@ class RoundRobinSchedule(FixedSchedule):
     def lineups(self) -> Iterator[list[list[str]]]:
         """Yield each round's lineups."""
         for cycle in range(1, self._cycles + 1):
-            yield from self._cycle(cycle)
-
-    def _cycle(self, cycle: int) -> Iterator[list[list[str]]]:
-        rng = self._field.rng("round robin", cycle)
-        bots = shuffled(self._field.bots, rng)
-        for tables in shuffled(self._design, rng):
-            yield [shuffled((bots[point] for point in block), rng) for block in tables]
+            rng = self._field.rng("round robin", cycle)
+            bots = shuffled(self._field.bots, rng)
+            for tables in shuffled(self._design, rng):
+                yield [shuffled((bots[point] for point in block), rng) for block in tables]

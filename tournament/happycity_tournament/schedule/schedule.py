@@ -4,30 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
 
 from happycity_tournament.games import CountedGame, Fixture
 from happycity_tournament.schedule.field import Field
-
-
-class PlacedGame(Protocol):
-    """What schedules that depend on results take of a game."""
-
-    @property
-    def round(self) -> int:
-        """From 1."""
-
-    @property
-    def bots(self) -> Sequence[str]:
-        """By seat."""
-
-    @property
-    def places(self) -> Sequence[int]:
-        """By seat."""
-
-    @property
-    def recorded_luck(self) -> Sequence[float]:
-        """The places that each seat won by chance; empty if that isn't known."""
 
 
 class Schedule(ABC):

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from happycity_tournament.config import SprtTest
-from happycity_tournament.games import WIN, Fixture, half_points
+from happycity_tournament.games import WIN, CountedGame, Fixture, half_points
 from happycity_tournament.ratings.sprt import MIN_BLOCKS, Sprt, SprtPoint, SprtState, Verdict
 from happycity_tournament.schedule.field import deal_games
-from happycity_tournament.schedule.schedule import PlacedGame, Schedule
+from happycity_tournament.schedule.schedule import Schedule
 
 _LEAST_STAGE = 16
 """Blocks of a stage after the first; with fewer the games of a stage would not keep the bots busy."""
@@ -33,7 +33,7 @@ def seatings(seats: int) -> list[Seating]:
     return list(dict.fromkeys(reversed_too))
 
 
-def block_score(results: Sequence[PlacedGame], *, candidate: str) -> float:
+def block_score(results: Sequence[CountedGame], *, candidate: str) -> float:
     """Return what the candidate scored in a deal block: the mean over its seats against the other bot's.
 
     A pair of seats counts 1 if the candidate's has the better place and 1/2 if they share one, so the block
@@ -71,7 +71,7 @@ class SprtSchedule(Schedule):
         self._seed = seed
         self.games_per_block = len(seatings(seats))
         self._sprt = Sprt(test)
-        self._results: defaultdict[int, list[PlacedGame]] = defaultdict(list)
+        self._results: defaultdict[int, list[CountedGame]] = defaultdict(list)
         self._settled: Counter[int] = Counter()
         """How many games of each block are added or skipped."""
         self._next = 1
@@ -106,7 +106,7 @@ class SprtSchedule(Schedule):
             yield self._until_decided(range(first, last + 1))
             first = last + 1
 
-    def add(self, result: PlacedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Take a result, in any order; those after the test's end change nothing."""
         self._results[result.round].append(result)
         self._settle(result.round)

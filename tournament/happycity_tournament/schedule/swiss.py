@@ -15,10 +15,10 @@ from fractions import Fraction
 import numpy as np
 
 from happycity.rules.shuffling import shuffled
-from happycity_tournament.games import WIN, Fixture, half_points
+from happycity_tournament.games import WIN, CountedGame, Fixture, half_points
 from happycity_tournament.ratings.columns import Ints
 from happycity_tournament.schedule.field import Field
-from happycity_tournament.schedule.schedule import PlacedGame, Schedule
+from happycity_tournament.schedule.schedule import Schedule
 
 BYE_SCORE = Fraction(1, 2)
 """What a round without a game counts: it says nothing of the bot, so it is neither won nor lost."""
@@ -60,7 +60,7 @@ class SwissSchedule(Schedule):
             yield [[bots[bot] for bot in table] for table in tables]
             draw.count({numbers[bot]: score for bot, score in self._scores(number).items()})
 
-    def add(self, result: PlacedGame) -> None:
+    def add(self, result: CountedGame) -> None:
         """Take a result; its order among the others doesn't matter."""
         number, seats = result.round, len(result.places)
         for bot, place in zip(result.bots, result.places, strict=True):

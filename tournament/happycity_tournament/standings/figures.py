@@ -251,6 +251,11 @@ class Figures:
                     difference=ratings.difference(bot, opponent),
                 )
 
+    def pairs(self, bots: Sequence[str], ratings: Ratings | None = None) -> list[list[Meeting | None]]:
+        """Return by row and column how bots did against each other; None where they never met."""
+        rows = [{meeting.opponent: meeting for meeting in self.meetings(bot, ratings)} for bot in bots]
+        return [[row.get(opponent) for opponent in bots] for row in rows]
+
     @cached_property
     def rounds(self) -> list[RoundScores]:
         """The scores of bots by rounds, or by equal numbers of them; empty without a schedule."""
@@ -281,7 +286,14 @@ class Figures:
     @cached_property
     def history(self) -> EloHistory:
         """The ratings over the games; with many games it takes seconds."""
-        return _history_of(self)
+        bots, total = self.games.bots, len(self)
+        if not total or len(bots) > MAX_HISTORY_BOTS:
+            return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
+        step = _step_of(total)
+        numbers = sorted({*range(step, total + 1, step), total})
+        elos = _elos_after(self.games, [self.lengths(number) for number in numbers])
+        spans = {bot: (first, last + step) for bot in bots for first, last in [self.span(bot)]}
+        return EloHistory(bots, list(zip(numbers, elos, strict=True)), spans)
 
     def lengths(self, games: int) -> dict[int, int]:
         """Return how many of the first games were at tables of each size."""
@@ -327,19 +339,6 @@ def _scores(bots: Ints, places: Ints) -> tuple[Floats, Flags]:
     counts = others.sum(axis=2)
     scores: Floats = (ahead * others).sum(axis=2) / np.maximum(1, counts)
     return scores, counts > 0
-
-
-def _history_of(figures: Figures) -> EloHistory:
-    """Return the history of some games; with many games it takes seconds."""
-    bots, total = figures.games.bots, len(figures)
-    if not total or len(bots) > MAX_HISTORY_BOTS:
-        return EloHistory(bots, (), dict.fromkeys(bots, (0, 0)))
-    step = _step_of(total)
-    numbers = sorted({*range(step, total + 1, step), total})
-    elos = _elos_after(figures.games, [figures.lengths(number) for number in numbers])
-    samples = list(zip(numbers, elos, strict=True))
-    spans = {bot: (first, last + step) for bot in bots for first, last in [figures.span(bot)]}
-    return EloHistory(bots, samples, spans)
 
 
 def _elos_after(games: Games, lengths: Sequence[dict[int, int]]) -> Iterator[list[float]]:

@@ -41,7 +41,7 @@ class AsyncStore:
     asynchronous context; it is left only after everything is committed.
     """
 
-    def __init__(self, store: Store, *, max_gathered: int = MAX_GATHERED) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
         """The store, whose methods are to be called by `read` and `write`."""
         self.commits = 0
@@ -58,7 +58,6 @@ class AsyncStore:
         self._gathering: list[_Saving] = []
         self._enough = asyncio.Event()
         """Set when enough games have gathered to be written without waiting for more."""
-        self._max_gathered = max_gathered
         self._committing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
@@ -82,7 +81,7 @@ class AsyncStore:
         """
         self.games_waiting += 1
         try:
-            while len(self._gathering) >= self._max_gathered:
+            while len(self._gathering) >= MAX_GATHERED:
                 await asyncio.wait((self._gathering[-1].saved,))
             await self._gather(game, record)
         finally:
@@ -90,18 +89,21 @@ class AsyncStore:
 
     async def write(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method that writes, in the thread that does so."""
-        return await self._call(self._writer, partial(method, *args, **kwargs))
+        return await asyncio.get_running_loop().run_in_executor(
+            self._writer, partial(method, *args, **kwargs)
+        )
 
     async def read(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method that only reads, in a thread of its own."""
-        return await self._call(self._reader, partial(method, *args, **kwargs))
+        return await asyncio.get_running_loop().run_in_executor(
+            self._reader, partial(method, *args, **kwargs)
+        )
 
     async def load(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method that reads for seconds, in a thread apart from that of `read`."""
-        return await self._call(self._loader, partial(method, *args, **kwargs))
-
-    async def _call(self, thread: ThreadPoolExecutor, call: Callable[[], _T]) -> _T:
-        return await asyncio.get_running_loop().run_in_executor(thread, call)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._loader, partial(method, *args, **kwargs)
+        )
 
     async def _gather(self, game: FinishedGame, record: Record) -> None:
         """Add a game to those that are committed next, and wait for that."""

@@ -118,7 +118,11 @@ class Database:
         parsed = _parse(url)
         database = cls(parsed, lock_timeout=lock_timeout)
         if is_file(parsed):
-            database._make_folder(Path(parsed.database or "").parent)
+            try:
+                Path(parsed.database or "").parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                problem = f"can't be opened; its folder can't be created: {error.strerror}"
+                raise StoreError(database.url, problem) from error
         try:
             with database.writing() as connection:
                 database._prepare(connection)
@@ -225,13 +229,6 @@ class Database:
         problem = "was removed, damaged or taken over by another server: the claim on it is lost; start again"
         return StoreError(self.url, problem, for_all=True)
 
-    def _make_folder(self, folder: Path) -> None:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            problem = f"can't be opened; its folder can't be created: {error.strerror}"
-            raise StoreError(self.url, problem) from error
-
     def _prepare(self, connection: Connection) -> None:
         """Create the tables in an empty database, and refuse one that holds anything else.
 
@@ -310,10 +307,12 @@ def _engine(url: URL, *, lock_timeout: float, read_only: bool = False) -> Engine
         path = Path(url.database or "").absolute()
 
         def connect() -> sqlite3.Connection:
+            # A reader shares the write-ahead log with the writers. Where there is none it would make one, and
+            # leave it behind; so the file is read as an immutable one then, which takes no locks either.
+            immutable = "" if _write_ahead_log(path).exists() else "&immutable=1"
             # SQLAlchemy's own way to a URI would need the path in another form.
-            return sqlite3.connect(
-                _read_only_uri(path), uri=True, timeout=lock_timeout, check_same_thread=False
-            )
+            uri = f"file:{quote(str(path))}?mode=ro{immutable}"
+            return sqlite3.connect(uri, uri=True, timeout=lock_timeout, check_same_thread=False)
 
         engine = create(creator=connect, poolclass=NullPool)  # a log may come or go between two transactions
     else:
@@ -386,13 +385,3 @@ def _advice(error: Exception) -> str:  # noqa: PLR0911 - one line for each kind 
 def _write_ahead_log(path: Path) -> Path:
     """Return the write-ahead log of a SQLite file, which is there while a server uses the file."""
     return path.with_name(f"{path.name}-wal")
-
-
-def _read_only_uri(path: Path) -> str:
-    """Return the URI by which a SQLite file is only read.
-
-    A reader shares the write-ahead log with the writers. Where there is none it would make one, and leave it
-    behind; so the file is read as an immutable one then, which takes no locks either.
-    """
-    immutable = "" if _write_ahead_log(path).exists() else "&immutable=1"
-    return f"file:{quote(str(path))}?mode=ro{immutable}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError
 
 from happycity import HappyCityError, RecordError
 from happycity.records.record import loads
-from happycity.records.replay import config_of
+from happycity.records.replay import config_of, record_at
 from happycity_tournament.games import FinishedGame, Result
 from happycity_tournament.recorded_games import (
     RecordedGame,
@@ -41,7 +41,6 @@ class SourceError(HappyCityError):
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(f"{source}: {problem}")
-        self.source = source
 
 
 class Source(ABC):
@@ -238,44 +237,14 @@ class RecordSource(Source):
 
 def _with_seat_names(where: str, line: str) -> str:
     """Return a record with names of the bots in it, those of their seats if it has none."""
-    with _errors_name(where):
+    with record_at(where):
         players = config_of(loads(line)).players
         return named_record([f"seat-{number}" for number in range(1, players + 1)], line)
 
 
 def _read_game(where: str, line: str, *, number: int) -> FinishedGame:
-    with _errors_name(where):
+    with record_at(where):
         return game_of_record(line, number=number)
-
-
-@contextmanager
-def _errors_name(where: str) -> Iterator[None]:
-    """Let errors in a record say where it is."""
-    try:
-        yield
-    except RecordError as error:
-        raise SourceError(where, f"malformed record: {error}") from None
-
-
-def open_source(text: str, *, tournament: int | None = None) -> Source:
-    """Open a store by its URL or SQLite file, a record file, or a folder of record files.
-
-    With a tournament's id, only its games are read.
-
-    Raises:
-        SourceError: there is no such thing, or it holds no tournaments where one is asked for.
-        StoreError: the database can't be read, or has no such tournament.
-    """
-    if "://" in text:
-        return StoreSource(text, tournament=tournament)
-    path = Path(text)
-    if not path.exists():
-        raise SourceError(text, "there is no such file or folder")
-    if is_sqlite(path):
-        return StoreSource(f"sqlite:///{path.as_posix()}", name=text, tournament=tournament)
-    if tournament is not None:
-        raise SourceError(text, "records don't say to which tournament they belong; leave --tournament out")
-    return RecordSource(path)
 
 
 def path_of(text: str) -> Path | None:

@@ -146,7 +146,7 @@ async def _lost(bot: TrialBot) -> str:
             if code is grpc.StatusCode.UNAVAILABLE:  # so the status has arrived before the server is gone
                 await other.await_return()
             if code in (None, grpc.StatusCode.UNAVAILABLE):
-                other.server.close()
+                other.server.relay.close()
             await other.demand_end(error)
 
     async def notified() -> None:
@@ -154,7 +154,7 @@ async def _lost(bot: TrialBot) -> str:
             conversation, _ = await other.begin(1)
             notice = play.Notice(kind=play.NOTICE_KIND_SHUTDOWN, text="only a test")
             await conversation.exchange(play.PlayResponse(notices=[notice]), ping=True)
-            other.server.close()
+            other.server.relay.close()
             await other.demand_end()
 
     shut_down, limited = StatusDetails(reason="SHUTTING_DOWN"), StatusDetails(retry_seconds=100.0)
@@ -229,7 +229,7 @@ async def _signals(bot: TrialBot) -> str:
             conversation.patient.add(match.match_id)
             await conversation.exchange(play.PlayResponse(decisions=[match.decision()]), ping=True)
             if alone:
-                other.server.close()
+                other.server.relay.close()
             os.kill(other.own_process().child.pid, number)
             if busy:
                 time.sleep(_BUSY_SECONDS)  # noqa: ASYNC251 - nothing of the server shall run

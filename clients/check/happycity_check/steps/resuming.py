@@ -108,7 +108,7 @@ async def _interrupted(bot: TrialBot) -> str:
     welcoming = asyncio.create_task(_welcome_all(bot, matches))
     try:
         for count in _CUTS:
-            cut = asyncio.create_task(bot.server.cut_after(count))
+            cut = asyncio.create_task(bot.server.relay.cut_after(count))
             bot.server.cut_connections()
             await asyncio.wait_for(cut, bot.options.timeout)
     except TimeoutError:

@@ -21,7 +21,7 @@ from happycity_tournament.ratings.results import interval_text
 from happycity_tournament.ratings.statistics import MIN_DEALS, student_margin
 
 _COUNTS = ("deals", "games", "firsts", "forfeits", "matches", "off", "CPU s", "MB")
-_NUMBERS = frozenset({"rank", "Elo", "95%", "id", "season", "p", *_COUNTS})
+_NUMBERS = frozenset({"rank", "Elo", "95%", "id", "season", "p", "strikes", *_COUNTS})
 _TEXTS = frozenset({"bot", "version", "bots by mean place", "matches", "opponents", "what", "commitment"})
 _NONE = "-"
 
@@ -54,7 +54,7 @@ def leaderboard_table(lines: Sequence[pb.LeaderboardLine]) -> Table:
     """Return a leaderboard; forfeits, and the cost of hosted bots, only if there are any."""
     forfeits = ("forfeits",) if any(line.forfeits for line in lines) else ()
     cost = ("CPU s", "MB") if any(line.HasField("cost") for line in lines) else ()
-    table = _table("rank", "bot", "version", "Elo", "95%", "deals", "games", "firsts", *forfeits, *cost)
+    table = empty_table("rank", "bot", "version", "Elo", "95%", "deals", "games", "firsts", *forfeits, *cost)
     for line in lines:
         counts = (line.rating.deals, line.games, line.firsts, *(line.forfeits for _ in forfeits))
         table.add_row(
@@ -85,7 +85,7 @@ def bot_lines(bot: pb.LadderBot) -> Iterator[str]:
 
 def versions_table(bot: pb.LadderBot) -> Table:
     """Return a bot's versions, each with its ratings on the boards on which it played."""
-    table = _table("id", "version", "since", "until (UTC)", "board", "Elo", "95%", "deals")
+    table = empty_table("id", "version", "since", "until (UTC)", "board", "Elo", "95%", "deals")
     ratings: dict[int, list[pb.VersionRating]] = {}
     for entry in bot.ratings:
         ratings.setdefault(entry.version_id, []).append(entry)
@@ -215,13 +215,14 @@ def acts_table(acts: Iterable[pb.Act]) -> Table:
 
 def _listed(entries: Iterable[Any], columns: Mapping[str, Callable[[Any], object]]) -> Table:
     """Return a table with a row for each entry; the columns have their headings."""
-    table = _table(*columns)
+    table = empty_table(*columns)
     for entry in entries:
         table.add_row(*(Text(str(cell(entry))) for cell in columns.values()))
     return table
 
 
-def _table(*headings: str) -> Table:
+def empty_table(*headings: str) -> Table:
+    """Return a table without rows; what a column's heading stands for decides how it is shown."""
     table = Table(box=box.SIMPLE_HEAD)
     for heading in headings:
         justify: JustifyMethod = "right" if heading in _NUMBERS else "left"

@@ -243,6 +243,32 @@ class GetSubmissionRequest(_message.Message):
 Global___GetSubmissionRequest: _TypeAlias = GetSubmissionRequest  # noqa: Y015
 
 @_typing.final
+class ReadSubmissionRequest(_message.Message):
+    """Which submission's files."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BOT_FIELD_NUMBER: _builtins.int
+    DIGEST_FIELD_NUMBER: _builtins.int
+    bot: _builtins.str
+    """The bot's name."""
+    digest: _builtins.str
+    """Its digest, all of it."""
+    def __init__(
+        self,
+        *,
+        bot: _builtins.str = ...,
+        digest: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "digest", b"digest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadSubmissionRequest: _TypeAlias = ReadSubmissionRequest  # noqa: Y015
+
+@_typing.final
 class ListSubmissionsRequest(_message.Message):
     """Nothing: the owner is that of the call's token."""
 

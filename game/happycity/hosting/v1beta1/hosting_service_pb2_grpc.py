@@ -46,6 +46,11 @@ class HostingServiceStub:
                 request_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.GetSubmissionRequest.SerializeToString,
                 response_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.Submission.FromString,
                 _registered_method=True)
+        self.ReadSubmission = channel.unary_stream(
+                '/happycity.hosting.v1beta1.HostingService/ReadSubmission',
+                request_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.ReadSubmissionRequest.SerializeToString,
+                response_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.FromString,
+                _registered_method=True)
         self.ListSubmissions = channel.unary_unary(
                 '/happycity.hosting.v1beta1.HostingService/ListSubmissions',
                 request_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.ListSubmissionsRequest.SerializeToString,
@@ -81,6 +86,14 @@ class HostingServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReadSubmission(self, request, context):
+        """Returns a submission as Submit takes it: what it is, then its files. Organisers may read all submissions, and so may
+        workers, which play them.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListSubmissions(self, request, context):
         """Lists the submissions of the caller's owner, for organisers those of all owners, newest first.
         """
@@ -107,6 +120,11 @@ def add_HostingServiceServicer_to_server(servicer, server):
                     servicer.GetSubmission,
                     request_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.GetSubmissionRequest.FromString,
                     response_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.Submission.SerializeToString,
+            ),
+            'ReadSubmission': grpc.unary_stream_rpc_method_handler(
+                    servicer.ReadSubmission,
+                    request_deserializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.ReadSubmissionRequest.FromString,
+                    response_serializer=happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.SerializeToString,
             ),
             'ListSubmissions': grpc.unary_unary_rpc_method_handler(
                     servicer.ListSubmissions,
@@ -175,6 +193,33 @@ class HostingService:
             '/happycity.hosting.v1beta1.HostingService/GetSubmission',
             happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.GetSubmissionRequest.SerializeToString,
             happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.Submission.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReadSubmission(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/happycity.hosting.v1beta1.HostingService/ReadSubmission',
+            happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.ReadSubmissionRequest.SerializeToString,
+            happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2.SubmitRequest.FromString,
             options,
             channel_credentials,
             insecure,

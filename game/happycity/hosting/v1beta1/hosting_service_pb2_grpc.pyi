@@ -44,6 +44,10 @@ class HostingServiceStub:
     """
     GetSubmission: _grpc.UnaryUnaryMultiCallable[_hosting_service_pb2.GetSubmissionRequest, _hosting_service_pb2.Submission]
     """Returns a submission."""
+    ReadSubmission: _grpc.UnaryStreamMultiCallable[_hosting_service_pb2.ReadSubmissionRequest, _hosting_service_pb2.SubmitRequest]
+    """Returns a submission as Submit takes it: what it is, then its files. Organisers may read all submissions, and so may
+    workers, which play them.
+    """
     ListSubmissions: _grpc.UnaryUnaryMultiCallable[_hosting_service_pb2.ListSubmissionsRequest, _hosting_service_pb2.ListSubmissionsResponse]
     """Lists the submissions of the caller's owner, for organisers those of all owners, newest first."""
     WithdrawSubmission: _grpc.UnaryUnaryMultiCallable[_hosting_service_pb2.WithdrawSubmissionRequest, _hosting_service_pb2.Submission]
@@ -65,6 +69,10 @@ class HostingServiceAsyncStub(HostingServiceStub):
     """
     GetSubmission: _aio.UnaryUnaryMultiCallable[_hosting_service_pb2.GetSubmissionRequest, _hosting_service_pb2.Submission]  # type: ignore[assignment]
     """Returns a submission."""
+    ReadSubmission: _aio.UnaryStreamMultiCallable[_hosting_service_pb2.ReadSubmissionRequest, _hosting_service_pb2.SubmitRequest]  # type: ignore[assignment]
+    """Returns a submission as Submit takes it: what it is, then its files. Organisers may read all submissions, and so may
+    workers, which play them.
+    """
     ListSubmissions: _aio.UnaryUnaryMultiCallable[_hosting_service_pb2.ListSubmissionsRequest, _hosting_service_pb2.ListSubmissionsResponse]  # type: ignore[assignment]
     """Lists the submissions of the caller's owner, for organisers those of all owners, newest first."""
     WithdrawSubmission: _aio.UnaryUnaryMultiCallable[_hosting_service_pb2.WithdrawSubmissionRequest, _hosting_service_pb2.Submission]  # type: ignore[assignment]
@@ -95,6 +103,16 @@ class HostingServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_hosting_service_pb2.Submission, _abc.Awaitable[_hosting_service_pb2.Submission]]:
         """Returns a submission."""
+
+    @_abc_1.abstractmethod
+    def ReadSubmission(
+        self,
+        request: _hosting_service_pb2.ReadSubmissionRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_hosting_service_pb2.SubmitRequest], _abc.AsyncIterator[_hosting_service_pb2.SubmitRequest]]:
+        """Returns a submission as Submit takes it: what it is, then its files. Organisers may read all submissions, and so may
+        workers, which play them.
+        """
 
     @_abc_1.abstractmethod
     def ListSubmissions(

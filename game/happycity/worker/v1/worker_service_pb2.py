@@ -22,42 +22,53 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from happycity.hosting.v1beta1 import hosting_service_pb2 as happycity_dot_hosting_dot_v1beta1_dot_hosting__service__pb2
 from happycity.tournament.v1beta1 import tournament_service_pb2 as happycity_dot_tournament_dot_v1beta1_dot_tournament__service__pb2
 from happycity.v1 import game_pb2 as happycity_dot_v1_dot_game__pb2
 from happycity.v1 import match_pb2 as happycity_dot_v1_dot_match__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(happycity/worker/v1/worker_service.proto\x12\x13happycity.worker.v1\x1a\x35happycity/tournament/v1beta1/tournament_service.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\xd0\x02\n\x0bWorkRequest\x12)\n\x05hello\x18\x01 \x01(\x0b\x32\x1a.happycity.worker.v1.Hello\x12\x34\n\x08\x66inished\x18\x02 \x03(\x0b\x32\".happycity.worker.v1.FinishedMatch\x12\x30\n\x06voided\x18\x03 \x03(\x0b\x32 .happycity.worker.v1.VoidedMatch\x12\x30\n\tincidents\x18\x04 \x03(\x0b\x32\x1d.happycity.worker.v1.Incident\x12\'\n\x04\x62ots\x18\x05 \x01(\x0b\x32\x19.happycity.worker.v1.Bots\x12/\n\x07matches\x18\x06 \x03(\x0b\x32\x1e.happycity.worker.v1.OpenMatch\x12\x15\n\x08\x63ounters\x18\x07 \x01(\x0cH\x00\x88\x01\x01\x42\x0b\n\t_counters\"&\n\x05Hello\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\"\xb1\x01\n\rFinishedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12)\n\x06result\x18\x02 \x01(\x0b\x32\x19.happycity.v1.MatchResult\x12\x17\n\x0f\x64\x65\x63isions_asked\x18\x03 \x01(\r\x12\x11\n\tdecisions\x18\x04 \x01(\r\x12\x12\n\nstarted_at\x18\x05 \x01(\x01\x12\x13\n\x0b\x66inished_at\x18\x06 \x01(\x01\x12\x0e\n\x06record\x18\x07 \x01(\x0c\"I\n\x0bVoidedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06reason\x18\x02 \x01(\x0e\x32\x18.happycity.v1.VoidReason\"`\n\x08Incident\x12\x15\n\rtournament_id\x18\x01 \x01(\x03\x12=\n\x08incident\x18\x02 \x01(\x0b\x32+.happycity.tournament.v1beta1.MatchIncident\"C\n\x04\x42ots\x12;\n\x08\x61\x63tivity\x18\x01 \x03(\x0b\x32).happycity.tournament.v1beta1.BotActivity\"X\n\tOpenMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x17\n\nstarted_at\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x11\n\tdecisions\x18\x03 \x01(\rB\r\n\x0b_started_at\"\x84\x02\n\x0cWorkResponse\x12\x35\n\nconditions\x18\x01 \x01(\x0b\x32\x1f.happycity.worker.v1.ConditionsH\x00\x12+\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x1a.happycity.worker.v1.ChunkH\x00\x12\x41\n\x10\x64isqualification\x18\x03 \x01(\x0b\x32%.happycity.worker.v1.DisqualificationH\x00\x12\x16\n\x0c\x64rop_waiting\x18\x04 \x01(\x03H\x00\x12\x17\n\rclose_seconds\x18\x05 \x01(\x01H\x00\x12\x14\n\ndrop_match\x18\x06 \x01(\x03H\x00\x42\x06\n\x04task\".\n\nConditions\x12\x10\n\x08settings\x18\x01 \x01(\t\x12\x0e\n\x06lineup\x18\x02 \x01(\t\"\xee\x01\n\x05\x43hunk\x12\x15\n\rtournament_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12/\n\x0ctime_control\x18\x03 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x04 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x14\n\x0c\x64isqualified\x18\x05 \x03(\t\x12(\n\x05games\x18\x06 \x03(\x0b\x32\x19.happycity.worker.v1.Game\"d\n\x04Game\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x11\n\tdeal_seed\x18\x02 \x01(\x04\x12\x0c\n\x04\x62ots\x18\x03 \x03(\t\x12\x11\n\tbot_seeds\x18\x04 \x03(\x04\x12\x16\n\x0eladder_deal_id\x18\x05 \x01(\x03\"D\n\x10\x44isqualification\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x15\n\rtournament_id\x18\x02 \x01(\x03\x12\x0c\n\x04text\x18\x03 \x01(\t2`\n\rWorkerService\x12O\n\x04Work\x12 .happycity.worker.v1.WorkRequest\x1a!.happycity.worker.v1.WorkResponse(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(happycity/worker/v1/worker_service.proto\x12\x13happycity.worker.v1\x1a/happycity/hosting/v1beta1/hosting_service.proto\x1a\x35happycity/tournament/v1beta1/tournament_service.proto\x1a\x17happycity/v1/game.proto\x1a\x18happycity/v1/match.proto\"\x96\x03\n\x0bWorkRequest\x12)\n\x05hello\x18\x01 \x01(\x0b\x32\x1a.happycity.worker.v1.Hello\x12\x34\n\x08\x66inished\x18\x02 \x03(\x0b\x32\".happycity.worker.v1.FinishedMatch\x12\x30\n\x06voided\x18\x03 \x03(\x0b\x32 .happycity.worker.v1.VoidedMatch\x12\x30\n\tincidents\x18\x04 \x03(\x0b\x32\x1d.happycity.worker.v1.Incident\x12\'\n\x04\x62ots\x18\x05 \x01(\x0b\x32\x19.happycity.worker.v1.Bots\x12/\n\x07matches\x18\x06 \x03(\x0b\x32\x1e.happycity.worker.v1.OpenMatch\x12\x15\n\x08\x63ounters\x18\x07 \x01(\x0cH\x00\x88\x01\x01\x12\x33\n\x04used\x18\x08 \x03(\x0b\x32%.happycity.hosting.v1beta1.Submission\x12\x0f\n\x07remarks\x18\t \x03(\tB\x0b\n\t_counters\"&\n\x05Hello\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\"\xb1\x01\n\rFinishedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12)\n\x06result\x18\x02 \x01(\x0b\x32\x19.happycity.v1.MatchResult\x12\x17\n\x0f\x64\x65\x63isions_asked\x18\x03 \x01(\r\x12\x11\n\tdecisions\x18\x04 \x01(\r\x12\x12\n\nstarted_at\x18\x05 \x01(\x01\x12\x13\n\x0b\x66inished_at\x18\x06 \x01(\x01\x12\x0e\n\x06record\x18\x07 \x01(\x0c\"I\n\x0bVoidedMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12(\n\x06reason\x18\x02 \x01(\x0e\x32\x18.happycity.v1.VoidReason\"`\n\x08Incident\x12\x15\n\rtournament_id\x18\x01 \x01(\x03\x12=\n\x08incident\x18\x02 \x01(\x0b\x32+.happycity.tournament.v1beta1.MatchIncident\"\xac\x01\n\x04\x42ots\x12;\n\x08\x61\x63tivity\x18\x01 \x03(\x0b\x32).happycity.tournament.v1beta1.BotActivity\x12\x37\n\x07\x64igests\x18\x02 \x03(\x0b\x32&.happycity.worker.v1.Bots.DigestsEntry\x1a.\n\x0c\x44igestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"X\n\tOpenMatch\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x17\n\nstarted_at\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x11\n\tdecisions\x18\x03 \x01(\rB\r\n\x0b_started_at\"\xb7\x02\n\x0cWorkResponse\x12\x35\n\nconditions\x18\x01 \x01(\x0b\x32\x1f.happycity.worker.v1.ConditionsH\x00\x12+\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x1a.happycity.worker.v1.ChunkH\x00\x12\x41\n\x10\x64isqualification\x18\x03 \x01(\x0b\x32%.happycity.worker.v1.DisqualificationH\x00\x12\x16\n\x0c\x64rop_waiting\x18\x04 \x01(\x03H\x00\x12\x17\n\rclose_seconds\x18\x05 \x01(\x01H\x00\x12\x14\n\ndrop_match\x18\x06 \x01(\x03H\x00\x12\x31\n\x06hosted\x18\x07 \x01(\x0b\x32\x1f.happycity.worker.v1.HostedBotsH\x00\x42\x06\n\x04task\"{\n\nHostedBots\x12=\n\x07\x64igests\x18\x01 \x03(\x0b\x32,.happycity.worker.v1.HostedBots.DigestsEntry\x1a.\n\x0c\x44igestsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\".\n\nConditions\x12\x10\n\x08settings\x18\x01 \x01(\t\x12\x0e\n\x06lineup\x18\x02 \x01(\t\"\xee\x01\n\x05\x43hunk\x12\x15\n\rtournament_id\x18\x01 \x01(\x03\x12(\n\x06\x63onfig\x18\x02 \x01(\x0b\x32\x18.happycity.v1.GameConfig\x12/\n\x0ctime_control\x18\x03 \x01(\x0b\x32\x19.happycity.v1.TimeControl\x12\x33\n\x0e\x66\x61ilure_policy\x18\x04 \x01(\x0b\x32\x1b.happycity.v1.FailurePolicy\x12\x14\n\x0c\x64isqualified\x18\x05 \x03(\t\x12(\n\x05games\x18\x06 \x03(\x0b\x32\x19.happycity.worker.v1.Game\"d\n\x04Game\x12\x10\n\x08match_id\x18\x01 \x01(\x03\x12\x11\n\tdeal_seed\x18\x02 \x01(\x04\x12\x0c\n\x04\x62ots\x18\x03 \x03(\t\x12\x11\n\tbot_seeds\x18\x04 \x03(\x04\x12\x16\n\x0eladder_deal_id\x18\x05 \x01(\x03\"D\n\x10\x44isqualification\x12\x0b\n\x03\x62ot\x18\x01 \x01(\t\x12\x15\n\rtournament_id\x18\x02 \x01(\x03\x12\x0c\n\x04text\x18\x03 \x01(\t2`\n\rWorkerService\x12O\n\x04Work\x12 .happycity.worker.v1.WorkRequest\x1a!.happycity.worker.v1.WorkResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'happycity.worker.v1.worker_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_WORKREQUEST']._serialized_start=172
-  _globals['_WORKREQUEST']._serialized_end=508
-  _globals['_HELLO']._serialized_start=510
-  _globals['_HELLO']._serialized_end=548
-  _globals['_FINISHEDMATCH']._serialized_start=551
-  _globals['_FINISHEDMATCH']._serialized_end=728
-  _globals['_VOIDEDMATCH']._serialized_start=730
-  _globals['_VOIDEDMATCH']._serialized_end=803
-  _globals['_INCIDENT']._serialized_start=805
-  _globals['_INCIDENT']._serialized_end=901
-  _globals['_BOTS']._serialized_start=903
-  _globals['_BOTS']._serialized_end=970
-  _globals['_OPENMATCH']._serialized_start=972
-  _globals['_OPENMATCH']._serialized_end=1060
-  _globals['_WORKRESPONSE']._serialized_start=1063
-  _globals['_WORKRESPONSE']._serialized_end=1323
-  _globals['_CONDITIONS']._serialized_start=1325
-  _globals['_CONDITIONS']._serialized_end=1371
-  _globals['_CHUNK']._serialized_start=1374
-  _globals['_CHUNK']._serialized_end=1612
-  _globals['_GAME']._serialized_start=1614
-  _globals['_GAME']._serialized_end=1714
-  _globals['_DISQUALIFICATION']._serialized_start=1716
-  _globals['_DISQUALIFICATION']._serialized_end=1784
-  _globals['_WORKERSERVICE']._serialized_start=1786
-  _globals['_WORKERSERVICE']._serialized_end=1882
+  _globals['_BOTS_DIGESTSENTRY']._loaded_options = None
+  _globals['_BOTS_DIGESTSENTRY']._serialized_options = b'8\001'
+  _globals['_HOSTEDBOTS_DIGESTSENTRY']._loaded_options = None
+  _globals['_HOSTEDBOTS_DIGESTSENTRY']._serialized_options = b'8\001'
+  _globals['_WORKREQUEST']._serialized_start=221
+  _globals['_WORKREQUEST']._serialized_end=627
+  _globals['_HELLO']._serialized_start=629
+  _globals['_HELLO']._serialized_end=667
+  _globals['_FINISHEDMATCH']._serialized_start=670
+  _globals['_FINISHEDMATCH']._serialized_end=847
+  _globals['_VOIDEDMATCH']._serialized_start=849
+  _globals['_VOIDEDMATCH']._serialized_end=922
+  _globals['_INCIDENT']._serialized_start=924
+  _globals['_INCIDENT']._serialized_end=1020
+  _globals['_BOTS']._serialized_start=1023
+  _globals['_BOTS']._serialized_end=1195
+  _globals['_BOTS_DIGESTSENTRY']._serialized_start=1149
+  _globals['_BOTS_DIGESTSENTRY']._serialized_end=1195
+  _globals['_OPENMATCH']._serialized_start=1197
+  _globals['_OPENMATCH']._serialized_end=1285
+  _globals['_WORKRESPONSE']._serialized_start=1288
+  _globals['_WORKRESPONSE']._serialized_end=1599
+  _globals['_HOSTEDBOTS']._serialized_start=1601
+  _globals['_HOSTEDBOTS']._serialized_end=1724
+  _globals['_HOSTEDBOTS_DIGESTSENTRY']._serialized_start=1149
+  _globals['_HOSTEDBOTS_DIGESTSENTRY']._serialized_end=1195
+  _globals['_CONDITIONS']._serialized_start=1726
+  _globals['_CONDITIONS']._serialized_end=1772
+  _globals['_CHUNK']._serialized_start=1775
+  _globals['_CHUNK']._serialized_end=2013
+  _globals['_GAME']._serialized_start=2015
+  _globals['_GAME']._serialized_end=2115
+  _globals['_DISQUALIFICATION']._serialized_start=2117
+  _globals['_DISQUALIFICATION']._serialized_end=2185
+  _globals['_WORKERSERVICE']._serialized_start=2187
+  _globals['_WORKERSERVICE']._serialized_end=2283
 # @@protoc_insertion_point(module_scope)

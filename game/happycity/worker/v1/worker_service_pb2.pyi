@@ -9,6 +9,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from happycity.hosting.v1beta1 import hosting_service_pb2 as _hosting_service_pb2
 from happycity.tournament.v1beta1 import tournament_service_pb2 as _tournament_service_pb2
 from happycity.v1 import game_pb2 as _game_pb2
 from happycity.v1 import match_pb2 as _match_pb2
@@ -36,6 +37,8 @@ class WorkRequest(_message.Message):
     BOTS_FIELD_NUMBER: _builtins.int
     MATCHES_FIELD_NUMBER: _builtins.int
     COUNTERS_FIELD_NUMBER: _builtins.int
+    USED_FIELD_NUMBER: _builtins.int
+    REMARKS_FIELD_NUMBER: _builtins.int
     counters: _builtins.bytes
     """What the worker has counted since it joined, as JSON of the server's own class; absent if that is not due."""
     @_builtins.property
@@ -62,6 +65,14 @@ class WorkRequest(_message.Message):
     def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___OpenMatch]:
         """Matches that began, or in which something was decided."""
 
+    @_builtins.property
+    def used(self) -> _containers.RepeatedCompositeFieldContainer[_hosting_service_pb2.Submission]:
+        """What hosted bots have used: by bot and digest the CPU time since the last message, and the most memory."""
+
+    @_builtins.property
+    def remarks(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Lines for people."""
+
     def __init__(
         self,
         *,
@@ -72,10 +83,12 @@ class WorkRequest(_message.Message):
         bots: Global___Bots | None = ...,
         matches: _abc.Iterable[Global___OpenMatch] | None = ...,
         counters: _builtins.bytes | None = ...,
+        used: _abc.Iterable[_hosting_service_pb2.Submission] | None = ...,
+        remarks: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_counters", b"_counters", "bots", b"bots", "counters", b"counters", "hello", b"hello"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_counters", b"_counters", "bots", b"bots", "counters", b"counters", "finished", b"finished", "hello", b"hello", "incidents", b"incidents", "matches", b"matches", "voided", b"voided"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_counters", b"_counters", "bots", b"bots", "counters", b"counters", "finished", b"finished", "hello", b"hello", "incidents", b"incidents", "matches", b"matches", "remarks", b"remarks", "used", b"used", "voided", b"voided"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__counters: _TypeAlias = _typing.Literal["counters"]  # noqa: Y015
     _WhichOneofArgType__counters: _TypeAlias = _typing.Literal["_counters", b"_counters"]  # noqa: Y015
@@ -217,19 +230,45 @@ class Bots(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class DigestsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     ACTIVITY_FIELD_NUMBER: _builtins.int
+    DIGESTS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def activity(self) -> _containers.RepeatedCompositeFieldContainer[_tournament_service_pb2.BotActivity]:
         """What each of them does."""
+
+    @_builtins.property
+    def digests(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Those of the server's hosted bots that play: the digests of their submissions."""
 
     def __init__(
         self,
         *,
         activity: _abc.Iterable[_tournament_service_pb2.BotActivity] | None = ...,
+        digests: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["activity", b"activity"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["activity", b"activity", "digests", b"digests"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -279,6 +318,7 @@ class WorkResponse(_message.Message):
     DROP_WAITING_FIELD_NUMBER: _builtins.int
     CLOSE_SECONDS_FIELD_NUMBER: _builtins.int
     DROP_MATCH_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
     drop_waiting: _builtins.int
     """The tournament of which matches that have not begun are to be voided."""
     close_seconds: _builtins.float
@@ -297,6 +337,10 @@ class WorkResponse(_message.Message):
     def disqualification(self) -> Global___Disqualification:
         """A bot that plays no more in a tournament."""
 
+    @_builtins.property
+    def hosted(self) -> Global___HostedBots:
+        """The hosted bots that the worker is to play from now on, and no others."""
+
     def __init__(
         self,
         *,
@@ -306,16 +350,61 @@ class WorkResponse(_message.Message):
         drop_waiting: _builtins.int = ...,
         close_seconds: _builtins.float = ...,
         drop_match: _builtins.int = ...,
+        hosted: Global___HostedBots | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close_seconds", b"close_seconds", "conditions", b"conditions", "disqualification", b"disqualification", "drop_match", b"drop_match", "drop_waiting", b"drop_waiting", "task", b"task"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close_seconds", b"close_seconds", "conditions", b"conditions", "disqualification", b"disqualification", "drop_match", b"drop_match", "drop_waiting", b"drop_waiting", "hosted", b"hosted", "task", b"task"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close_seconds", b"close_seconds", "conditions", b"conditions", "disqualification", b"disqualification", "drop_match", b"drop_match", "drop_waiting", b"drop_waiting", "task", b"task"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["chunk", b"chunk", "close_seconds", b"close_seconds", "conditions", b"conditions", "disqualification", b"disqualification", "drop_match", b"drop_match", "drop_waiting", b"drop_waiting", "hosted", b"hosted", "task", b"task"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_task: _TypeAlias = _typing.Literal["conditions", "chunk", "disqualification", "drop_waiting", "close_seconds", "drop_match"]  # noqa: Y015
+    _WhichOneofReturnType_task: _TypeAlias = _typing.Literal["conditions", "chunk", "disqualification", "drop_waiting", "close_seconds", "drop_match", "hosted"]  # noqa: Y015
     _WhichOneofArgType_task: _TypeAlias = _typing.Literal["task", b"task"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_task) -> _WhichOneofReturnType_task | None: ...
 
 Global___WorkResponse: _TypeAlias = WorkResponse  # noqa: Y015
+
+@_typing.final
+class HostedBots(_message.Message):
+    """Bots that participants have submitted to the server. Workers read their files by HostingService."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class DigestsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    DIGESTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def digests(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """By bot: the digest of its submission."""
+
+    def __init__(
+        self,
+        *,
+        digests: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["digests", b"digests"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HostedBots: _TypeAlias = HostedBots  # noqa: Y015
 
 @_typing.final
 class Conditions(_message.Message):

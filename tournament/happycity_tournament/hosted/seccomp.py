@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import csv
 import errno
+import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 """The kernel's numbers of the architectures, by the columns of the table."""
+MOST_FAMILIES = 64
+"""More than there are address families of sockets."""
 _X32 = 0x40000000
 """From here on x86-64 has the numbers of a second interface, which nothing needs."""
 NEWEST = 450
@@ -92,3 +95,27 @@ def _block(architecture: str) -> list[_Instruction]:
         if architecture in rule.numbers:
             block += [(_IF_EQUAL, 0, len(body), rule.numbers[architecture]), *body]
     return [*block, (_RETURN, 0, 0, _ALLOW)]
+
+
+def profile() -> str:
+    """Return the table as a profile for OCI runtimes, in the JSON of their specification.
+
+    Calls that are newer than the table fail or not as the runtime's own library decides.
+    """
+    calls = [
+        {"names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": rule.error, "args": conditions}
+        for name, rule in RULES.items()
+        for conditions in ([*_conditions(rule)] or [[]])
+    ]
+    return json.dumps({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": calls})
+
+
+def _conditions(rule: Rule) -> Iterator[list[Mapping[str, object]]]:
+    """Yield the conditions by which a call fails, each as a list of one; none if it always fails."""
+    denied = [(rule.mask, value) for value in rule.denied]
+    if rule.allowed == (0,):
+        denied = [(1 << bit, 1 << bit) for bit in range(32) if rule.mask >> bit & 1]
+    elif rule.allowed:
+        denied = [(rule.mask, value) for value in range(MOST_FAMILIES) if value not in rule.allowed]
+    for mask, value in denied:
+        yield [{"index": rule.argument, "value": mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}]

@@ -1,4 +1,4 @@
-"""What participants have submitted, in a folder: each program by the digest of its content, with its result.
+"""Submitted programs in a folder, each by the digest of its content, with what became of it.
 
 No archive is ever unpacked. Files come one by one, so there are no links, devices or compressed bytes among
 them, and each is created by a path that was checked, in a new folder that has nothing but such files.
@@ -7,15 +7,16 @@ them, and each is created by a path that was checked, in a new folder that has n
 from __future__ import annotations
 
 import hashlib
-import os
+import json
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import IO
 
 from google.protobuf.json_format import MessageToJson, Parse, ParseError
@@ -35,6 +36,8 @@ MAX_VERSIONS = 100
 """Versions of a bot that are kept, rejected ones not counted."""
 FREE_BYTES = 1 << 30
 """What must stay free on the disk after an upload."""
+CHUNK_BYTES = 256 * 1024
+"""The most bytes of content in a part."""
 VERSION_DIGITS = 12
 """Digits of the digest that the ladder shows as the version."""
 _INCOMING = "incoming-"
@@ -86,8 +89,8 @@ class Upload:
             raise ConfigError(f"{text!r} can't be created: {error.strerror}") from None
 
     def _add(self, content: bytes) -> None:
-        if self._current is None:
-            raise ConfigError("content comes before a file")
+        if self._current is None or not content:
+            raise ConfigError("a part has no content, or comes before a file")
         self.submission.bytes += len(content)
         if self.submission.bytes > MAX_BYTES:
             raise ConfigError(f"the files have more than {MAX_BYTES >> 20} MB")
@@ -106,24 +109,45 @@ class Upload:
 
 
 def digest_of(bot: pb.HostedBot, folder: Path) -> str:
-    """Return the SHA-256 over what a program is, and the paths, rights and contents of its files."""
-    whole = hashlib.sha256("\0".join((bot.name, bot.command, bot.language, bot.image)).encode())
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+    """Return the SHA-256 over what a program is, and the paths, rights and contents of its files, as JSON."""
+    files = []
+    for path in files_below(folder):
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
-        right = "x" if os.access(path, os.X_OK) else "-"
-        whole.update(f"\n{path.relative_to(folder).as_posix()}\0{right}\0{content}".encode())
-    return whole.hexdigest()
+        files.append((path.relative_to(folder).as_posix(), _is_executable(path), content))
+    whole = [bot.name, bot.command, bot.language, bot.image, files]
+    return hashlib.sha256(json.dumps(whole).encode()).hexdigest()
+
+
+def _is_executable(path: Path) -> bool:
+    return bool(path.stat().st_mode & 0o100)  # os.access would ask whether it is so on this file system
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Return the files of a program in the order of their paths."""
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def parts_of(bot: pb.HostedBot, folder: Path, files: Iterable[Path]) -> Iterator[pb.SubmitRequest]:
+    """Yield a program with files of a folder part by part, as `Upload` takes it."""
+    yield pb.SubmitRequest(bot=bot)
+    for path in files:
+        name = path.relative_to(folder).as_posix()
+        yield pb.SubmitRequest(file=pb.HostedFile(path=name, executable=_is_executable(path)))
+        with path.open("rb") as file:
+            while content := file.read(CHUNK_BYTES):
+                yield pb.SubmitRequest(content=content)
 
 
 class Submissions:
-    """All that was submitted to a server, in its folder, which it creates."""
+    """All programs in a folder, which it creates: those submitted to a server, or copies of some of them."""
 
     def __init__(self, folder: Path) -> None:
         """Read the folder; ConfigError if it can't be used."""
         self.folder = folder.resolve()
         self._known: defaultdict[str, dict[str, pb.Submission]] = defaultdict(dict)
         """By bot and digest."""
+        self._saving = Lock()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob(f"{_INCOMING}*"):
@@ -132,7 +156,7 @@ class Submissions:
                 submission = Parse(file.read_bytes(), pb.Submission())
                 self._known[submission.bot.name][submission.digest] = submission
         except (OSError, ParseError) as error:
-            raise ConfigError(f"--hosted: {folder} can't be used: {one_line(str(error))}") from None
+            raise ConfigError(f"hosted bots: {folder} can't be used: {one_line(str(error))}") from None
 
     def __iter__(self) -> Iterator[pb.Submission]:
         """Yield all, newest first."""
@@ -162,16 +186,39 @@ class Submissions:
         ConfigError if the disk or the bot has no room for it.
         """
         if shutil.disk_usage(self.folder).free < FREE_BYTES + MAX_BYTES:
-            raise ConfigError("the server's disk is full; tell the organiser")
+            raise ConfigError("there is no room for it on the disk; tell the organiser")
         if sum(one.state != pb.SUBMISSION_STATE_REJECTED for one in self._of(bot.name)) >= MAX_VERSIONS:
             raise ConfigError(f"{MAX_VERSIONS} versions of {bot.name} are kept, and no more are taken")
         return Upload(self.folder, bot)
 
-    def keep(self, upload: Upload, owner: str, now: datetime) -> pb.Submission:
+    def parts(self, submission: pb.Submission) -> Iterator[pb.SubmitRequest]:
+        """Yield a program part by part, as `copy` takes it; OSError if its files can't be read."""
+        files = self.place(submission) / "files"
+        return parts_of(submission.bot, files, files_below(files))
+
+    def copy(self, bot: str, digest: str, parts: Iterator[pb.SubmitRequest]) -> pb.Submission:
+        """Keep a copy of a program that was submitted elsewhere.
+
+        Raises:
+            ConfigError: it is not the program of that bot and digest, or can't be taken.
+            OSError: it can't be written.
+        """
+        try:
+            head = next(parts, pb.SubmitRequest()).bot
+            if head.name != bot:
+                raise ConfigError(f"it is a program of {one_line(head.name)[:80]!r}")
+            with closing(self.upload(head)) as upload:
+                for part in parts:
+                    upload.take(part)
+                return self.keep(upload, "", datetime.now(UTC), digest=digest)
+        except ConfigError as error:
+            raise ConfigError(f"{bot} {digest[:12]}: {error}") from None
+
+    def keep(self, upload: Upload, owner: str, now: datetime, *, digest: str = "") -> pb.Submission:
         """Keep a whole program to be tried; return the submission of before if that plays or is being tried.
 
         Raises:
-            ConfigError: it has no files.
+            ConfigError: it has no files, or not the `digest` that it should have.
             OSError: it can't be written.
         """
         upload.end_file()
@@ -179,6 +226,8 @@ class Submissions:
         if not submission.files and not submission.bot.image:
             raise ConfigError("there are no files")
         submission.digest, submission.owner = digest_of(submission.bot, upload.files), owner
+        if digest not in ("", submission.digest):
+            raise ConfigError(f"its content has the digest {submission.digest[:12]}, and not {digest[:12]}")
         submission.create_time.FromDatetime(now.astimezone(UTC))
         known = self.find(submission.bot.name, submission.digest)
         if known is not None and known.state in (pb.SUBMISSION_STATE_PLAYING, pb.SUBMISSION_STATE_TRYING):
@@ -192,7 +241,7 @@ class Submissions:
 
     def save(self, submission: pb.Submission) -> None:
         """Store where a submission stands; the files of a rejected one are removed."""
-        with replacing(self.place(submission) / "submission.json") as partial:
+        with self._saving, replacing(self.place(submission) / "submission.json") as partial:
             partial.write_text(MessageToJson(submission), encoding="utf-8")
         self._known[submission.bot.name][submission.digest] = submission
         if submission.state == pb.SUBMISSION_STATE_REJECTED:
@@ -205,19 +254,37 @@ class Submissions:
                 one.owner = new_owner
                 self.save(one)
             elif one.state in (pb.SUBMISSION_STATE_REJECTED, pb.SUBMISSION_STATE_RETIRED):
-                shutil.rmtree(self.place(one))
-                del self._known[one.bot.name][one.digest]
+                self.remove(one)
+
+    def remove(self, submission: pb.Submission) -> None:
+        """Remove a submission, which doesn't play any more."""
+        shutil.rmtree(self.place(submission))
+        del self._known[submission.bot.name][submission.digest]
 
     def shown(self, submission: pb.Submission, *, with_log: bool = False) -> pb.Submission:
-        """Return a submission with its usage, and with the end of what it printed last, in trial or since."""
-        shown = pb.Submission()
+        """Return a submission with its usage, and with the end of what it printed last, in trial or since.
+
+        What it has used beside this arena is in a file of the launcher, what it has used beside workers in
+        the submission.
+        """
+        own, shown = pb.Submission(), pb.Submission()
         with suppress(FileNotFoundError):
-            Parse((self.place(submission) / "run" / "usage.json").read_bytes(), shown)
+            Parse((self.place(submission) / "run" / "usage.json").read_bytes(), own)
         logs = [self.place(submission) / kind / "log.txt" for kind in ("run", "trial") if with_log]
         for file in filter(Path.exists, logs[::-1]):
             shown.log_end = file.read_text(encoding="utf-8", errors="replace")
         shown.MergeFrom(submission)
+        shown.cpu_seconds += own.cpu_seconds
+        shown.peak_memory_bytes = max(shown.peak_memory_bytes, own.peak_memory_bytes)
         return shown
+
+    def add_usage(self, used: Iterable[pb.Submission]) -> None:
+        """Add and store what submissions have used beside workers; OSError if that can't be stored."""
+        for one in used:
+            if (known := self.find(one.bot.name, one.digest)) is not None:
+                known.cpu_seconds += one.cpu_seconds
+                known.peak_memory_bytes = max(known.peak_memory_bytes, one.peak_memory_bytes)
+                self.save(known)
 
 
 def _created(submission: pb.Submission) -> int:

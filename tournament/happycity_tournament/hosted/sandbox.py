@@ -1,4 +1,4 @@
-"""How a hosted bot is confined: by bubblewrap, or by the template of the organiser's container runtime."""
+"""How a submitted program is confined: by bubblewrap, or by the command of a container runtime."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from happycity import ConfigError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
 from happycity.runtime.child import ChildError, words_of
 from happycity.runtime.files import replacing
-from happycity_server.hosting import launcher, seccomp
+from happycity_tournament.hosted import launcher, seccomp
 
 BWRAP = "bwrap"
+MEMORY_BYTES = 1 << 30
+"""The most memory of a program, unless an organiser says otherwise."""
 HOME = "/bot"
 """Where the bot's files are in a sandbox, read-only."""
 TMP_BYTES = 64 * 1024 * 1024
@@ -28,6 +31,8 @@ CPU_SECONDS = 4 * 3600
 """CPU time of each process; the server starts a bot again that used it up."""
 FIRST_UID = 2_000_000_000
 """Where a server runs as root, each bot has a user id of its own from here on."""
+_SLOTS = 499
+"""How far apart those are of processes that start bots; a prime, so that these begin with different cores."""
 _NOBODY = 65534
 _SDK = ("happycity", "happycity_client", "happycity_bots", "happycity_bridge", "happycity_entry")
 _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/java-17-openjdk")
@@ -44,43 +49,53 @@ class Sandbox:
 
         Raises:
             ConfigError: the template lacks something, or the sandbox doesn't work on this machine.
+            OSError: the folder can't be written to.
         """
         self._memory = memory
+        self._commands = 0
         self._filter = folder / "seccomp.bpf" if setting == BWRAP else None
-        self._words = _template(setting) if self._filter is None else [*_bubblewrap(memory)]
-        program = self._words[0] if self._filter is None else BWRAP
+        self._profile = folder / "seccomp.json"
+        template = _template(setting) if self._filter is None else []
+        program = template[0] if template else BWRAP
         if shutil.which(program) is None:
-            raise ConfigError(f"--sandbox: there is no program {program!r} on this machine; install it")
+            raise ConfigError(f"sandbox: there is no program {program!r} on this machine; install it")
+        self._words = template or [*_bubblewrap(memory)]
+        with replacing(self._profile) as partial:
+            partial.write_text(seccomp.profile())
         if self._filter is not None:
             with replacing(self._filter) as partial:
                 partial.write_bytes(seccomp.program())
-            _try(self.command(("python3", "-c", "pass"), files=folder, results=folder / "try"), self._filter)
+            (folder / "try" / "files").mkdir(parents=True, exist_ok=True)
+            _try(self.command(pb.HostedBot(command="python3 -c pass"), folder / "try", "run"), self._filter)
 
     @property
     def takes_images(self) -> bool:
         """Whether it runs OCI images, which participants name; else folders of files."""
         return any("{image}" in word for word in self._words)
 
-    def command(
-        self, command: Sequence[str], *, files: Path, results: Path, image: str = "", slot: int = 0
-    ) -> list[str]:
-        """Return what runs a bot's command in the sandbox, with the variables of a bot in its environment.
+    def command(self, bot: pb.HostedBot, place: Path, kind: str) -> list[str]:
+        """Return what runs a program in the sandbox, with the variables of a bot in its environment.
 
-        `files` is the folder of the bot's files, `results` where the launcher stores output and usage, and
-        `slot` a number that no other bot has at the same time.
+        `place` is the program's folder, and `kind` the one in it where the launcher stores output and usage.
+
+        Raises:
+            ChildError: the program's command can't be read.
         """
-        cores = sorted(os.sched_getaffinity(0))
+        self._commands += 1
+        cores, number = sorted(os.sched_getaffinity(0)), os.getpid() * _SLOTS + self._commands
         values = {
-            "{image}": image,
-            "{folder}": str(files),
-            "{core}": str(cores[slot % len(cores)]),
-            "{uid}": str(FIRST_UID + slot),
+            "{image}": bot.image,
+            "{folder}": str(place / "files"),
+            "{seccomp}": str(self._profile),
+            "{core}": str(cores[number % len(cores)]),
+            "{uid}": str(FIRST_UID + number),
         }
-        words = [sys.executable, "-I", launcher.__file__, str(results), str(self._memory)]
+        command = words_of(bot.command) if bot.command or not bot.image else []
+        words = [sys.executable, "-I", launcher.__file__, str(place / kind), str(self._memory)]
         words.append(str(self._filter or ""))
         for word in self._words:
-            for place, value in values.items():
-                word = word.replace(place, value)  # noqa: PLW2901 - one place after the other
+            for name, value in values.items():
+                word = word.replace(name, value)  # noqa: PLW2901 - one place after the other
             words += command if word == "{command}" else [word]
         return words
 
@@ -99,7 +114,7 @@ def _try(command: Sequence[str], socket: Path) -> None:
     if tried.returncode:
         said = tried.stdout.decode(errors="replace").split("\n")
         text = next(filter(None, map(one_line, reversed(said))), f"status {tried.returncode}")
-        raise ConfigError(f"--sandbox: {BWRAP} doesn't work on this machine: {text}")
+        raise ConfigError(f"sandbox: {BWRAP} doesn't work on this machine: {text}")
 
 
 def _template(setting: str) -> list[str]:

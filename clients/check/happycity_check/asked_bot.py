@@ -1,18 +1,17 @@
-"""A bot that is started here and put decisions of a recorded match, without a clock."""
+"""A bot that is started here and asked decisions of a recorded match, without a clock."""
 
 from __future__ import annotations
 
 import asyncio
 import secrets
 import sys
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar
 
 from happycity import HappyCityError, Move
-from happycity.runtime.child import Child, child_environment, describe_status, words_of
+from happycity.runtime.child import Child, child_environment, describe_status
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import move_of
@@ -27,7 +26,6 @@ END_SECONDS = 3.0
 """How long a bot that has left its stream may take to end, or to read that the game is over."""
 REMARK_SECONDS = 10.0
 """Seconds without a connection before a line says what is waited for."""
-_STDERR = 2
 _T = TypeVar("_T")
 
 
@@ -78,55 +76,55 @@ class AskedBot:
 
 @asynccontextmanager
 async def asked_bot(
-    command: str, *, name: str, match: RecordedMatch, directory: Path, quiet: bool
+    start: Callable[[Mapping[str, str]], Child],
+    *,
+    name: str,
+    match: RecordedMatch,
+    listen: str = "127.0.0.1:0",
+    seconds: float | None = None,
 ) -> AsyncIterator[AskedBot]:
-    """Start a bot in the foreground of this terminal, and give it when the match has begun for it.
+    """Start a bot, and give it when the match has begun for it.
 
-    Its environment is that of a run's bot. Its standard input is this process's, and its output goes where
-    that of this process goes; if that is to be `quiet`, to the standard error.
+    Args:
+        start: starts its program in an environment, which is that of a run's bot.
+        name: the bot's.
+        match: in which it is asked.
+        listen: where it connects.
+        seconds: those that each thing may take it; None for no limit, where a person may hold it.
 
     Raises:
         ChildError: it can't be started.
         BotFailedError: it ended instead of connecting, or said something else than hello.
     """
-    async with ScriptedServer.listening() as server:
-        child = Child.start(
-            words_of(command),
-            environment=child_environment(
-                HAPPYCITY_SERVER=server.address,
-                HAPPYCITY_NAME=name,
-                HAPPYCITY_TOKEN=secrets.token_urlsafe(16),
-            ),
-            stdin=None,
-            stdout=_STDERR if quiet else None,
-            stderr=None,
-            directory=directory,
-            foreground=True,
-        )
+    async with ScriptedServer.listening(listen) as server:
+        own = {"NAME": name, "TOKEN": secrets.token_urlsafe(16), "SERVER": server.address}
+        child = start(child_environment(**{f"HAPPYCITY_{key}": value for key, value in own.items()}))
         try:
-            conversation = await _unless_ended(child, _welcomed(server, name))
+            conversation = await _unless_ended(child, _welcomed(server, name, seconds))
             await conversation.send(play.PlayResponse(games_started=[match.started()]))
             yield AskedBot(child, conversation, match)
         finally:
             await child.stop(STOP_SECONDS)
 
 
-async def _welcomed(server: ScriptedServer, name: str) -> Conversation:
+async def _welcomed(server: ScriptedServer, name: str, seconds: float | None) -> Conversation:
     """Wait for the bot's hello, and welcome it."""
-    accepting = asyncio.ensure_future(server.accept(None))
+    accepting = asyncio.ensure_future(server.accept(seconds))
     try:
         await asyncio.wait((accepting,), timeout=REMARK_SECONDS)
-        if not accepting.done():
+        if not accepting.done() and seconds is None:
             sys.stderr.write(f"waiting for {name} to connect to {server.address}; Ctrl-C stops it\n")
         stream = await accepting
+        received = await stream.receive(seconds)
+    except TimeoutError:
+        raise BotFailedError(f"no hello within {seconds:g} s") from None
     finally:
         accepting.cancel()
-    received = await stream.receive(None)
     if received is None or not received.request.HasField("hello"):
         raise BotFailedError("the bot's first message is not a hello")
-    conversation = Conversation(stream, timeout=None)
+    conversation = Conversation(stream, timeout=seconds)
     welcome = play.Welcome(
-        server="happycity ask",
+        server="happycity-check",
         protocol_version=1,
         catalogue_digest=catalogue_digest(),
         resume_token=secrets.token_urlsafe(16),

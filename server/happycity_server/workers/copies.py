@@ -1,0 +1,109 @@
+"""The hosted bots of a server beside a worker: copied by their digests, and played in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import grpc
+import structlog
+
+from happycity import ConfigError, HappyCityError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.match import one_line
+from happycity_server.config import ServerSettings
+from happycity_server.places.protocol import ServerLink
+from happycity_server.process.private_arena import PrivateArena
+from happycity_server.process.running_submissions import RunningSubmissions
+from happycity_tournament.hosted.sandbox import Sandbox
+from happycity_tournament.hosted.submissions import Submissions
+
+REPORT_SECONDS = 5.0
+"""How often the server gets what the bots have used."""
+ReadSubmission = Callable[[pb.ReadSubmissionRequest], AsyncIterable[pb.SubmitRequest]]
+
+_log = structlog.get_logger()
+
+
+class CopiedBots:
+    """Plays in a worker's arena the hosted bots that its server asks for."""
+
+    def __init__(
+        self, settings: ServerSettings, arena: PrivateArena, link: ServerLink, read: ReadSubmission
+    ) -> None:
+        """Play none before the server asks for some, whose programs `read` reads from it."""
+        self._settings = settings
+        self._arena = arena
+        self._link = link
+        self._read = read
+        self._refused: set[str] = set()
+        """Digests of programs that can't be played here."""
+        self._reported: defaultdict[str, float] = defaultdict(float)
+        """CPU seconds by digest."""
+
+    async def play(self) -> None:
+        """Play what the server asks for, and tell it in one line what can't be played here.
+
+        The copies are beside the arena's socket, and are removed as that is.
+        """
+        await self._link.hosted_changed.wait()
+        arena = self._arena
+        folder = Path(arena.address.removeprefix("unix:")).with_name("hosted")
+        try:
+            self._submissions = Submissions(folder)
+            setting, memory = self._settings.sandbox, self._settings.hosted_memory
+            sandbox = await asyncio.to_thread(Sandbox, setting, folder, memory=memory)
+        except (ConfigError, OSError) as error:
+            self._tell(f"it plays no hosted bots: {error}")
+            return
+        self._running = RunningSubmissions(
+            self._submissions, sandbox, arena.programs, arena.authenticator, arena.address
+        )
+        self._link.digests = self._running.digests
+        while True:
+            self._link.hosted_changed.clear()
+            await self._follow()
+            await self._report_usage()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REPORT_SECONDS):
+                    await self._link.hosted_changed.wait()
+
+    def _tell(self, text: str) -> None:
+        _log.warning("hosted_bot_refused", text=text)
+        self._link.remark(text)
+
+    async def _follow(self) -> None:
+        """End what is not wanted any more, and begin what is."""
+        wanted, running = self._link.hosted, self._running
+        for submission in list(self._submissions):
+            if wanted.get(submission.bot.name) != submission.digest:
+                await running.end(submission.bot.name)
+                await self._report_usage()
+                await asyncio.to_thread(self._submissions.remove, submission)
+        for bot, digest in wanted.items():
+            if bot in running.digests or digest in self._refused:
+                continue
+            try:
+                running.run(await self._copy(bot, digest))
+            except (HappyCityError, OSError) as error:
+                self._refused.add(digest)
+                self._tell(f"it doesn't play {error}")
+
+    async def _copy(self, bot: str, digest: str) -> pb.Submission:
+        """Copy a program from the server."""
+        try:
+            parts = [part async for part in self._read(pb.ReadSubmissionRequest(bot=bot, digest=digest))]
+        except grpc.aio.AioRpcError as error:
+            raise HappyCityError(f"{bot}: {one_line(error.details() or error.code().name)}") from None
+        return await asyncio.to_thread(self._submissions.copy, bot, digest, iter(parts))
+
+    async def _report_usage(self) -> None:
+        """Report what the bots have used since the last report."""
+        for one in await asyncio.to_thread(lambda: list(map(self._submissions.shown, self._submissions))):
+            if one.cpu_seconds > (reported := self._reported[one.digest]):
+                self._reported[one.digest] = one.cpu_seconds
+                one.cpu_seconds -= reported
+                self._link.note_used(one)

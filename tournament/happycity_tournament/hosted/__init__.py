@@ -1,0 +1,1 @@
+"""Programs that participants have submitted, wherever they run: their files by digest, and the sandbox."""
