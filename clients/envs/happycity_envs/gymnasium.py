@@ -38,9 +38,10 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self.tables = HappyCityVectorEnv(1, **options)
+        self.config = self.tables.config
         self.observation_space = self.tables.single_observation_space
         self.action_space = self.tables.single_action_space
-        self._observations = Observations(self.tables.config.players)
+        self._observations = Observations(self.config.players)
         self._begin()
 
     def _begin(self) -> None:
