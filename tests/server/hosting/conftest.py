@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
@@ -26,7 +27,6 @@ from happycity_tournament.hosted.submissions import Submissions
 
 ROOT = Path(__file__).parents[3]
 FIRST = ROOT / "clients/python/examples/first.py"
-IMAGE = "localhost/happycity-test"
 MEMORY = 256 << 20
 _TRY = (
     "bwrap",
@@ -51,17 +51,16 @@ def why_not() -> str:
     return tried.stderr.strip() and f"bwrap makes no namespaces here: {tried.stderr.strip()}"
 
 
-def podman(folder: Path, *last: str) -> str:
-    """Return the command of docs/hosted-bots.md for podman on this machine, with other words at its end.
+def podman(folder: Path) -> tuple[str, str]:
+    """Return the command of docs/hosted-bots.md up to the bot's files, as it runs here, and an image.
 
-    Makes its image, which has a bot of the Go SDK and places for the programs of this machine. Skips if that
-    can't be.
+    That has a bot of the Go SDK and places for the programs of this machine. Skips if there can be none.
     """
     for program in ("podman", "go"):
         if shutil.which(program) is None:
             pytest.skip(f"there is no {program}; on Debian: python -m tools install podman")
     own = {**os.environ, "CGO_ENABLED": "0"}
-    build = ("go", "build", "-o", str(folder / "first"), "./examples/first")
+    build = ("go", "build", "-trimpath", "-o", str(folder / "first"), "./examples/first")
     subprocess.run(build, cwd=ROOT / "clients/go", env=own, check=True)
     with tarfile.open(folder / "root.tar", "w") as tar:
         tar.add(folder / "first", "first")
@@ -73,8 +72,11 @@ def podman(folder: Path, *last: str) -> str:
             entry = tarfile.TarInfo(name)
             entry.type, entry.linkname = tarfile.SYMTYPE, f"usr/{name}"
             tar.addfile(entry)
-    make = ("podman", "import", "--quiet", "--change", 'CMD ["/first"]', str(folder / "root.tar"), IMAGE)
-    subprocess.run(make, stdout=subprocess.PIPE, check=True)
+    # By its content: the next run of the tests finds it again.
+    image = f"localhost/happycity-test:{hashlib.sha256((folder / 'first').read_bytes()).hexdigest()[:12]}"
+    if subprocess.run(("podman", "image", "exists", image), check=False).returncode:
+        make = ("podman", "import", "--quiet", "--change", 'CMD ["/first"]', str(folder / "root.tar"), image)
+        subprocess.run(make, stdout=subprocess.PIPE, check=True)
     page = (ROOT / "docs/hosted-bots.md").read_text().replace("\\\n", "")
     found = re.search(r'--sandbox "(podman) (run .*?)--volume {folder}', page)
     assert found is not None
@@ -82,9 +84,9 @@ def podman(folder: Path, *last: str) -> str:
     for runtime in ("", "--runtime runc "):  # Debian's crun refuses controllers in both versions of cgroups
         command = f"{found[1]} {runtime}{found[2]}"
         tried = command.format(socket="/dev/null", core=0, seccomp="unconfined")
-        done = subprocess.run([*shlex.split(tried), IMAGE], capture_output=True, text=True, check=False)
+        done = subprocess.run([*shlex.split(tried), image], capture_output=True, text=True, check=False)
         if done.returncode < 125:  # what the bot itself ended with
-            return " ".join((command, *last))
+            return command, image
         said = done.stderr
     pytest.skip(f"podman runs nothing on this machine: {said}")
 
@@ -151,5 +153,6 @@ def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
             patch.setattr(sandbox, "_SDK", ())
         if kind == "podman":
             files = "--volume {folder}:/bot:ro --workdir /bot --volume /usr:/usr:ro"
-            setting = podman(Path(name), files, IMAGE, "{command}").replace("1g", f"{MEMORY}")
+            command, image = podman(Path(name))
+            setting = f"{command} {files} {image} {{command}}".replace("1g", f"{MEMORY}")
         yield Cell(Path(name), setting, as_user=as_user)

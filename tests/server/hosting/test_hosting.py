@@ -19,7 +19,7 @@ import pytest
 from tests.commands import programs
 from tests.server.api.ladders import ladder_server, until
 from tests.server.harness import Service, bearer, issued_token, serving, settings
-from tests.server.hosting.conftest import FIRST, IMAGE, host, podman, why_not
+from tests.server.hosting.conftest import FIRST, host, podman, why_not
 from tests.server.server_process import ServerProcess, server_process
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
@@ -138,13 +138,13 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_submitted_image_plays(tmp_path: Path) -> None:
     """An image passes its trial in podman and plays, measured; no container outlives the server."""
-    template = podman(tmp_path, "{image}")
-    hosted = ("--tokens", str(tmp_path / "tokens.json"), "--hosted", str(tmp_path / "bots"))
+    command, image = podman(tmp_path)
+    hosted = ("--tokens", str(tmp_path / "tokens.json"), "--hosted", str(tmp_path / "bots"), "--sandbox")
     alice = issued_token(tmp_path / "tokens.json", Role.BOT, "alice")
     olga = issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga")
-    (tmp_path / "bot.toml").write_text(f'name = "alice"\nlanguage = "Go"\nimage = "{IMAGE}"\n')
-    containers = ("podman", "ps", "--all", "--quiet", "--filter", f"ancestor={IMAGE}")
-    with server_process(tmp_path, *hosted, "--sandbox", template, "--house", "rock=random") as server:
+    (tmp_path / "bot.toml").write_text(f'name = "alice"\nlanguage = "Go"\nimage = "{image}"\n')
+    containers = ("podman", "ps", "--all", "--quiet", "--filter", f"ancestor={image}")
+    with server_process(tmp_path, *hosted, f"{command} {{image}}", "--house", "rock=random") as server:
 
         def run(*words: str, token: str) -> Any:
             own = {**os.environ, "HAPPYCITY_SERVER": server.address, "HAPPYCITY_TOKEN": token}
