@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import sys
@@ -21,8 +22,12 @@ def open_standard_streams() -> None:
     """Open the standard streams that this process was started without, on the null device.
 
     Else the next file or socket would take their numbers: prints would go there, and libuv would abort.
+
+    Streams that are unbuffered by PYTHONUNBUFFERED are opened again with a buffer for lines: Python drops
+    what the system doesn't take at once, as of a long text in a pipe while a signal comes.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
         try:
             os.fstat(descriptor)
         except OSError:
@@ -31,9 +36,13 @@ def open_standard_streams() -> None:
                 os.dup2(null, descriptor)
                 os.close(null)
             os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only parameter
-            mode = "r" if descriptor == 0 else "w"
-            stream = open(descriptor, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - it stays open
-            setattr(sys, name, stream)
+        else:
+            if not isinstance(getattr(stream, "buffer", None), io.FileIO):
+                continue
+        mode, encoding = "r" if descriptor == 0 else "w", getattr(stream, "encoding", "utf-8")
+        errors = getattr(stream, "errors", None)
+        opened = open(descriptor, mode, 1, encoding, errors, closefd=False)  # noqa: SIM115 - it stays open
+        setattr(sys, name, opened)
 
 
 def run(main: Coroutine[Any, Any, _T]) -> _T:

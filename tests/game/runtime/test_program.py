@@ -1,10 +1,14 @@
 """Programs: their event loop and signals, what they import, variables in files, and errors in one line."""
 
+import array
 import asyncio
+import fcntl
 import os
+import select
 import signal
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -138,3 +142,18 @@ def test_closed_standard_streams_are_opened(closed: int, tmp_path: Path) -> None
         ["sh", "-c", command, sys.executable, program], stdin=subprocess.DEVNULL, check=True, timeout=DEADLINE
     )
     assert (tmp_path / "done").exists()
+
+
+def test_signals_cut_no_output_short() -> None:
+    """A pipe takes 64 KB at once, and Python without buffers would drop the rest after a signal."""
+    text = "from happycity.runtime.event_loop import *; open_standard_streams(); print('x' * 200_000)"
+    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen((sys.executable, "-c", text), stdout=subprocess.PIPE, env=environ) as program:
+        assert program.stdout is not None
+        in_pipe = array.array("i", [0])
+        while in_pipe[0] < select.PIPE_BUF * 16:
+            fcntl.ioctl(program.stdout, termios.FIONREAD, in_pipe)
+        program.send_signal(signal.SIGSTOP)
+        os.waitpid(program.pid, os.WUNTRACED)
+        program.send_signal(signal.SIGCONT)
+        assert len(program.stdout.read()) == 200_001
