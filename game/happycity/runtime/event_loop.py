@@ -23,8 +23,8 @@ def open_standard_streams() -> None:
 
     Else the next file or socket would take their numbers: prints would go there, and libuv would abort.
 
-    Streams that are unbuffered by PYTHONUNBUFFERED are opened again with a buffer for lines: Python drops
-    what the system doesn't take at once, as of a long text in a pipe while a signal comes.
+    A standard output that is unbuffered by PYTHONUNBUFFERED is opened again with a buffer for lines: Python
+    drops what the system doesn't take at once, as of a long text in a pipe while a signal comes.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
@@ -37,7 +37,7 @@ def open_standard_streams() -> None:
                 os.close(null)
             os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only parameter
         else:
-            if not isinstance(getattr(stream, "buffer", None), io.FileIO):
+            if name != "stdout" or not isinstance(getattr(stream, "buffer", None), io.FileIO):
                 continue
         mode, encoding = "r" if descriptor == 0 else "w", getattr(stream, "encoding", "utf-8")
         errors = getattr(stream, "errors", None)

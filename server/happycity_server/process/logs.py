@@ -36,7 +36,9 @@ def configure(log_format: LogFormat, **fields: object) -> QueuedOutput:
     """
     import structlog  # noqa: PLC0415 - `happycity --help` does without
 
-    output = QueuedOutput(sys.stderr)
+    # Not by sys.stderr, which others flush, and would wait for while nobody reads it.
+    own = open(sys.stderr.fileno(), "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    output = QueuedOutput(own)
     console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and sys.stderr.isatty())
     renderer = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
