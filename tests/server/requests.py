@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 from tests.server.harness import HOSTING, PATIENT, method_named
 
 from happycity import Config, Deal, Game
+from happycity.access.v1beta1 import access_service_pb2 as access
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder
 from happycity.model.v1beta1 import model_service_pb2 as simulation
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament
@@ -93,6 +94,7 @@ VALID: Mapping[str, Callable[[], list[Message]]] = {
     "AcceptChallenge": lambda: [ladder.AcceptChallengeRequest(challenge_id=1, bot="anna")],
     "DeclineChallenge": lambda: [ladder.DeclineChallengeRequest(challenge_id=1, bot="anna")],
     "WithdrawChallenge": lambda: [ladder.WithdrawChallengeRequest(challenge_id=1, bot="anna")],
+    "CreateInvitation": lambda: [access.CreateInvitationRequest(owner="Team 7", bots=1)],
     "CreateAct": lambda: [
         ladder.CreateActRequest(kind=ladder.ACT_KIND_SUSPEND, bot="anna", text="colludes"),
         ladder.CreateActRequest(kind=ladder.ACT_KIND_RESTORE, bot="anna", text="a mistake"),

@@ -22,6 +22,7 @@ from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
 from happycity.rules.scoring import Outcome, points_of
 from happycity.rules.views import Phase
 from happycity_bots.champion import CONFIDENCE, TurnStrengths, champions_network, lead
+from happycity_bots.features import Frame
 from happycity_bots.network import Network
 from happycity_bots.planner import SECOND_DRAW
 from happycity_bots.quick import quick_move
@@ -32,10 +33,11 @@ _T = TypeVar("_T")
 Places = tuple[float, ...]
 """The expected place of each seat, from 1 (first) to the number of seats."""
 
-SHARPNESS: Final = 1.4
-"""By what strengths between turns are multiplied: the network knows good bots, and trusts leads too little.
+SHARPNESS: Final = 1.0, 0.12
+"""By what strengths between turns are multiplied: a number, and one for each turn until a city is full.
 
-Found so that `python -m tools luck-checks reliability` shows the least errors in other games.
+The network knows good bots, and trusts leads too little, most of all early ones. Found so that
+`python -m tools luck-checks reliability` shows the least errors in other games.
 """
 LEFT: Final = 0.3
 """The share of what is left on sale that counts for the next seat, found as `SHARPNESS`."""
@@ -106,7 +108,9 @@ class NetworkTurn:
         strengths = TurnStrengths.of(view, network)
         dwellings = _dwellings(view.dwellings)
         self._seat, self._next = view.seat, (view.seat + 1) % len(view.cities)
-        self._before = [SHARPNESS * strength for strength in strengths.before]
+        frame, (sharpness, by_turn) = Frame.before_turn(view), SHARPNESS
+        sharpness += by_turn * min([frame.turns(seat) for seat in range(len(view.cities))])
+        self._before = [sharpness * strength for strength in strengths.before]
         self._own, self._others = Offers(strengths.own, dwellings), Offers(strengths.next, dwellings)
         self._usual = [offers.expected(offers.floor, 2) for offers in (self._own, self._others)]
         self._left: dict[float, float] = {}

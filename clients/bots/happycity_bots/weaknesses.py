@@ -117,25 +117,26 @@ class Weaknesses:
 def diagnosis(subject: str, losses: Mapping[str, float], at_random: Mapping[str, float] | None = None) -> str:
     """Return in a sentence where most was lost, given the losses by phase, the highest first.
 
-    The subject is the bot with its verb: "mine lost", or "mine loses" for losses a game. Phases follow in
+    The subject is the bot with its verb: "mine lost", or "mine loses" for losses a game. Phases come first in
     which the bot loses nearly as much as by moves `at_random`: it may have no idea there, although it loses
     more elsewhere, as purchases decide more than discards.
     """
     total, per_game = sum(losses.values()), " a game" if subject.endswith("loses") else ""
     if total < LEAST_LOSS:
         return f"{subject} nothing by its decisions"
+    blind = [
+        phase
+        for phase, loss in losses.items()
+        if loss >= max(LEAST_BLIND_LOSS, RANDOM_SHARE * ((at_random or {}).get(phase) or math.inf))
+    ]
+    most = next(iter(losses))
     parts: list[str] = []
-    for phase, loss in losses.items():
-        least = max(LEAST_BLIND_LOSS, RANDOM_SHARE * ((at_random or {}).get(phase) or math.inf))
-        blind = ", no better than at random" if loss >= least else ""
-        where = f"in {LOSSES_IN_WORDS[phase]}{blind}"
+    for phase in dict.fromkeys((*blind, most)):
+        where = f"in {LOSSES_IN_WORDS[phase]}{', no better than at random' if phase in blind else ''}"
         if not parts:
-            parts.append(
-                f"{subject} {loss:.2f} places{per_game} {where}, of {total:.2f} in all its decisions"
-            )
-        elif blind:
-            parts.append(f"{loss:.2f} {where}")
-    return "; ".join(parts)
+            where = f"places{per_game} {where}, of {total:.2f} in all its decisions"
+        parts.append(f"{losses[phase]:.2f} {where}")
+    return f"{subject} {'; '.join(parts)}"
 
 
 def weaknesses_of(games: Iterable[StoredGame], bot: str, *, playouts: int) -> Iterator[list[SeatDecisions]]:
