@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import io
 import logging
 import queue
 import re
@@ -36,9 +37,7 @@ def configure(log_format: LogFormat, **fields: object) -> QueuedOutput:
     """
     import structlog  # noqa: PLC0415 - `happycity --help` does without
 
-    # Not by sys.stderr, which others flush, and would wait for while nobody reads it.
-    own = open(sys.stderr.fileno(), "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
-    output = QueuedOutput(own)
+    output = QueuedOutput(_own_standard_error())
     console = log_format is LogFormat.CONSOLE or (log_format is LogFormat.AUTO and sys.stderr.isatty())
     renderer = (
         structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -64,6 +63,15 @@ def configure(log_format: LogFormat, **fields: object) -> QueuedOutput:
     )
     logging.basicConfig(handlers=[_Forwarding()], level=logging.WARNING, force=True)
     return output
+
+
+def _own_standard_error() -> TextIO:
+    """Open the standard error again, as who flushes sys.stderr while a thread writes waits for its reader."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except io.UnsupportedOperation:  # who called this captures it
+        return sys.stderr
+    return open(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
 class _Forwarding(logging.Handler):

@@ -48,7 +48,7 @@ def test_values_of_strangers_do_no_harm() -> None:
 
 
 @pytest.mark.parametrize("log_format", [LogFormat.CONSOLE, LogFormat.JSON])
-def test_failures_keep_their_traceback(log_format: LogFormat, capfd: pytest.CaptureFixture[str]) -> None:
+def test_failures_keep_their_traceback(log_format: LogFormat, capsys: pytest.CaptureFixture[str]) -> None:
     """In both forms an error is logged with where it happened, and without a warning."""
     output = configure(log_format)
     try:
@@ -56,20 +56,20 @@ def test_failures_keep_their_traceback(log_format: LogFormat, capfd: pytest.Capt
     except ValueError:
         structlog.get_logger().exception("failed", match=3)
     output.drain(60)
-    logged = capfd.readouterr().err
+    logged = capsys.readouterr().err
     assert "test_failures_keep_their_traceback" in logged
     assert "s" * 43 not in logged
     if log_format is LogFormat.JSON:
         assert json.loads(logged)["match"] == 3
 
 
-def test_libraries_log_in_the_same_form(capfd: pytest.CaptureFixture[str]) -> None:
+def test_libraries_log_in_the_same_form(capsys: pytest.CaptureFixture[str]) -> None:
     """What uvicorn or asyncio say is a line of JSON like any other, bounded and without secrets."""
     output = configure(LogFormat.JSON)
     logging.getLogger("uvicorn.error").warning("odd %s\n%s", CLEAR, "x" * 1000)
     logging.getLogger("uvicorn.error").info("nothing that an operator has to know")
     output.drain(60)
-    line = json.loads(capfd.readouterr().err)
+    line = json.loads(capsys.readouterr().err)
     assert (line["event"], line["level"], line["logger"]) == ("library", "warning", "uvicorn.error")
     assert line["text"].startswith("odd hc_01234567_***\\nxxx")
     assert len(line["text"]) <= MAX_TEXT + 3
