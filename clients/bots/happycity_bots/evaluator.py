@@ -33,8 +33,8 @@ _T = TypeVar("_T")
 Places = tuple[float, ...]
 """The expected place of each seat, from 1 (first) to the number of seats."""
 
-SHARPNESS: Final = 1.0, 0.12
-"""By what strengths between turns are multiplied: a number, and one for each turn until a city is full.
+SHARPNESS: Final = 0.12
+"""By how much more strengths between turns count for each turn until a city is full.
 
 The network knows good bots, and trusts leads too little, most of all early ones. Found so that
 `python -m tools luck-checks reliability` shows the least errors in other games.
@@ -108,9 +108,9 @@ class NetworkTurn:
         strengths = TurnStrengths.of(view, network)
         dwellings = _dwellings(view.dwellings)
         self._seat, self._next = view.seat, (view.seat + 1) % len(view.cities)
-        frame, (sharpness, by_turn) = Frame.before_turn(view), SHARPNESS
-        sharpness += by_turn * min([frame.turns(seat) for seat in range(len(view.cities))])
-        self._before = [sharpness * strength for strength in strengths.before]
+        frame = Frame.before_turn(view)
+        factor = 1 + SHARPNESS * min([frame.turns(seat) for seat in range(len(view.cities))])
+        self._before = [factor * strength for strength in strengths.before]
         self._own, self._others = Offers(strengths.own, dwellings), Offers(strengths.next, dwellings)
         self._usual = [offers.expected(offers.floor, 2) for offers in (self._own, self._others)]
         self._left: dict[float, float] = {}

@@ -343,7 +343,7 @@ async def test_lists_have_the_tournaments_of_their_filters(arena: Arena) -> None
 
 
 async def test_a_tournament_that_cannot_be_played_is_refused(arena: Arena) -> None:
-    """The pairings of so many bots take too long; another evaluator's luck isn't that of the games before."""
+    """A Swiss tournament of 5,000 bots, and a test whose luck is that of an evaluator not in this version."""
     test = pb.Sprt(candidate="new", base="old", elo0=-2, elo1=2, luck_evaluator="0123456789ab")
     for refused, field in (
         (config(*map(str, range(5000)), swiss={"rounds": 3}), "config.bots"),
