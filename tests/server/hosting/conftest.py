@@ -115,8 +115,9 @@ class Cell:
         shutil.copy(Path(__file__).with_name("probes.py"), self.files)
         (folder / "run").mkdir()
         self._as_user = as_user
-        self._sandbox = Sandbox(setting, folder, memory=MEMORY)
         self.has_cgroup = setting != "bwrap"
+        # The kernel ends what fills a cgroup, a process at a time; the launcher would sometimes end all before.
+        self._sandbox = Sandbox(setting, folder, memory=2 * MEMORY if self.has_cgroup else MEMORY)
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""
