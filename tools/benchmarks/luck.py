@@ -124,7 +124,7 @@ def main() -> None:
             less, error = variance_ratio(won, won - luck)
             blocks = f"{mean_blocks(won):.0f} | {mean_blocks(won - luck, evaluator.digest):.0f}"
             print(
-                f"| {players} | {mode.value} | {' | '.join(cells)} | {less:.2f}x ±{1.96 * error:.2f} | {blocks} "
-                f"| {seconds.mean() / 2 * 1e3:.0f} |",
+                f"| {players} | {mode.value} | {' | '.join(cells)} | {less:.2f}x ±{1.96 * error:.2f} "
+                f"| {blocks} | {seconds.mean() / 2 * 1e3:.0f} |",
                 flush=True,
             )

@@ -52,7 +52,7 @@ class TurnStrengths(NamedTuple):
     next: dict[int, float]
     """The next seat after each purchase in its own turn, alike."""
     after_purchase: list[float]
-    """The seats but the acting one, in their order, if that seat has bought a card; empty unless asked for."""
+    """The seats but the acting one, in their order, if it has bought a card; empty unless asked for."""
     after_coin: list[float]
     """The same if it has taken a coin."""
 
