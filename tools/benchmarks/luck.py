@@ -5,7 +5,7 @@ the deal itself cancels already. A score is the share of pairs of different bots
 as half. The luck of its seats, by `happycity_bots.luck`, is taken off it. "less" is by what the variance of a
 deal's score is divided, with its 95% error: the same error takes this many times fewer games. "blocks" are
 those that sequential tests of 0 against 30 Elo take on average with and without the luck, on deals drawn from
-these.
+these; as luck has the mean 0, all scores have the mean of those without it there.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def variance_ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> t
     return ratio, ratio * float(relative.std()) / len(before) ** 0.5
 
 
-def mean_blocks(scores: Sequence[float], evaluator: str = "") -> float:
+def mean_blocks(scores: Sequence[float], evaluator: str) -> float:
     """Return how many blocks a sequential test takes on average, whose blocks are drawn from these scores."""
     rng, total = np.random.default_rng(8), 0
     for _ in range(TESTS):
@@ -122,7 +122,9 @@ def main() -> None:
                 for values in (won, luck, won - luck)
             ]
             less, error = variance_ratio(won, won - luck)
-            blocks = f"{mean_blocks(won):.0f} | {mean_blocks(won - luck, evaluator.digest):.0f}"
+            blocks = " | ".join(
+                f"{mean_blocks(won - taken_off, evaluator.digest):.0f}" for taken_off in (luck.mean(), luck)
+            )
             print(
                 f"| {players} | {mode.value} | {' | '.join(cells)} | {less:.2f}x ±{1.96 * error:.2f} "
                 f"| {blocks} | {seconds.mean() / 2 * 1e3:.0f} |",
