@@ -186,7 +186,7 @@ async def match_record(feeds: Feeds, request: Request) -> Response:
     """Return a finished match's record, with its bots, as a file."""
     match_id, arena = request.path_params["match_id"], feeds.arena
     got = await record_of(feeds, match_id)
-    match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+    match = await arena.call(arena.matches.GetMatch, match_id=match_id)
     record = named_record(list(match.bots), got)
     name = f'attachment; filename="game-{match_id:07}.json"'
     return Response(f"{record}\n", media_type="application/json", headers={"content-disposition": name})

@@ -60,10 +60,8 @@ async def tournaments_page(feeds: Feeds, request: Request, chosen: TournamentQue
     arena = feeds.arena
 
     async def ask(token: str) -> tuple[list[tournament_pb.Tournament], str]:
-        asked = tournament_pb.ListTournamentsRequest(
-            page_size=TOURNAMENTS_A_PAGE, page_token=token, bot=chosen.bot or None
-        )
-        page = await arena.call(arena.tournaments.ListTournaments, asked)
+        call, bot = arena.tournaments.ListTournaments, chosen.bot or None
+        page = await arena.call(call, page_size=TOURNAMENTS_A_PAGE, page_token=token, bot=bot)
         found = [one for one in page.tournaments if chosen.mode in ("", mode_of(one.config.game))]
         return found, page.next_page_token
 
@@ -92,16 +90,14 @@ async def podiums(
 
 
 async def _podium(feeds: Feeds, tournament_id: int) -> list[tournament_pb.Standing]:
-    asked = tournament_pb.GetStandingsRequest(tournament_id=tournament_id)
-    shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, asked)
+    shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, tournament_id=tournament_id)
     return list(shown.standings[:PODIUM])
 
 
 async def newest_tournaments(feeds: Feeds, **chosen: Any) -> list[tournament_pb.Tournament]:
     """Return a page of tournaments, newest first, by the fields of its request."""
     arena = feeds.arena
-    asked = tournament_pb.ListTournamentsRequest(**chosen)
-    return list((await arena.call(arena.tournaments.ListTournaments, asked)).tournaments)
+    return list((await arena.call(arena.tournaments.ListTournaments, **chosen)).tournaments)
 
 
 async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
@@ -143,10 +139,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     losses = [] if figures is None else figures.losses(bot)
     arena = feeds.arena
     games = {
-        loss.match_id: await arena.call(
-            arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=loss.match_id)
-        )
-        for loss in losses
+        loss.match_id: await arena.call(arena.matches.GetMatch, match_id=loss.match_id) for loss in losses
     }
     notes = await _bot_notes(feeds, bot, found.games if values["is_over"] else [])
     values |= {
@@ -169,9 +162,7 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
 
 async def tournament_of(feeds: Feeds, tournament_id: int) -> tournament_pb.Tournament:
     """Return a tournament."""
-    arena = feeds.arena
-    request = tournament_pb.GetTournamentRequest(tournament_id=tournament_id)
-    return await arena.call(arena.tournaments.GetTournament, request)
+    return await feeds.arena.call(feeds.arena.tournaments.GetTournament, tournament_id=tournament_id)
 
 
 async def _values(
@@ -182,10 +173,11 @@ async def _values(
     is_over = state in _OVER
     shown = tournament_pb.Standings()
     if standings is not None:
-        request = tournament_pb.GetStandingsRequest(
-            tournament_id=tournament.tournament_id, with_final_ratings=state not in ("waiting", "running")
+        shown = await feeds.arena.call(
+            feeds.arena.tournaments.GetStandings,
+            tournament_id=tournament.tournament_id,
+            with_final_ratings=state not in ("waiting", "running"),
         )
-        shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, request)
     final = ratings_of(shown.final_ratings) if shown.HasField("final_ratings") else None
     activity: Mapping[str, tournament_pb.BotActivity] = {}
     incidents: Sequence[tournament_pb.MatchIncident] = ()
