@@ -33,6 +33,7 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
+from happycity_server.broadcast import first_of
 from happycity_server.errors import ApiError, invalid
 from happycity_server.places.bots import activity_message
 from happycity_server.play.counters import Counters
@@ -186,17 +187,11 @@ class Worker:
 
     async def serve(self, context: WorkContext) -> None:
         """Send what the worker is to do, and take its reports, until it has ended or is lost."""
-        running = [
-            asyncio.create_task(part) for part in (self._read(context), self._write(context), self._watch())
-        ]
         self._service.note_joined(self)
         try:
-            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(self._read(context), self._write(context), self._watch())
         finally:
-            for task in running:
-                task.cancel()
-            self._lose()  # before anything is awaited, as gRPC may cancel this again
-            await asyncio.gather(*running, return_exceptions=True)
+            self._lose()
 
     def _send(self, response: pb.WorkResponse) -> None:
         if not self._lost:

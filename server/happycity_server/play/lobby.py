@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 
-from happycity import Incident, VoidReason
+from happycity import VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.broadcast import first_of
 from happycity_server.errors import ApiError, Reason
@@ -198,13 +198,10 @@ class Lobby:
             spec,
             self.counters,
             unix_clock=self._unix_clock,
-            on_incident=self._pass_on,
+            on_incident=self.on_incident,
         )
         self.matches[match.match_id] = match
         return match
-
-    def _pass_on(self, match: Match, incident: Incident) -> None:
-        self.on_incident(match, incident)
 
     @asynccontextmanager
     async def played(self, match: Match) -> AsyncIterator[None]:
@@ -273,14 +270,11 @@ class Lobby:
             grace = match.spec.policy.grace_seconds
             session.grace_seconds = max(session.grace_seconds, grace)
             return session.away_for(now) > grace
-        if match.spec.practice and name not in self.house and self._plays_in_earnest(name, session):
-            return False
+        if match.spec.practice and name not in self.house:
+            waiting = self._waiting_for.get(name, {}).values()
+            if session.plays_in_earnest or any(not other.spec.practice for other in waiting):
+                return False
         return session.has_room(match.spec.bots.count(name))
-
-    def _plays_in_earnest(self, name: str, session: Session) -> bool:
-        """Return whether a bot plays a match that is no practice, or is waited for by one."""
-        waiting = self._waiting_for.get(name, {}).values()
-        return session.plays_in_earnest or any(not match.spec.practice for match in waiting)
 
     def _session(self, name: str) -> Session | None:
         session = self.sessions.get(name)
