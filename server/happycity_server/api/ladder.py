@@ -224,15 +224,15 @@ class LadderService(LadderServiceServicer):
 
     async def AcceptChallenge(self, request: pb.AcceptChallengeRequest, context: object) -> pb.Challenge:
         """Accept a challenge."""
-        return await self._answer(request, ChallengeAnswer.ACCEPT)
+        return await self._answer(request, "accept")
 
     async def DeclineChallenge(self, request: pb.DeclineChallengeRequest, context: object) -> pb.Challenge:
         """Decline a challenge."""
-        return await self._answer(request, ChallengeAnswer.DECLINE)
+        return await self._answer(request, "decline")
 
     async def WithdrawChallenge(self, request: pb.WithdrawChallengeRequest, context: object) -> pb.Challenge:
         """Withdraw a challenge."""
-        return await self._answer(request, ChallengeAnswer.WITHDRAW)
+        return await self._answer(request, "withdraw")
 
     async def ListChallenges(
         self, request: pb.ListChallengesRequest, context: object

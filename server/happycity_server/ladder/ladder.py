@@ -125,12 +125,8 @@ class Ladder:
             ApiError: the bot is not in the ladder; or one that is to be deleted is still there.
             ConfigError: a field of the act is wrong; the text names it.
         """
-        acts, entries, read, write = (
-            self.stored.acts,
-            self.stored.entries,
-            self.stored.read,
-            self.stored.write,
-        )
+        acts, entries = self.stored.acts, self.stored.entries
+        read, write = self.stored.read, self.stored.write
         async with self._turn:
             if act.kind is ActKind.VOID:
                 stored = await self.ratings.void(act, deal_ids)
