@@ -141,6 +141,7 @@ class _Handlers:
         self._feeds = feeds
         self._most_viewers = most_viewers
         self._gate = feeds.arena.gate
+        self._admit = partial(admit_visitor, feeds.arena)
 
     def page(
         self, query: type[Query], make: _MakePage, *, as_json: bool = False, media_type: str = "text/html"
@@ -290,9 +291,6 @@ class _Handlers:
         response = page_response(request, "entered.html", {"target": target})
         keep_secret(response, request, COOKIE, token)
         return response
-
-    def _admit(self, connection: HTTPConnection) -> Principal:
-        return admit_visitor(self._feeds.arena, connection)
 
     def _known(self, error: Exception, connection: HTTPConnection) -> ApiError | None:
         """Return an error as callers get it, None for a failure of the server; count and log it."""

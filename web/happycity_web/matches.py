@@ -22,7 +22,7 @@ from happycity_tournament.recorded_games import named_record
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
-from happycity_web.analyses import analysis_of
+from happycity_web.background import analysis_of
 from happycity_web.games import record_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
