@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -189,10 +189,6 @@ def validity(expires: datetime | None, now: datetime) -> str:
     return f"until {when}" if now < expires else f"expired {when}"
 
 
-if TYPE_CHECKING:
-    from happycity_tournament.storage.backup import Copied
-
-
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file of the backup.")],
     *,
@@ -234,13 +230,8 @@ def backup(
     if not restore and source is not None:
         with suppress(OSError):  # a store on a read-only file system
             backup_mark(source).touch(mode=0o600)
-    _report(copied, file, file.stat().st_size, as_json=as_json)
-
-
-def _report(copied: Copied, file: Path, size: int, *, as_json: bool) -> None:
-    games = copied.rows.get("games", 0)
-    text = f"{file}: {plural(games, 'game')}, {size / 1e6:,.1f} MB, checked, in {copied.seconds:.1f} s"
-    remark(text)
+    size, games = file.stat().st_size, plural(copied.rows.get("games", 0), "game")
+    remark(f"{file}: {games}, {size / 1e6:,.1f} MB, checked, in {copied.seconds:.1f} s")
     if as_json:
         content = {
             "file": str(file),

@@ -107,7 +107,7 @@ class Lobby:
         """Notice that a connection of a bot has ended."""
         if session.outbox is not outbox:
             return  # another one has replaced it
-        session.detach(outbox, self.clock())
+        session.detach(self.clock())
         session.since = self._unix_clock()
         if not session.gone and not self._closing:
             self.counters.streams_lost += 1

@@ -209,18 +209,14 @@ class Tournaments:
             if tournament_id in self._runs:
                 text = f"tournament {tournament_id} is being played; stop it first"
                 raise ApiError(Reason.TOURNAMENT_RUNNING, text)
-            deleted = await self._delete(tournament_id)
+            store, deleted = self._store.store, 0
+            # In parts, between which finished games of others are stored.
+            while some := await self._store.write(store.delete_games, tournament_id):
+                deleted += some
+            await self._store.write(store.delete_tournament, tournament_id)
             self._resting.pop(tournament_id, None)
             self._progress.pop(tournament_id, None)
         _log.info("tournament_deleted", tournament=tournament_id, games=deleted)
-        return deleted
-
-    async def _delete(self, tournament_id: int) -> int:
-        """Remove a tournament in parts, between which finished games of others are stored."""
-        store, deleted = self._store.store, 0
-        while some := await self._store.write(store.delete_games, tournament_id):
-            deleted += some
-        await self._store.write(store.delete_tournament, tournament_id)
         return deleted
 
     async def disqualify(self, tournament_id: int, bot: str) -> None:
