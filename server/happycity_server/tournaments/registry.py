@@ -13,6 +13,7 @@ import structlog
 
 from happycity import ConfigError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity_server.broadcast import started
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
@@ -278,7 +279,7 @@ class Tournaments:
                 unstored.update(new)
                 return
             self._unstored_profiles[status.tournament_id] = new
-            self._begin_call(self._store_profiles(status.tournament_id))
+            started(self._store_profiles(status.tournament_id), self._calls)
 
     async def _store_profiles(self, tournament_id: int) -> None:
         """Store what bots say, one write at a time, as a bot may reconnect as fast as it can."""
@@ -326,13 +327,7 @@ class Tournaments:
 
     async def _completed(self, call: Coroutine[Any, Any, _T]) -> _T:
         """Return what a call returns, which is completed even if its caller leaves and this is cancelled."""
-        return await asyncio.shield(self._begin_call(call))
-
-    def _begin_call(self, call: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-        task = asyncio.create_task(call)
-        self._calls.add(task)
-        task.add_done_callback(self._calls.discard)
-        return task
+        return await asyncio.shield(started(call, self._calls))
 
     def playing(self, tournament_id: int) -> TournamentStatus | None:
         """Return a tournament that this server plays; None if it plays no such tournament."""
