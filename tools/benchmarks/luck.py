@@ -3,8 +3,9 @@
 Each deal is played twice, the two bots taking the seats in turn and exchanging them for the second game, so
 the deal itself cancels already. A score is the share of pairs of different bots that the first one won, a tie
 as half. The luck of its seats, by `happycity_bots.luck`, is taken off it. "less" is by what the variance of a
-deal's score is divided: the same error takes this many times fewer games. "blocks" are those that sequential
-tests of 0 against 30 Elo take on average with and without the luck, on deals drawn from these.
+deal's score is divided, with its 95% error: the same error takes this many times fewer games. "blocks" are
+those that sequential tests of 0 against 30 Elo take on average with and without the luck, on deals drawn from
+these; as luck has the mean 0, all scores have the mean of those without it there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from happycity import Config, Deal, Game, Mode
 from happycity_bots import BOTS
@@ -71,7 +73,15 @@ def play_game(deal: Deal, pair: Sequence[BotFactory], evaluator: Evaluator, *, f
     return Score(won / pairs, luck / pairs, seconds)
 
 
-def mean_blocks(scores: Sequence[float], evaluator: str = "") -> float:
+def variance_ratio(before: NDArray[np.float64], after: NDArray[np.float64]) -> tuple[float, float]:
+    """Return by what the variance of paired values is divided, and its standard error by the delta method."""
+    squares = [(values - values.mean()) ** 2 for values in (before, after)]
+    ratio = float(squares[0].mean() / squares[1].mean())
+    relative = squares[0] / squares[0].mean() - squares[1] / squares[1].mean()
+    return ratio, ratio * float(relative.std()) / len(before) ** 0.5
+
+
+def mean_blocks(scores: Sequence[float], evaluator: str) -> float:
     """Return how many blocks a sequential test takes on average, whose blocks are drawn from these scores."""
     rng, total = np.random.default_rng(8), 0
     for _ in range(TESTS):
@@ -111,10 +121,12 @@ def main() -> None:
                 f"{values.mean():.3f} ±{1.96 * values.std(ddof=1) / options.deals**0.5:.3f}"
                 for values in (won, luck, won - luck)
             ]
-            less = won.var(ddof=1) / (won - luck).var(ddof=1)
-            blocks = f"{mean_blocks(won):.0f} | {mean_blocks(won - luck, evaluator.digest):.0f}"
+            less, error = variance_ratio(won, won - luck)
+            blocks = " | ".join(
+                f"{mean_blocks(won - taken_off, evaluator.digest):.0f}" for taken_off in (luck.mean(), luck)
+            )
             print(
-                f"| {players} | {mode.value} | {' | '.join(cells)} | {less:.2f}x | {blocks} "
-                f"| {seconds.mean() / 2 * 1e3:.0f} |",
+                f"| {players} | {mode.value} | {' | '.join(cells)} | {less:.2f}x ±{1.96 * error:.2f} "
+                f"| {blocks} | {seconds.mean() / 2 * 1e3:.0f} |",
                 flush=True,
             )

@@ -52,13 +52,16 @@ class TurnStrengths(NamedTuple):
     next: dict[int, float]
     """The next seat after each purchase in its own turn, alike."""
     after_purchase: list[float]
-    """The seats but the acting one, in their order, if that seat has bought a card."""
+    """The seats but the acting one, in their order, if it has bought a card; empty unless asked for."""
     after_coin: list[float]
     """The same if it has taken a coin."""
 
     @classmethod
-    def of(cls, view: View, network: Network) -> TurnStrengths:
-        """Return the strengths in the turn of the acting seat, whatever lies in the centre."""
+    def of(cls, view: View, network: Network, *, rivals_after: bool) -> TurnStrengths:
+        """Return the strengths in the turn of the acting seat, whatever lies in the centre.
+
+        Those of its rivals after the turn are computed if `rivals_after`.
+        """
         cities, seat, players = cities_of(view), view.seat, len(view.cities)
         before = Frame.before_turn(view)
         idle, bought = before.after_turn(seat, bought=0), before.after_turn(seat, bought=1)
@@ -68,20 +71,20 @@ class TurnStrengths(NamedTuple):
             frame, coins = bought.next_round(), coins + view.incomes[follower]
         own = purchases(view, seat, view.coins[seat], before, cities)
         their = purchases(view, follower, coins, frame, cities)
-        rows = own.rows + their.rows
+        rows, frames = own.rows + their.rows, [before, bought, idle] if rivals_after else [before]
         for rival in range(players):
             if rival != seat:
-                rows += waiting_rows(view, rival, [before, bought, idle], cities)
+                rows += waiting_rows(view, rival, frames, cities)
         strengths = network.strengths(rows + waiting_rows(view, seat, [before], cities))
         waiting = strengths[len(own.rows) + len(their.rows) : -1]
-        standing = waiting[::3]
+        standing, *after = [waiting[number :: len(frames)] for number in range(len(frames))]
         standing.insert(seat, strengths[-1])
         return cls(
             before=standing,
             own=dict(zip(own.numbers, strengths, strict=False)),
             next=dict(zip(their.numbers, strengths[len(own.rows) :], strict=False)),
-            after_purchase=waiting[1::3],
-            after_coin=waiting[2::3],
+            after_purchase=after[0] if after else [],
+            after_coin=after[1] if after else [],
         )
 
 
@@ -92,7 +95,7 @@ class Prospect(Situation):
     """
 
     def __init__(self, view: View, network: Network) -> None:
-        strengths = TurnStrengths.of(view, network)
+        strengths = TurnStrengths.of(view, network, rivals_after=True)
         on_sale = {0, *[card.number for card in view.centre]}
         level = max([strength for number, strength in strengths.own.items() if number in on_sale])
         self.own = _own_gains(

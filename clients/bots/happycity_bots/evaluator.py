@@ -105,7 +105,7 @@ class NetworkTurn:
     """
 
     def __init__(self, view: View, network: Network) -> None:
-        strengths = TurnStrengths.of(view, network)
+        strengths = TurnStrengths.of(view, network, rivals_after=False)
         dwellings = _dwellings(view.dwellings)
         self._seat, self._next = view.seat, (view.seat + 1) % len(view.cities)
         frame = Frame.before_turn(view)

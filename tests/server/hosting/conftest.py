@@ -116,7 +116,7 @@ class Cell:
         (folder / "run").mkdir()
         self._as_user = as_user
         self.has_cgroup = setting != "bwrap"
-        # The kernel ends what fills a cgroup, a process at a time; the launcher sometimes ends all before.
+        # The kernel ends one process that fills a cgroup; the launcher would sometimes end all before.
         self._sandbox = Sandbox(setting, folder, memory=2 * MEMORY if self.has_cgroup else MEMORY)
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
