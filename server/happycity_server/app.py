@@ -61,7 +61,6 @@ from happycity_server.process.listening import (
     tokens_of,
 )
 from happycity_server.process.programs import (
-    Program,
     Programs,
     bot_programs,
     new_secrets,
@@ -143,7 +142,7 @@ async def run_server(
             )
             components.workers.remark = remark
             address = bind(components.server.grpc, settings.listen, certificate)
-            own, programs = "", Programs(components.note_end)
+            own, programs = "", Programs(components.workers.note_ended)
             components.places.lobby.counters.restarts = programs.restarts
             components.workers.on_silent = programs.kill
             async with AsyncExitStack() as stack:
@@ -248,8 +247,9 @@ class _Components:
         self.health = health.aio.HealthServicer()
         gate, server = self.server.gate, self.server.grpc
         bots = BotService(lobby)
-        most = settings.open_matches
-        matches = MatchService(self.places, store, practice, charge=gate.charge, most_open=most)
+        matches = MatchService(
+            self.places, store, practice, charge=gate.charge, most_open=settings.open_matches
+        )
         tournaments = TournamentService(self.tournaments, self.places)
         reader = None
         if settings.ladder is not None:
@@ -261,7 +261,8 @@ class _Components:
             reader = LadderReader(Ladder(config, self.places, store, unix_clock, owner_of=owner_of))
         self.ladder = None if reader is None else reader.ladder
         self.hosting = _hosting(settings, self.server, frozenset(self.secrets), self.places, self.tournaments)
-        ladder = LadderService(reader, tokens, None if self.hosting is None else self.hosting.hosting)
+        submissions = None if self.hosting is None else self.hosting.hosting.submissions
+        ladder = LadderService(reader, tokens, submissions)
         access = AccessService(
             tokens,
             house=self.secrets,
@@ -295,11 +296,6 @@ class _Components:
         health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
         described = (*self.services, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(described, server)
-
-    def note_end(self, program: Program, ended: str) -> None:
-        """Note that a program has ended that this server keeps running."""
-        if program.kind != "bot":
-            self.workers.note_ended(program.name, ended)
 
     async def start(self, *, resume: bool) -> None:
         if resume:
@@ -372,7 +368,8 @@ def _metrics(
     from happycity_tournament.storage.sources import path_of  # noqa: PLC0415 - likewise
 
     assert settings.metrics is not None
-    metrics = ArenaMetrics(parts.places, parts.tournaments, parts.server, parts.store, parts.ladder)
+    loop = asyncio.get_running_loop()
+    metrics = ArenaMetrics(parts.places, parts.tournaments, parts.server, parts.store, parts.ladder, loop)
     path = None if tokens is None else tokens.path
     upkeep = UpkeepMetrics(path_of(settings.store), settings.tls_cert, path, parts.clocks.wall)
     return metrics_served(settings.metrics, metrics, upkeep)

@@ -98,6 +98,14 @@ class Broadcast(Generic[_T]):
         self._changed = asyncio.Event()
 
 
+def started(work: Coroutine[Any, Any, _T], tasks: set[asyncio.Task[Any]]) -> asyncio.Task[_T]:
+    """Run a coroutine as a task that is among `tasks` until it ends, as the event loop doesn't keep it."""
+    task = asyncio.create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+    return task
+
+
 async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
     """Wait until one of some coroutines ends, and cancel the others; its failure is raised."""
     tasks = [asyncio.create_task(wait) for wait in waits]

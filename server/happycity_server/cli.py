@@ -8,18 +8,25 @@ import platform
 import re
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from happycity import ConfigError
 from happycity.runtime.commands import AsJson, Commands, remark
 from happycity.runtime.settings import Settings, flags_of, load, setting
-from happycity.runtime.tokens import Role, Token, add_tokens, new_token, read_tokens, revoke_token
+from happycity.runtime.tokens import (
+    Role,
+    StoredTokens,
+    Token,
+    add_tokens,
+    new_token,
+    read_tokens_file,
+    revoke_token,
+)
 from happycity.runtime.transport import Access
 from happycity.text.words import plural
 from happycity_server.__main__ import start
@@ -110,9 +117,8 @@ def create(
     now = datetime.now(UTC)
     until = now + duration(expires) if expires else None
     clear, created = new_token(role, name, created=now, expires=until, owner=owner)
-    earlier = [
-        one.id for one in _stored(tokens) if (one.role, one.name) == (role, name) and one.is_valid(now)
-    ]
+    stored = read_tokens_file(tokens).tokens if tokens.exists() else []
+    earlier = [one.id for one in stored if (one.role, one.name) == (role, name) and one.is_valid(now)]
     add_tokens(tokens, [created])
     if earlier:
         remark(f"{name} has other tokens that stay valid: {', '.join(earlier)}")
@@ -121,8 +127,12 @@ def create(
     typer.echo(clear)
 
 
-def _stored(tokens: Path) -> Sequence[Token]:
-    return read_tokens(tokens) if tokens.exists() else ()
+def listed(tokens: Path) -> StoredTokens:
+    """Read the file of --tokens for a list; ConfigError if there is none."""
+    try:
+        return read_tokens_file(tokens)
+    except FileNotFoundError:
+        raise ConfigError(f"--tokens: there is no file {tokens}") from None
 
 
 @token.command("list")
@@ -132,11 +142,7 @@ def list_tokens(
     tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS,
 ) -> None:
     """List the tokens of a file, without their secrets."""
-    try:
-        stored = read_tokens(tokens)
-    except FileNotFoundError:
-        raise ConfigError(f"--tokens: there is no file {tokens}") from None
-    now = datetime.now(UTC)
+    stored, now = listed(tokens).tokens, datetime.now(UTC)
     if as_json:
         rows = [
             {**one.model_dump(mode="json", exclude={"sha256"}), "expired": not one.is_valid(now)}
@@ -183,10 +189,6 @@ def validity(expires: datetime | None, now: datetime) -> str:
     return f"until {when}" if now < expires else f"expired {when}"
 
 
-if TYPE_CHECKING:
-    from happycity_tournament.storage.backup import Copied
-
-
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The SQLite file of the backup.")],
     *,
@@ -228,13 +230,8 @@ def backup(
     if not restore and source is not None:
         with suppress(OSError):  # a store on a read-only file system
             backup_mark(source).touch(mode=0o600)
-    _report(copied, file, file.stat().st_size, as_json=as_json)
-
-
-def _report(copied: Copied, file: Path, size: int, *, as_json: bool) -> None:
-    games = copied.rows.get("games", 0)
-    text = f"{file}: {plural(games, 'game')}, {size / 1e6:,.1f} MB, checked, in {copied.seconds:.1f} s"
-    remark(text)
+    size, games = file.stat().st_size, plural(copied.rows.get("games", 0), "game")
+    remark(f"{file}: {games}, {size / 1e6:,.1f} MB, checked, in {copied.seconds:.1f} s")
     if as_json:
         content = {
             "file": str(file),

@@ -16,6 +16,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 import structlog
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.message import Message
 
 from happycity import ConfigError
 from happycity.runtime.program import missing_packages
@@ -42,7 +44,6 @@ BACKLOG = 512
 _FULL_NAMES = {full_name.rpartition(".")[2]: full_name for full_name in CONTRACT}
 """The services of the contract by their names without the package, which are those of the classes."""
 _log = structlog.get_logger()
-_Request = TypeVar("_Request")
 _Response = TypeVar("_Response")
 
 
@@ -65,11 +66,12 @@ class Arena:
     """Its HostingService; None if the server hosts no bots."""
 
     async def call(
-        self, method: Callable[[_Request, object], Awaitable[_Response]], request: _Request
+        self, method: Callable[[Any, object], Awaitable[_Response]], request: object = None, /, **fields: Any
     ) -> _Response:
-        """Call a method of a service for the admitted caller."""
-        require(ROLES[path_of(method)])
-        return await method(request, None)
+        """Call a method of a service for the admitted caller, by default with a request of these fields."""
+        path = path_of(method)
+        require(ROLES[path])
+        return await method(_request_of(path)(**fields) if request is None else request, None)
 
     def may_call(self, method: Callable[..., object]) -> bool:
         """Return whether the role of the admitted caller is one that may call a method of a service."""
@@ -85,6 +87,12 @@ def path_of(method: Callable[..., object]) -> str:
     """Return the path of a service's method, such as /happycity.v1.MatchService/ListMatches."""
     service: object = getattr(method, "__self__", None)
     return f"/{_FULL_NAMES[type(service).__name__]}/{method.__name__}"
+
+
+def _request_of(path: str) -> type[Message]:
+    """Return the class of a method's requests."""
+    method = descriptor_pool.Default().FindMethodByName(path[1:].replace("/", "."))
+    return message_factory.GetMessageClass(method.input_type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

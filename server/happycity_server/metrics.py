@@ -26,7 +26,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from happycity.runtime.tokens import TokenError, read_tokens
+from happycity.runtime.tokens import TokenError, read_tokens_file
 from happycity.runtime.transport import host_and_port
 from happycity_server.errors import ListenError
 from happycity_server.places.places import Places
@@ -47,17 +47,22 @@ REQUEST_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class ArenaMetrics:
-    """Reads a server's numbers. It is called on the event loop, where nothing changes meanwhile."""
+class ArenaMetrics(Collector):
+    """Reads a server's numbers on its event loop, where nothing changes meanwhile."""
 
     places: Places
     tournaments: Tournaments
     server: BotServer
     store: AsyncStore
-    ladder: Ladder | None = None
+    ladder: Ladder | None
+    loop: asyncio.AbstractEventLoop
 
-    async def collect(self) -> Sequence[Metric]:
-        """Return all metrics."""
+    def collect(self) -> Sequence[Metric]:
+        """Return all metrics; a thread of the HTTP server calls it."""
+        return asyncio.run_coroutine_threadsafe(self.collected(), self.loop).result(COLLECT_SECONDS)
+
+    async def collected(self) -> Sequence[Metric]:
+        """Return all metrics; call it on the event loop."""
         build = {
             "version": version("happycity"),
             "python": platform.python_version(),
@@ -197,25 +202,13 @@ class UpkeepMetrics(Collector):
         return certificate.not_valid_after_utc.timestamp() - self.now()
 
     def _token_left(self, path: Path) -> float:
-        ends = (one.expires.timestamp() for one in read_tokens(path) if one.expires is not None)
+        tokens = read_tokens_file(path).tokens
+        ends = (one.expires.timestamp() for one in tokens if one.expires is not None)
         return min((end - self.now() for end in ends if end > self.now()), default=math.inf)
 
 
 def _free_bytes(database: Path) -> float:
     return shutil.disk_usage(database.parent).free
-
-
-class _LoopCollector(Collector):
-    """Collects on the event loop what a thread of the HTTP server asks for."""
-
-    def __init__(self, metrics: ArenaMetrics) -> None:
-        self._metrics = metrics
-        self._loop = asyncio.get_running_loop()
-
-    def collect(self) -> Sequence[Metric]:
-        """Return all metrics."""
-        collecting = asyncio.run_coroutine_threadsafe(self._metrics.collect(), self._loop)
-        return collecting.result(COLLECT_SECONDS)
 
 
 @contextmanager
@@ -226,7 +219,7 @@ def metrics_served(address: str, metrics: ArenaMetrics, upkeep: UpkeepMetrics) -
         ListenError: the address can't be listened on.
     """
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_LoopCollector(metrics))
+    registry.register(metrics)
     registry.register(upkeep)
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)

@@ -24,12 +24,11 @@ from happycity.runtime.tokens import (
     add_tokens,
     new_invitation,
     new_token,
-    read_invitations,
     revoke_invitation,
 )
 from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined
 from happycity.text.words import plural
-from happycity_server.cli import TOKENS_OPTION, duration, validity
+from happycity_server.cli import TOKENS_OPTION, duration, listed, validity
 from happycity_server.config import DEFAULT_TOKENS
 
 CA_FILE, CERT_FILE, KEY_FILE = "ca.pem", "cert.pem", "key.pem"
@@ -185,11 +184,7 @@ def list_invitations(
     *, as_json: AsJson = False, tokens: Annotated[Path, TOKENS_OPTION] = DEFAULT_TOKENS
 ) -> None:
     """List the invitations that no guest has used, without their secrets."""
-    try:
-        stored = read_invitations(tokens)
-    except FileNotFoundError:
-        raise ConfigError(f"--tokens: there is no file {tokens}") from None
-    now = datetime.now(UTC)
+    stored, now = listed(tokens).invitations, datetime.now(UTC)
     if as_json:
         rows = [one.model_dump(mode="json", exclude={"sha256"}) for one in stored]
         typer.echo(json.dumps(rows, indent=2))

@@ -159,13 +159,13 @@ async def test_scrapes_do_not_race_with_the_event_loop(
 ) -> None:
     """Numbers are collected on the event loop: no scrape fails while bots come and go."""
     threads: set[int] = set()
-    collect = ArenaMetrics.collect
+    collect = ArenaMetrics.collected
 
     async def noted(metrics: ArenaMetrics) -> Sequence[Metric]:
         threads.add(threading.get_ident())
         return await collect(metrics)
 
-    monkeypatch.setattr(ArenaMetrics, "collect", noted)
+    monkeypatch.setattr(ArenaMetrics, "collected", noted)
     async with measured(tmp_path) as (_, metrics, _channel):
         await asyncio.gather(*(scraped(metrics) for _ in range(8)))
     assert threads == {threading.get_ident()}

@@ -9,7 +9,7 @@ from tests.programs import run
 from tests.server.harness import issued_token
 from tests.server.server_process import server_process
 
-from happycity.runtime.tokens import Role, read_invitations, read_tokens
+from happycity.runtime.tokens import Role, read_tokens_file
 from happycity_client import Settings
 
 LINK = "grpc://127.0.0.1:1/join/hci_00000000_hidden"
@@ -51,7 +51,7 @@ def test_a_guest_joins_renews_and_leaves(server: str, tmp_path: Path) -> None:
     assert "as Team 7 with alice, bea" in joined.stdout
     assert (guest / "happycity.env").stat().st_mode & 0o077 == 0
     first = tokens_in(guest)
-    ids = [one.id for one in read_tokens(tmp_path / "tokens.json")[1:]]
+    ids = [one.id for one in read_tokens_file(tmp_path / "tokens.json").tokens[1:]]
     assert [first[name].split("_")[1] for name in ("alice", "bea")] == ids
     again = run("join", link, "--bot", "carl", "--out", "other.env", cwd=guest)
     assert again.returncode == 2
@@ -62,7 +62,7 @@ def test_a_guest_joins_renews_and_leaves(server: str, tmp_path: Path) -> None:
     assert not {*first.values()} & {*second.values()}
     assert json.loads(run("status", "--json", cwd=guest).stdout)["bots"] == []
     assert run("join", "--revoke", cwd=guest).returncode == 0
-    assert [one.name for one in read_tokens(tmp_path / "tokens.json")] == ["olga"]
+    assert [one.name for one in read_tokens_file(tmp_path / "tokens.json").tokens] == ["olga"]
     assert not (guest / "happycity.env").exists()
 
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: tuple[str, .
 def test_invitations_are_listed_and_revoked(tmp_path: Path) -> None:
     """The list has no secret."""
     link = invited(tmp_path, "grpc://127.0.0.1:1", "--bots", "3", "--expires", "90m")
-    (stored,) = read_invitations(tmp_path / "tokens.json")
+    (stored,) = read_tokens_file(tmp_path / "tokens.json").invitations
     file = ("--tokens", "tokens.json")
     listed = run("invite", "list", *file, cwd=tmp_path).stdout
     assert listed.startswith(f"{stored.id}  Team 7 for 3 bots, until ")

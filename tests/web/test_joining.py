@@ -20,7 +20,7 @@ from tests.web.table import check_layout
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
 from happycity.runtime.guests import Link
-from happycity.runtime.tokens import Role, read_invitations, read_tokens
+from happycity.runtime.tokens import Role, read_tokens_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -123,7 +123,7 @@ async def test_a_guest_joins_in_the_browser(browser: Browser, competition: Compe
         await page.locator("li.entry", has_text="bea").get_by_text("Revoke").first.click()
         await page.get_by_role("button", name="Revoke bea").click()
         await expect(page.locator("li.entry")).to_have_count(1)
-        assert [one.name for one in read_tokens(competition.tokens)] == ["olga", "alice"]
+        assert [one.name for one in read_tokens_file(competition.tokens).tokens] == ["olga", "alice"]
 
 
 @pytest.mark.parametrize(
@@ -183,17 +183,17 @@ async def test_forms_are_for_those_who_may(competition: Competition) -> None:
         assert (await client.post("/access", data={"act": "revoke", "id": "00000000"})).status_code == 404
         shown = (await client.get("/access.json")).json()
         assert (shown["owner"], shown["role"], shown["invitations"]) == ("zoe", "bot", None)
-    assert read_invitations(competition.tokens) == ()
+    assert read_tokens_file(competition.tokens).invitations == []
 
 
 async def test_an_invitation_is_revoked(competition: Competition) -> None:
     await competition.invited()
-    (one,) = read_invitations(competition.tokens)
+    (one,) = read_tokens_file(competition.tokens).invitations
     async with competition.client(competition.organiser) as client:
         for status in (303, 403):  # the second time there is none
             answer = await client.post("/access", data={"act": "withdraw", "id": one.id})
             assert answer.status_code == status
-    assert read_invitations(competition.tokens) == ()
+    assert read_tokens_file(competition.tokens).invitations == []
 
 
 @asynccontextmanager

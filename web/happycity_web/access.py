@@ -39,10 +39,9 @@ async def _page(feeds: Feeds, fields: Mapping[str, str], *, problem: str = "", l
     values: dict[str, Any] = {"token": token, "fields": fields, "problem": problem, "link": link}
     values |= {"tokens": None, "invitations": None, "hosts": arena.hosting is not None}
     if token is not None and arena.may_call(arena.access.ListTokens):
-        values["tokens"] = list((await arena.call(arena.access.ListTokens, pb.ListTokensRequest())).tokens)
+        values["tokens"] = list((await arena.call(arena.access.ListTokens)).tokens)
     if token is not None and arena.may_call(arena.access.ListInvitations):
-        listed = await arena.call(arena.access.ListInvitations, pb.ListInvitationsRequest())
-        values["invitations"] = list(listed.invitations)
+        values["invitations"] = list((await arena.call(arena.access.ListInvitations)).invitations)
     values |= {"role": token.role.value if token else "", "owner": token.owner if token else ""}
     return Page("access.html", values, ("owner", "role", "tokens", "invitations"))
 
@@ -74,9 +73,9 @@ async def act(feeds: Feeds, request: Request) -> Response:
     arena = feeds.arena
     require_token(_WHAT)
     fields = await read_form(request)
-    revocations: dict[str, tuple[Any, Any]] = {
-        "revoke": (arena.access.RevokeToken, pb.RevokeTokenRequest),
-        "withdraw": (arena.access.RevokeInvitation, pb.RevokeInvitationRequest),
+    revocations: dict[str, Any] = {
+        "revoke": arena.access.RevokeToken,
+        "withdraw": arena.access.RevokeInvitation,
     }
     try:
         act = word_of("act", fields.get("act", ""), ("renew", "invite", *revocations))
@@ -84,8 +83,7 @@ async def act(feeds: Feeds, request: Request) -> Response:
             return await _renew(feeds, request)
         if act == "invite":
             return await _invite(feeds, request, fields)
-        call, message = revocations[act]
-        await arena.call(call, message(id=fields.get("id", "")))
+        await arena.call(revocations[act], id=fields.get("id", ""))
     except ApiError as error:
         page = await _page(feeds, fields, problem=str(error))
         return HTMLResponse(page.html(Reader.of(request)), HTTP_STATUS[error.reason.status])
@@ -95,11 +93,11 @@ async def act(feeds: Feeds, request: Request) -> Response:
 async def _renew(feeds: Feeds, request: Request) -> Response:
     """Replace all tokens of the owner; the browser's own last, so that it stays valid after a failure."""
     arena, caller = feeds.arena, principal().token
-    listed = await arena.call(arena.access.ListTokens, pb.ListTokensRequest())
+    listed = await arena.call(arena.access.ListTokens)
     assert caller is not None  # or there was no role for the call
     tokens = {}
     for token in sorted(listed.tokens, key=lambda token: token.id == caller.id):
-        renewed = await arena.call(arena.access.RenewToken, pb.RenewTokenRequest(id=token.id))
+        renewed = await arena.call(arena.access.RenewToken, id=token.id)
         tokens[token.name] = renewed.token
     response = _settings_page(request, arena.access.link(), caller.owner, tokens)
     keep_secret(response, request, COOKIE, tokens[caller.name])
@@ -108,12 +106,12 @@ async def _renew(feeds: Feeds, request: Request) -> Response:
 
 async def _invite(feeds: Feeds, request: Request, fields: Mapping[str, str]) -> Response:
     days = number_of("days", fields.get("days", ""), 1, 3650)
-    asked = pb.CreateInvitationRequest(
+    made = await feeds.arena.call(
+        feeds.arena.access.CreateInvitation,
         owner=fields.get("owner", "").strip(),
         bots=number_of("bots", fields.get("bots", ""), 1, MAX_INVITED),
         lifetime=Duration(seconds=days * 86400),
     )
-    made = await feeds.arena.call(feeds.arena.access.CreateInvitation, asked)
     # The page's own address: a browser sends it with each form, also through a proxy.
     page = request.headers.get("origin") or str(request.base_url)
     shown = await _page(feeds, {}, link=str(replace(Link.parse(made.link), page=page)))

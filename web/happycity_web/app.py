@@ -8,7 +8,7 @@ from typing import Any
 
 import structlog
 from starlette.applications import Starlette
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -74,16 +74,10 @@ _STATIC: list[str | tuple[str, str]] = [("happycity_web", "static"), ("happycity
 _log = structlog.get_logger()
 
 
-class _IdConvertor(Convertor[int]):
+class _IdConvertor(IntegerConvertor):
     """An id in a path; there is no page for numbers that no store can hold."""
 
     regex = "[0-9]{1,18}"
-
-    def convert(self, value: str) -> int:
-        return int(value)
-
-    def to_string(self, value: int) -> str:
-        return str(value)
 
 
 register_url_convertor("id", _IdConvertor())
@@ -147,6 +141,7 @@ class _Handlers:
         self._feeds = feeds
         self._most_viewers = most_viewers
         self._gate = feeds.arena.gate
+        self._admit = partial(admit_visitor, feeds.arena)
 
     def page(
         self, query: type[Query], make: _MakePage, *, as_json: bool = False, media_type: str = "text/html"
@@ -296,9 +291,6 @@ class _Handlers:
         response = page_response(request, "entered.html", {"target": target})
         keep_secret(response, request, COOKIE, token)
         return response
-
-    def _admit(self, connection: HTTPConnection) -> Principal:
-        return admit_visitor(self._feeds.arena, connection)
 
     def _known(self, error: Exception, connection: HTTPConnection) -> ApiError | None:
         """Return an error as callers get it, None for a failure of the server; count and log it."""

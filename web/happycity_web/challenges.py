@@ -43,18 +43,15 @@ async def _page(
     arena = feeds.arena
     got = await arena.call(
         arena.ladder.ListChallenges,
-        pb.ListChallengesRequest(
-            page_size=PAGE_LINES,
-            page_token=chosen.page,
-            bot=chosen.bot or None,
-            state=STATES[chosen.state] if chosen.state else None,
-        ),
+        page_size=PAGE_LINES,
+        page_token=chosen.page,
+        bot=chosen.bot or None,
+        state=STATES[chosen.state] if chosen.state else None,
     )
     values = await ladder_values(feeds)
     values |= {
         "chosen": chosen,
         "states": list(STATES),
-        "kinds": list(KINDS),
         "challenges": list(got.challenges),
         "next_page": got.next_page_token,
         "fields": fields,
@@ -71,7 +68,7 @@ async def _versions(feeds: Feeds, bot: str) -> list[pb.BotVersion]:
         return []
     arena = feeds.arena
     try:
-        got = await arena.call(arena.ladder.GetLadderBot, pb.GetLadderBotRequest(bot=bot))
+        got = await arena.call(arena.ladder.GetLadderBot, bot=bot)
     except ApiError as error:
         if error.reason is not Reason.NOT_IN_LADDER:
             raise
@@ -96,9 +93,8 @@ async def answer(feeds: Feeds, request: Request) -> Response:
     fields = await read_form(request)
     try:
         answer = word_of("answer", fields.get("answer", ""), ("accept", "decline", "withdraw"))
-        method = f"{answer.capitalize()}Challenge"
-        asked = getattr(pb, f"{method}Request")(challenge_id=request.path_params["challenge_id"], bot=bot)
-        await arena.call(getattr(arena.ladder, method), asked)
+        method = getattr(arena.ladder, f"{answer.capitalize()}Challenge")
+        await arena.call(method, challenge_id=request.path_params["challenge_id"], bot=bot)
     except ApiError as error:
         return await _refused(feeds, request, bot, {}, error)
     return _to_challenges_of(bot)

@@ -13,9 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from happycity import CARDS_BY_ID, CardKind, Colour
-from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.match import check_bot_name
-from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.errors import ApiError
@@ -90,11 +88,11 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     if arena.ladder.keeps_ladder:
         boards = (await ladder_values(feeds))["boards"]
         with suppress(ApiError):  # it isn't in the ladder
-            ladder = await arena.call(arena.ladder.GetLadderBot, ladder_pb.GetLadderBotRequest(bot=bot))
+            ladder = await arena.call(arena.ladder.GetLadderBot, bot=bot)
     tournaments = await newest_tournaments(feeds, bot=bot)
     infos = [version.info for version in ladder.versions] if ladder else []
     infos += [entry.info for one in tournaments for entry in one.bots if entry.name == bot]
-    connected = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
+    connected = await arena.call(arena.bots.ListBots, page_size=BOTS_SHOWN)
     infos += [entry.info for entry in connected.bots if entry.name == bot]
     if not (games or infos):
         text = language_of(request).texts.gettext("There is no bot %(bot)s.")
@@ -124,10 +122,8 @@ async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
     arena, hidden = feeds.arena, HiddenGames.of(feeds)
 
     async def ask(token: str) -> tuple[list[match_pb.Match], str]:
-        asked = match_pb.ListMatchesRequest(
-            bot=bot, state=match_pb2.MATCH_STATE_FINISHED, page_size=_PAGE, page_token=token
-        )
-        page = await arena.call(arena.matches.ListMatches, asked)
+        call, state = arena.matches.ListMatches, match_pb2.MATCH_STATE_FINISHED
+        page = await arena.call(call, bot=bot, state=state, page_size=_PAGE, page_token=token)
         counted = [game for game in page.matches if not game.practice and game not in hidden]
         return counted, page.next_page_token
 

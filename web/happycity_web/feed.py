@@ -7,7 +7,6 @@ from typing import Any
 
 from starlette.requests import Request
 
-from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity_tournament.wire import state_of
 from happycity_web.query import Query
@@ -30,8 +29,7 @@ async def results_feed(feeds: Feeds, _request: Request, _query: Query) -> Page:
         (_end_of(one), one) for one in listed if state_of(one.progress.state).revealed
     ]
     if arena.ladder.keeps_ladder:
-        newest = ladder_pb.ListLadderDealsRequest(page_size=ENTRIES)
-        deals = (await arena.call(arena.ladder.ListLadderDeals, newest)).deals
+        deals = (await arena.call(arena.ladder.ListLadderDeals, page_size=ENTRIES)).deals
         results += [
             (deal.finish_time.ToDatetime(UTC), deal) for deal in deals if deal.HasField("finish_time")
         ]

@@ -201,8 +201,7 @@ async def statistics(
 
 async def record_of(feeds: Feeds, match_id: int) -> str:
     """Return the record of a finished game; ApiError as long as its deal is in play."""
-    arena, asked = feeds.arena, match_pb.GetMatchRecordRequest(match_id=match_id)
-    return (await arena.call(arena.matches.GetMatchRecord, asked)).json
+    return (await feeds.arena.call(feeds.arena.matches.GetMatchRecord, match_id=match_id)).json
 
 
 def choices() -> dict[str, Any]:

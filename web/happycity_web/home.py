@@ -11,7 +11,6 @@ from starlette.requests import Request
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.records.record import Json
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
-from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.messages import config_of
@@ -44,20 +43,14 @@ async def home_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     tournaments = await newest_tournaments(feeds, page_size=TOURNAMENTS_SHOWN)
     cup = await newest_tournaments(feeds, page_size=1, state=tournament_pb.TOURNAMENT_STATE_FINISHED)
     first = await podiums(feeds, request, [*tournaments, *cup])
-    running = await arena.call(
-        arena.matches.ListMatches,
-        match_pb.ListMatchesRequest(page_size=MATCHES_COMPARED, state=match_pb2.MATCH_STATE_RUNNING),
-    )
-    finished = await arena.call(
-        arena.matches.ListMatches,
-        match_pb.ListMatchesRequest(page_size=FINISHED_SHOWN, state=match_pb2.MATCH_STATE_FINISHED),
-    )
-    bots = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
+    games = arena.matches.ListMatches
+    running = await arena.call(games, page_size=MATCHES_COMPARED, state=match_pb2.MATCH_STATE_RUNNING)
+    finished = await arena.call(games, page_size=FINISHED_SHOWN, state=match_pb2.MATCH_STATE_FINISHED)
+    bots = await arena.call(arena.bots.ListBots, page_size=BOTS_SHOWN)
     ladder, lines, board = None, list[ladder_pb.LeaderboardLine](), ""
     if arena.ladder.keeps_ladder:
-        ladder = await arena.call(arena.ladder.GetLadder, ladder_pb.GetLadderRequest())
-        asked = ladder_pb.GetLeaderboardRequest(page_size=RATED_BOTS)
-        leaderboard = await arena.call(arena.ladder.GetLeaderboard, asked)
+        ladder = await arena.call(arena.ladder.GetLadder)
+        leaderboard = await arena.call(arena.ladder.GetLeaderboard, page_size=RATED_BOTS)
         lines, board = list(leaderboard.lines), leaderboard.board
     ratings = {line.bot: line.rating.elo for one in cup for line in first.get(one.tournament_id, ())}
     ratings |= {line.version.bot: line.rating.elo for line in lines}

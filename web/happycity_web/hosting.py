@@ -27,11 +27,10 @@ async def hosted_page(feeds: Feeds, request: Request, _: Query) -> Page:
     arena = feeds.arena
     if arena.hosting is None:
         raise HTTPException(404)
-    listed = await arena.call(arena.hosting.ListSubmissions, pb.ListSubmissionsRequest())
-    submissions = list(listed.submissions[:_SHOWN])
+    submissions = list((await arena.call(arena.hosting.ListSubmissions)).submissions[:_SHOWN])
     if submissions:
-        newest = pb.GetSubmissionRequest(bot=submissions[0].bot.name, digest=submissions[0].digest)
-        submissions[0] = await arena.call(arena.hosting.GetSubmission, newest)
+        bot, digest = submissions[0].bot.name, submissions[0].digest
+        submissions[0] = await arena.call(arena.hosting.GetSubmission, bot=bot, digest=digest)
     bot = arena.own_bot()
     before = next((one.bot for one in submissions if one.bot.name == bot), pb.HostedBot())
     return Page("hosted.html", {"submissions": submissions, "bot": bot, "before": before}, ("submissions",))

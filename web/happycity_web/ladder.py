@@ -9,7 +9,6 @@ from starlette.requests import Request
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_name
-from happycity.v1 import bot_service_pb2 as bot_pb
 from happycity.wire.messages import config_of
 from happycity_server.access.roles import is_public
 from happycity_server.errors import ApiError, Reason, invalid
@@ -53,20 +52,6 @@ class DealQuery(ListQuery):
     challenge: int = number()
     deal: int = number()
 
-    def request(self) -> pb.ListLadderDealsRequest:
-        """Return what asks for a page of the deals."""
-        return pb.ListLadderDealsRequest(
-            page_size=PAGE_LINES,
-            page_token=self.page,
-            bot=self.bot,
-            version_id=self.version or None,
-            board=self.board,
-            season_id=self.season or None,
-            kind=KINDS[self.kind] if self.kind else None,
-            challenge_id=self.challenge or None,
-            deal_id=self.deal or None,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class BotQuery(Query):
@@ -81,13 +66,14 @@ class BotQuery(Query):
 async def ladder_values(feeds: Feeds) -> dict[str, Any]:
     """Return what all pages of the ladder show, and what their caller may do."""
     arena = feeds.arena
-    ladder = await arena.call(arena.ladder.GetLadder, pb.GetLadderRequest())
+    ladder = await arena.call(arena.ladder.GetLadder)
     return {
         "ladder": ladder,
         "boards": {board.name: config_of(board.game) for board in ladder.boards},
         "may_judge": arena.may_call(arena.ladder.ListFlags),
         "is_public": is_public(),
         "own_bot": arena.own_bot(),
+        "kinds": list(KINDS),
         "is_final": False,
     }
 
@@ -98,15 +84,13 @@ async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQ
     values = await ladder_values(feeds)
     leaderboard = await arena.call(
         arena.ladder.GetLeaderboard,
-        pb.GetLeaderboardRequest(
-            board=chosen.board or None,
-            season_id=chosen.season or None,
-            page_size=PAGE_LINES,
-            page_token=chosen.page,
-            ranked_only=bool(chosen.ranked),
-        ),
+        board=chosen.board or None,
+        season_id=chosen.season or None,
+        page_size=PAGE_LINES,
+        page_token=chosen.page,
+        ranked_only=bool(chosen.ranked),
     )
-    bots = await arena.call(arena.bots.ListBots, bot_pb.ListBotsRequest(page_size=BOTS_SHOWN))
+    bots = await arena.call(arena.bots.ListBots, page_size=BOTS_SHOWN)
     waiting = await _challenges(feeds, state=pb.CHALLENGE_STATE_OPEN)
     is_over = leaderboard.season.HasField("end_time")
     values |= {
@@ -124,28 +108,26 @@ async def leaderboard_page(feeds: Feeds, _request: Request, chosen: LeaderboardQ
 
 async def seasons_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
     """Show the seasons, newest first."""
-    asked = pb.ListSeasonsRequest(page_size=PAGE_LINES, page_token=chosen.page)
-    return await _listed(feeds, feeds.arena.ladder.ListSeasons, asked, "seasons", chosen)
+    return await _listed(feeds, feeds.arena.ladder.ListSeasons, "seasons", chosen)
 
 
 async def acts_page(feeds: Feeds, _request: Request, chosen: ListQuery) -> Page:
     """Show what organisers did, newest first."""
-    asked = pb.ListActsRequest(page_size=PAGE_LINES, page_token=chosen.page)
-    return await _listed(feeds, feeds.arena.ladder.ListActs, asked, "acts", chosen)
+    return await _listed(feeds, feeds.arena.ladder.ListActs, "acts", chosen)
 
 
-async def _listed(feeds: Feeds, call: Any, asked: Any, field: str, chosen: ListQuery, **more: Any) -> Page:
+async def _listed(feeds: Feeds, call: Any, field: str, chosen: ListQuery, **asked: Any) -> Page:
     """Show a page of a list, which is a field of the call's response, by the template of that name."""
-    got = await feeds.arena.call(call, asked)
+    got = await feeds.arena.call(call, page_size=PAGE_LINES, page_token=chosen.page, **asked)
     values = await ladder_values(feeds)
-    values |= {field: list(getattr(got, field)), "chosen": chosen, "next_page": got.next_page_token, **more}
+    values |= {field: list(getattr(got, field)), "chosen": chosen, "next_page": got.next_page_token}
     return Page(f"{field}.html", values, (field, "next_page"))
 
 
 async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) -> Page:
     """Show odd results to those who judge them."""
     arena, season = feeds.arena, chosen.season
-    got = await arena.call(arena.ladder.ListFlags, pb.ListFlagsRequest(season_id=season or None))
+    got = await arena.call(arena.ladder.ListFlags, season_id=season or None)
     values = await ladder_values(feeds)
     values |= {"flags": list(got.flags), "season": season or values["ladder"].season.season_id}
     return Page("flags.html", values, ("season", "flags"))
@@ -153,16 +135,25 @@ async def flags_page(feeds: Feeds, _request: Request, chosen: LeaderboardQuery) 
 
 async def ladder_deals_page(feeds: Feeds, _request: Request, chosen: DealQuery) -> Page:
     """Show deals, newest first, each with its games."""
-    call, kinds = feeds.arena.ladder.ListLadderDeals, list(KINDS)
-    return await _listed(feeds, call, chosen.request(), "deals", chosen, kinds=kinds)
+    return await _listed(
+        feeds,
+        feeds.arena.ladder.ListLadderDeals,
+        "deals",
+        chosen,
+        bot=chosen.bot,
+        version_id=chosen.version or None,
+        board=chosen.board,
+        season_id=chosen.season or None,
+        kind=KINDS[chosen.kind] if chosen.kind else None,
+        challenge_id=chosen.challenge or None,
+        deal_id=chosen.deal or None,
+    )
 
 
 async def ladder_bot_page(feeds: Feeds, request: Request, query: BotQuery) -> Page:
     """Show a bot of the ladder."""
     arena, bot = feeds.arena, await _bot(feeds, request, query)
-    deals = await arena.call(
-        arena.ladder.ListLadderDeals, pb.ListLadderDealsRequest(bot=bot.bot, page_size=ENTRIES_SHOWN)
-    )
+    deals = await arena.call(arena.ladder.ListLadderDeals, bot=bot.bot, page_size=ENTRIES_SHOWN)
     challenges = await _challenges(feeds, bot=bot.bot)
     values = await ladder_values(feeds)
     # By board, the rating of the newest version that has one.
@@ -188,9 +179,7 @@ async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
         raise ApiError(Reason.NOT_IN_LADDER, f"old, new: {bot.bot!r} has no versions {old} and {new}")
     if old == new:
         raise invalid("new: choose another version than the older one")
-    comparison = await arena.call(
-        arena.ladder.CompareVersions, pb.CompareVersionsRequest(old_version_id=old, new_version_id=new)
-    )
+    comparison = await arena.call(arena.ladder.CompareVersions, old_version_id=old, new_version_id=new)
     error = comparison.standard_error if comparison.HasField("standard_error") else None
     values = await ladder_values(feeds)
     values |= {
@@ -211,11 +200,10 @@ async def _challenges(feeds: Feeds, **chosen: Any) -> list[pb.Challenge]:
     arena = feeds.arena
     if not arena.may_call(arena.ladder.ListChallenges):
         return []
-    asked = pb.ListChallengesRequest(page_size=ENTRIES_SHOWN, **chosen)
-    return list((await arena.call(arena.ladder.ListChallenges, asked)).challenges)
+    listed = await arena.call(arena.ladder.ListChallenges, page_size=ENTRIES_SHOWN, **chosen)
+    return list(listed.challenges)
 
 
 async def _bot(feeds: Feeds, request: Request, query: BotQuery) -> pb.LadderBot:
     arena, name = feeds.arena, check_bot_name(request.path_params["bot"])
-    asked = pb.GetLadderBotRequest(bot=name, board=query.board or None)
-    return await arena.call(arena.ladder.GetLadderBot, asked)
+    return await arena.call(arena.ladder.GetLadderBot, bot=name, board=query.board or None)

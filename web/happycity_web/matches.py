@@ -22,7 +22,7 @@ from happycity_tournament.recorded_games import named_record
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
-from happycity_web.analyses import analysis_of
+from happycity_web.background import analysis_of
 from happycity_web.games import record_of
 from happycity_web.picture import game_picture
 from happycity_web.query import Query, number, number_of
@@ -186,7 +186,7 @@ async def match_record(feeds: Feeds, request: Request) -> Response:
     """Return a finished match's record, with its bots, as a file."""
     match_id, arena = request.path_params["match_id"], feeds.arena
     got = await record_of(feeds, match_id)
-    match = await arena.call(arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+    match = await arena.call(arena.matches.GetMatch, match_id=match_id)
     record = named_record(list(match.bots), got)
     name = f'attachment; filename="game-{match_id:07}.json"'
     return Response(f"{record}\n", media_type="application/json", headers={"content-disposition": name})

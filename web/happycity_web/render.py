@@ -155,14 +155,9 @@ def plus_minus(rating: rating_pb2.Rating) -> str:
     return interval_text(low, high)
 
 
-def bot_path(tournament_id: int, bot: str) -> str:
-    """Return the path of a bot's page in a tournament."""
-    return f"/tournaments/{tournament_id}/bots/{quote(bot, safe='')}"
-
-
-def ladder_bot_path(bot: str) -> str:
-    """Return the path of a bot's page in the ladder."""
-    return f"/ladder/bots/{quote(bot, safe='')}"
+def bot_path(bot: str, under: str = "") -> str:
+    """Return the path of a bot's page over all its games, or of that `under` /ladder or a tournament's."""
+    return f"{under}/bots/{quote(bot, safe='')}"
 
 
 def mode_of(game: game_pb.GameConfig) -> str:
@@ -186,11 +181,6 @@ def by_place(match: match_pb.Match) -> list[tuple[int, str, match_pb2.SeatResult
         return [(number, bot, None) for number, bot in enumerate(match.bots)]
     order = sorted(enumerate(match.result.seats), key=lambda entry: (entry[1].place, entry[1].rank))
     return [(number, match.bots[number], seat) for number, seat in order]
-
-
-def character_path(bot: str) -> str:
-    """Return the path of a bot's page over all its games."""
-    return f"/bots/{quote(bot, safe='')}"
 
 
 @cache
@@ -221,12 +211,10 @@ def _environment(language: Language) -> Environment:
         "ranks_text": ranks_text,
         "bot_path": bot_path,
         "by_place": by_place,
-        "character_path": character_path,
         "charts": charts,
         "deal_places": deal_places,
         "deck_prices": deck_prices,
         "documentation": documentation(),
-        "ladder_bot_path": ladder_bot_path,
         "line_class": line_class,
         "mode_of": mode_of,
         "state_word": state_word,

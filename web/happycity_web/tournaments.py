@@ -60,10 +60,8 @@ async def tournaments_page(feeds: Feeds, request: Request, chosen: TournamentQue
     arena = feeds.arena
 
     async def ask(token: str) -> tuple[list[tournament_pb.Tournament], str]:
-        asked = tournament_pb.ListTournamentsRequest(
-            page_size=TOURNAMENTS_A_PAGE, page_token=token, bot=chosen.bot or None
-        )
-        page = await arena.call(arena.tournaments.ListTournaments, asked)
+        call, bot = arena.tournaments.ListTournaments, chosen.bot or None
+        page = await arena.call(call, page_size=TOURNAMENTS_A_PAGE, page_token=token, bot=bot)
         found = [one for one in page.tournaments if chosen.mode in ("", mode_of(one.config.game))]
         return found, page.next_page_token
 
@@ -92,31 +90,23 @@ async def podiums(
 
 
 async def _podium(feeds: Feeds, tournament_id: int) -> list[tournament_pb.Standing]:
-    asked = tournament_pb.GetStandingsRequest(tournament_id=tournament_id)
-    shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, asked)
+    shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, tournament_id=tournament_id)
     return list(shown.standings[:PODIUM])
 
 
 async def newest_tournaments(feeds: Feeds, **chosen: Any) -> list[tournament_pb.Tournament]:
     """Return a page of tournaments, newest first, by the fields of its request."""
     arena = feeds.arena
-    asked = tournament_pb.ListTournamentsRequest(**chosen)
-    return list((await arena.call(arena.tournaments.ListTournaments, asked)).tournaments)
+    return list((await arena.call(arena.tournaments.ListTournaments, **chosen)).tournaments)
 
 
 async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show a tournament: how far it is, its standings, what goes on, charts, and its games."""
-    tournament_id = request.path_params["tournament_id"]
-    tournament = await tournament_of(feeds, tournament_id)
-    found = await list_games(feeds, query, tournament_id=tournament_id)
-    standings = await _standings(feeds, tournament_id, request)
-    values = await _values(feeds, tournament, standings)
+    tournament = await tournament_of(feeds, request.path_params["tournament_id"])
+    values = await _values(feeds, request, tournament, query)
     figures: Figures | None = values["figures"]
     bots = [line.bot for line in values["standings"]]
     values |= {
-        **choices(),
-        "found": found,
-        "games": found.games,
         "scale": rating_scale(line.rating for line in values["standings"]),
         "pairs": charts.pairs(figures, bots) if figures and len(bots) <= PAIRS_SHOWN else [],
         "rounds": figures.rounds if figures else [],
@@ -132,34 +122,24 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     if bot not in tournament.config.bots:
         text = language_of(request).texts.gettext("Tournament %(number)s has no bot %(bot)s.")
         raise HTTPException(404, text % {"number": tournament_id, "bot": bot})
-    found = await list_games(feeds, replace(query, bot=bot), tournament_id=tournament_id)
-    standings = await _standings(feeds, tournament_id, request)
-    values = await _values(feeds, tournament, standings)
+    values = await _values(feeds, request, tournament, replace(query, bot=bot))
     line = next((line for line in values["standings"] if line.bot == bot), None)
     figures: Figures | None = values["figures"]
     order = [line.bot for line in values["standings"]]
     meetings = [] if figures is None else list(figures.meetings(bot))
     meetings.sort(key=lambda meeting: order.index(meeting.opponent))
     losses = [] if figures is None else figures.losses(bot)
-    arena = feeds.arena
-    games = {
-        loss.match_id: await arena.call(
-            arena.matches.GetMatch, match_pb.GetMatchRequest(match_id=loss.match_id)
-        )
-        for loss in losses
-    }
-    notes = await _bot_notes(feeds, bot, found.games if values["is_over"] else [])
+    show = feeds.arena.matches.GetMatch
+    lost = [await feeds.arena.call(show, match_id=loss.match_id) for loss in losses]
+    notes = await _bot_notes(feeds, bot, values["games"] if values["is_over"] else [])
     values |= {
-        **choices(),
-        "found": found,
-        "games": found.games,
         "bot": bot,
         "line": line,
         "info": next((entry for entry in tournament.bots if entry.name == bot), None),
         "reasons": [(ending_of(count.ending), count) for count in line.forfeit_counts] if line else [],
         "meetings": meetings,
-        "losses": [(loss, games[loss.match_id]) for loss in losses if loss.match_id in games],
-        "places": _places(found.games, bot),
+        "losses": list(zip(losses, lost, strict=True)),
+        "places": _places(values["games"], bot),
         "notes": notes,
         "ratings": list(figures.history.of(bot)) if figures else [],
     }
@@ -169,23 +149,28 @@ async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
 
 async def tournament_of(feeds: Feeds, tournament_id: int) -> tournament_pb.Tournament:
     """Return a tournament."""
-    arena = feeds.arena
-    request = tournament_pb.GetTournamentRequest(tournament_id=tournament_id)
-    return await arena.call(arena.tournaments.GetTournament, request)
+    return await feeds.arena.call(feeds.arena.tournaments.GetTournament, tournament_id=tournament_id)
 
 
 async def _values(
-    feeds: Feeds, tournament: tournament_pb.Tournament, standings: Standings | None
+    feeds: Feeds, request: Request, tournament: tournament_pb.Tournament, query: GameQuery
 ) -> dict[str, Any]:
-    """Return what both pages show of a tournament, without standings if these are being loaded."""
+    """Return what both pages show of a tournament and its games.
+
+    Standings are loaded once for all who ask; without them, as that takes long, the page follows.
+    """
+    found = await list_games(feeds, query, tournament_id=tournament.tournament_id)
+    load = partial(feeds.arena.tournaments.standings, tournament.tournament_id)
+    standings = await loaded(request, feeds.standings.get(tournament.tournament_id, load))
     state = state_word(tournament)
     is_over = state in _OVER
     shown = tournament_pb.Standings()
     if standings is not None:
-        request = tournament_pb.GetStandingsRequest(
-            tournament_id=tournament.tournament_id, with_final_ratings=state not in ("waiting", "running")
+        shown = await feeds.arena.call(
+            feeds.arena.tournaments.GetStandings,
+            tournament_id=tournament.tournament_id,
+            with_final_ratings=state not in ("waiting", "running"),
         )
-        shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, request)
     final = ratings_of(shown.final_ratings) if shown.HasField("final_ratings") else None
     activity: Mapping[str, tournament_pb.BotActivity] = {}
     incidents: Sequence[tournament_pb.MatchIncident] = ()
@@ -193,8 +178,14 @@ async def _values(
         activity, incidents = await feeds.arena.tournaments.events(tournament.tournament_id)
     figures = None
     if standings is not None and standings.games:
-        figures = await _figures(feeds, tournament, standings)
+        # Those of a running tournament may be some seconds old.
+        moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
+        compute = partial(asyncio.to_thread, _computed, standings)
+        figures = await feeds.figures.get((tournament.tournament_id, moment), compute)
     return {
+        **choices(),
+        "found": found,
+        "games": found.games,
         "tournament": tournament,
         "config": tournament.config,
         "game": config_of(tournament.config.game),
@@ -235,21 +226,6 @@ def _above_next(final: Ratings | None) -> dict[str, tuple[str, Difference]]:
         for line, other, above in final.to_next()
         if other is not None and above is not None
     }
-
-
-async def _standings(feeds: Feeds, tournament_id: int, request: Request) -> Standings | None:
-    """Return standings, which are loaded once for all who ask; None if it takes long and the page follows."""
-    load = partial(feeds.arena.tournaments.standings, tournament_id)
-    return await loaded(request, feeds.standings.get(tournament_id, load))
-
-
-async def _figures(feeds: Feeds, tournament: tournament_pb.Tournament, standings: Standings) -> Figures:
-    """Return the figures of standings; those of a running tournament may be some seconds old."""
-    is_over = state_word(tournament) in _OVER
-    moment = standings.games if is_over else -1 - int(monotonic() // FIGURES_SECONDS)
-    return await feeds.figures.get(
-        (tournament.tournament_id, moment), partial(asyncio.to_thread, _computed, standings)
-    )
 
 
 def _computed(standings: Standings) -> Figures:

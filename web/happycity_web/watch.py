@@ -26,8 +26,7 @@ from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode, end_json, position_json, words_json
-from happycity_web.analyses import KEPT
-from happycity_web.background import Background
+from happycity_web.background import ANALYSES_KEPT, Background
 from happycity_web.purchases import Purchases
 from happycity_web.render import Page, Part, Reader
 
@@ -133,7 +132,7 @@ class Feeds:
         """By finished match; each takes some 60 kB."""
         self.html = SharedValues[Hashable, bytes](kept=32)
         """By page that changes no more, and its address and language: the page, compressed."""
-        self.analyses = Background[Json]("analyses", kept=KEPT)
+        self.analyses = Background[Json]("analyses", kept=ANALYSES_KEPT)
         """By match."""
         self.statistics = Background[Mapping[Any, Any]]("statistics of games", kept=64)
         """By matches, and perhaps a bot: what follows from what was bought in them."""

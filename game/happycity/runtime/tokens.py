@@ -46,7 +46,6 @@ SECRET_BYTES = 32
 ID_BYTES = 4
 ID_PATTERN = f"[0-9a-f]{{{2 * ID_BYTES}}}"
 
-FORMAT: Literal["happycity-tokens/1"] = "happycity-tokens/1"
 
 _TOKEN = re.compile(rf"({PREFIX}|{INVITATION_PREFIX})_({ID_PATTERN})_[A-Za-z0-9_-]+")
 
@@ -139,17 +138,17 @@ class Invitation(_Secret):
     """How many bots the guest may name."""
 
 
-class _Content(BaseModel):
-    """A tokens file."""
+class StoredTokens(BaseModel):
+    """The content of a tokens file."""
 
     model_config = ConfigDict(extra="forbid")
 
-    format: Literal["happycity-tokens/1"] = FORMAT
+    format: Literal["happycity-tokens/1"] = "happycity-tokens/1"
     tokens: list[Token] = []
     invitations: list[Invitation] = []
 
     @model_validator(mode="after")
-    def _ids_are_unique(self) -> _Content:
+    def _ids_are_unique(self) -> StoredTokens:
         ids = [token.id for token in self.tokens]
         if len(set(ids)) < len(ids):
             raise ValueError("two tokens have the same id")
@@ -191,22 +190,13 @@ def _new_secret(prefix: str) -> tuple[str, dict[str, Any]]:
     return clear, {"id": own_id, "sha256": _digest(clear).hex()}
 
 
-def read_tokens(path: Path) -> tuple[Token, ...]:
-    """Read the tokens of a tokens file.
+def read_tokens_file(path: Path) -> StoredTokens:
+    """Read a tokens file.
 
     Raises:
         FileNotFoundError: there is none.
         TokenError: it can't be read, or is not a tokens file.
     """
-    return tuple(_read(path).tokens)
-
-
-def read_invitations(path: Path) -> tuple[Invitation, ...]:
-    """Read the invitations of a tokens file; errors are those of `read_tokens`."""
-    return tuple(_read(path).invitations)
-
-
-def _read(path: Path) -> _Content:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -214,7 +204,7 @@ def _read(path: Path) -> _Content:
     except (OSError, UnicodeDecodeError) as error:
         raise TokenError(f"--tokens: {path} can't be read: {error}") from None
     try:
-        return _Content.model_validate_json(text)
+        return StoredTokens.model_validate_json(text)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, problem["loc"])) or "file"
@@ -343,11 +333,11 @@ class TokenFile:
     """The tokens of a file as they are at the moment: it is read again whenever it changed."""
 
     def __init__(self, path: Path) -> None:
-        """Read the file; errors are those of `read_tokens`."""
+        """Read the file; errors are those of `read_tokens_file`."""
         self.path = path
         self._stamp = file_stamp(path)
         self._problem = ""
-        self._tokens = {token.id: token for token in read_tokens(path)}
+        self._tokens = {token.id: token for token in read_tokens_file(path).tokens}
 
     def refresh(self) -> bool:
         """Read the file if it changed; return whether it did.
@@ -411,15 +401,15 @@ def _digest(clear: str) -> bytes:
     return hashlib.sha256(clear.encode()).digest()
 
 
-def _read_or_empty(path: Path) -> _Content:
+def _read_or_empty(path: Path) -> StoredTokens:
     try:
-        return _read(path)
+        return read_tokens_file(path)
     except FileNotFoundError:
-        return _Content()
+        return StoredTokens()
 
 
 @contextmanager
-def _changed(path: Path) -> Iterator[_Content]:
+def _changed(path: Path) -> Iterator[StoredTokens]:
     """Yield what a tokens file holds, to be changed while no other command or server may; an error keeps it.
 
     The file is replaced in one step, also behind a symbolic link; only its owner may read it.

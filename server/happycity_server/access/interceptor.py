@@ -49,10 +49,7 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
 
         async def serve(requests: object, context: _Context) -> None:
             try:
-                if handler.unary_unary is not None:
-                    await self._serve_call(handler.unary_unary, handler_call_details, context)
-                else:
-                    await self._serve_stream(handler, handler_call_details, requests, context)
+                await self._serve(handler, handler_call_details, requests, context)
             except ApiError as error:
                 await self._refuse(error, handler_call_details, context)
 
@@ -66,23 +63,15 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
 
         return grpc.stream_stream_rpc_method_handler(serve, handler.request_deserializer, encoded)
 
-    async def _serve_call(self, method: Callable[..., Any], details: _Details, context: _Context) -> None:
-        is_long = details.method in LONG_CALLS
-        caller = self._gate.admit(details.method, _bearer(details), context.peer(), is_stream=is_long)
-        async with self._gate.stream(caller) if is_long else nullcontext():
-            request = await _read_request(context)
-            response = await self._result(method(request, context), context)
-            await context.write(response)
-
-    async def _serve_stream(
-        self, handler: _Handler, details: _Details, requests: object, context: _Context
-    ) -> None:
-        """Serve a stream to its end, or until its token is revoked."""
-        caller = self._gate.admit(details.method, _bearer(details), context.peer(), is_stream=True)
-        async with self._gate.stream(caller):
+    async def _serve(self, handler: _Handler, details: _Details, requests: object, context: _Context) -> None:
+        """Serve a call, one that is a stream to its end, or until its token is revoked."""
+        is_stream = handler.unary_unary is None or details.method in LONG_CALLS
+        caller = self._gate.admit(details.method, _bearer(details), context.peer(), is_stream=is_stream)
+        async with self._gate.stream(caller) if is_stream else nullcontext():
             if not handler.request_streaming:
                 requests = await _read_request(context)
-            method: Any = handler.unary_stream or handler.stream_unary or handler.stream_stream
+            calls = handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream
+            method: Any = next(filter(None, calls))
             await self._run(method(requests, context), context)
 
     async def _run(self, running: Any, context: _Context) -> None:

@@ -27,7 +27,7 @@ from happycity.runtime.tokens import (
     accept_invitation,
     add_invitation,
     new_invitation,
-    read_invitations,
+    read_tokens_file,
     renew_token,
     revoke_invitation,
     revoke_token,
@@ -115,8 +115,8 @@ class AccessService(AccessServiceServicer):
         self, request: pb.ListInvitationsRequest, context: object
     ) -> pb.ListInvitationsResponse:
         """List the invitations that no guest has used."""
-        stored = await self._with_file(read_invitations)
-        return pb.ListInvitationsResponse(invitations=map(_invitation_message, stored))
+        stored = await self._with_file(read_tokens_file)
+        return pb.ListInvitationsResponse(invitations=map(_invitation_message, stored.invitations))
 
     async def RevokeInvitation(
         self, request: pb.RevokeInvitationRequest, context: object

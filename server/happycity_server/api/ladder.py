@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from happycity import ConfigError
-from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_name, one_line
@@ -40,6 +39,7 @@ from happycity_server.api.paging import ListQuery, entry_of, message_of, page_to
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
 from happycity_tournament.games import FinishedGame
+from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
@@ -56,26 +56,16 @@ _TO_OWNERS = frozenset({ActKind.RENAME, ActKind.DELETE})
 _STATES = {state: pb.ChallengeState.Value(f"CHALLENGE_STATE_{state.name}") for state in ChallengeState}
 
 
-class HostedBots(Protocol):
-    """What a ladder knows of the bots that the server hosts."""
-
-    def cost(self, bot: str, version: str) -> Submission | None:
-        """Return a bot's version with what it has used; None if it isn't hosted."""
-
-    def rename_owner(self, owner: str, new_owner: str | None) -> None:
-        """Give an owner's submissions to another name; without one, remove those that don't play."""
-
-
 class LadderService(LadderServiceServicer):
     """Decodes, asks the ladder and its store, encodes. A server without a ladder refuses every call."""
 
     def __init__(
-        self, reader: LadderReader | None, tokens: TokenFile | None, hosted: HostedBots | None
+        self, reader: LadderReader | None, tokens: TokenFile | None, submissions: Submissions | None
     ) -> None:
-        """Serve what `reader` reads; acts to participants change `tokens` and `hosted` too."""
+        """Serve what `reader` reads; acts to participants change `tokens` and `submissions` too."""
         self._reader = reader
         self._tokens = tokens
-        self._hosted = hosted
+        self._submissions = submissions
 
     @property
     def keeps_ladder(self) -> bool:
@@ -131,7 +121,7 @@ class LadderService(LadderServiceServicer):
         present, suspended = reader.ladder.presence.version_ids, reader.ladder.presence.suspended
         return pb.GetLeaderboardResponse(
             lines=[
-                _line(line, config, present, self._hosted, suspended=line.version.bot in suspended)
+                _line(line, config, present, self._submissions, suspended=line.version.bot in suspended)
                 for line in lines[first:end]
             ],
             next_page_token=page_token(end) if len(lines) > end else "",
@@ -234,15 +224,15 @@ class LadderService(LadderServiceServicer):
 
     async def AcceptChallenge(self, request: pb.AcceptChallengeRequest, context: object) -> pb.Challenge:
         """Accept a challenge."""
-        return await self._answer(request, ChallengeAnswer.ACCEPT)
+        return await self._answer(request, "accept")
 
     async def DeclineChallenge(self, request: pb.DeclineChallengeRequest, context: object) -> pb.Challenge:
         """Decline a challenge."""
-        return await self._answer(request, ChallengeAnswer.DECLINE)
+        return await self._answer(request, "decline")
 
     async def WithdrawChallenge(self, request: pb.WithdrawChallengeRequest, context: object) -> pb.Challenge:
         """Withdraw a challenge."""
-        return await self._answer(request, ChallengeAnswer.WITHDRAW)
+        return await self._answer(request, "withdraw")
 
     async def ListChallenges(
         self, request: pb.ListChallengesRequest, context: object
@@ -285,8 +275,8 @@ class LadderService(LadderServiceServicer):
         def rename_elsewhere() -> bool:
             assert act.owner is not None
             renamed = 0 if self._tokens is None else rename_owner(self._tokens.path, act.owner, new_owner)
-            if self._hosted is not None:
-                self._hosted.rename_owner(act.owner, new_owner)
+            if self._submissions is not None:
+                self._submissions.rename_owner(act.owner, new_owner)
             return renamed > 0
 
         with token_refusals():
@@ -401,11 +391,17 @@ def _season(season: Season, config: LadderConfig) -> pb.Season:
 
 
 def _line(
-    line: Line, config: LadderConfig, present: Collection[int], hosted: HostedBots | None, *, suspended: bool
+    line: Line,
+    config: LadderConfig,
+    present: Collection[int],
+    submissions: Submissions | None,
+    *,
+    suspended: bool,
 ) -> pb.LeaderboardLine:
     """Write a line of a leaderboard."""
-    version = line.version.profile.info.version
-    cost = None if hosted is None else hosted.cost(line.version.bot, version)
+    version, cost = line.version.profile.info.version, None
+    if submissions is not None and version and (hosted := submissions.find(line.version.bot, version)):
+        cost = message_of(pb.BotCost, submissions.shown(hosted))
     return message_of(
         pb.LeaderboardLine,
         line.score,
@@ -416,7 +412,7 @@ def _line(
         house=line.version.house,
         inactive=line.inactive,
         suspended=suspended,
-        cost=cost and message_of(pb.BotCost, cost),
+        cost=cost,
     )
 
 

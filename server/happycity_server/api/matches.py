@@ -43,7 +43,6 @@ from happycity_server.people.practice import Practice, seats_of, single_match
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
-from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.wire import timestamp
@@ -180,12 +179,21 @@ class MatchService(MatchServiceServicer):
         return pb.MatchRecord(json=await self._record(request.match_id))
 
     def _single(self, request: pb.CreateMatchRequest) -> MatchSpec:
-        """Return what is to be played; refuse one match too many."""
+        """Read what is to be played; refuse one match too many."""
         specs = [match.spec for match in self._places.lobby.matches.values()]
         single = [one for one in specs if not (one.tournament_id or one.ladder_deal_id or one.practice)]
         if len(single) >= self._most_open:
             raise too_many(self._most_open, "matches", advice="try again when one is over")
-        return _spec(request)
+        config, bots = seats_of(request.config, request.bots)
+        with within("time_control"):
+            time = time_control_of(request.time_control)
+        with within("failure_policy"):
+            policy = failure_policy_of(request.failure_policy)
+        seed = request.seed if request.HasField("seed") else secrets.randbits(53)
+        if is_practice(seed):
+            raise invalid(f"seed: {seed} is a practice match's; take one below 2^63")
+        spec = single_match("single", config, bots, seed=seed, time=time, policy=policy)
+        return replace(spec, own_deal=not request.HasField("seed"))
 
     async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
         """Set up a match and have it played; the same request of the same caller makes it once."""
@@ -216,9 +224,7 @@ class MatchService(MatchServiceServicer):
 
         The results of a game tell how a deal goes that is still in play, so the public gets none of it.
         """
-        single = [game.match_id for game in games if game.tournament_id is None]
-        deals = await self._store.read(self._ladder.deals_of_games, single) if single else {}
-        revealed = await self._store.read(self._revealed_tournaments, games)
+        deals, revealed = await self._store.read(self._deals_of, games)
         open_seeds = self._open_seeds()
         matches: dict[int, pb.Match | None] = {}
         for game in games:
@@ -232,32 +238,25 @@ class MatchService(MatchServiceServicer):
         """Return the seeds of the deals of open matches, with which the public may learn no finished game."""
         return {match.spec.deal.seed for match in self._places.newest_matches()} if is_public() else set()
 
-    def _revealed_tournaments(self, games: Sequence[FinishedGame]) -> set[int]:
-        """Return the tournaments of some games whose deals are out of play."""
+    def _deals_of(self, games: Sequence[FinishedGame]) -> tuple[dict[int, LadderDeal], set[int]]:
+        """Return the deals of games of the ladder, by match, and the tournaments whose deals are revealed."""
         store = self._store.store
+        single = [game.match_id for game in games if game.tournament_id is None]
         numbers = {game.tournament_id for game in games if game.tournament_id is not None}
         states = {number: store.tournament_state(number) for number in numbers}
-        return {number for number, state in states.items() if state is not None and state.revealed}
+        revealed = {number for number, state in states.items() if state is not None and state.revealed}
+        return self._ladder.deals_of_games(single) if single else {}, revealed
 
     async def _revealed(self, match_id: int) -> tuple[FinishedGame, int | None]:
         """Return a finished match whose deal is no longer in play, and its deal in the ladder."""
-        store = self._store.store
-
-        def read() -> tuple[FinishedGame | None, TournamentState | None, LadderDeal | None]:
-            game = store.game(match_id)
-            if game is None:
-                return None, None, None
-            if game.tournament_id is not None:
-                return game, store.tournament_state(game.tournament_id), None
-            return game, None, self._ladder.deals_of_games([match_id]).get(match_id)
-
-        game, state, deal = await self._store.read(read)
+        game = await self._store.read(self._store.store.game, match_id)
         if game is None:
             raise _unknown(match_id)
         if game.practice and not _is_own(game.bots):
             require(WATCHERS)
-        revealed, seeds = state is None or state.revealed, self._open_seeds()
-        if others := _in_play(game, deal, revealed=revealed, open_seeds=seeds):
+        deals, revealed = await self._store.read(self._deals_of, [game])
+        deal, is_revealed = deals.get(match_id), game.tournament_id in revealed
+        if others := _in_play(game, deal, revealed=is_revealed, open_seeds=self._open_seeds()):
             raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} shares its deal with {others}")
         return game, None if deal is None else deal.id
 
@@ -303,20 +302,6 @@ def _admits(filters: Mapping[str, Any], match: OpenMatch) -> bool:
         and ("bot" not in filters or filters["bot"] in match.bots)
         and filters.get("state") in (None, _STATES[match.state])
     )
-
-
-def _spec(request: pb.CreateMatchRequest) -> MatchSpec:
-    """Read what is to be played."""
-    config, bots = seats_of(request.config, request.bots)
-    with within("time_control"):
-        time = time_control_of(request.time_control)
-    with within("failure_policy"):
-        policy = failure_policy_of(request.failure_policy)
-    seed = request.seed if request.HasField("seed") else secrets.randbits(53)
-    if is_practice(seed):
-        raise invalid(f"seed: {seed} is a practice match's; take one below 2^63")
-    spec = single_match("single", config, bots, seed=seed, time=time, policy=policy)
-    return replace(spec, own_deal=not request.HasField("seed"))
 
 
 def _is_own(bots: Sequence[str]) -> bool:

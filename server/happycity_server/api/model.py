@@ -41,43 +41,22 @@ _POLICIES = {pb.PLAYOUT_POLICY_QUICK: "quick", pb.PLAYOUT_POLICY_RANDOM: "random
 _Result = TypeVar("_Result")
 
 
-class PlayoutQuota:
-    """The playouts of each caller in a minute; a position of ApplyMoves counts as a playout."""
+class SimulationService(ModelServiceServicer):
+    """Plays on from views. It can't reveal what is hidden in the game that a view came from."""
 
-    def __init__(self, per_minute: int, *, clock: Callable[[], float]) -> None:
+    def __init__(self, pool: PlayoutPool, *, per_minute: int, clock: Callable[[], float]) -> None:
+        """Let each caller have some playouts in a minute; a position of ApplyMoves counts as a playout."""
+        self._pool = pool
         self._per_minute = per_minute
         self._rates = RateLimits(
             rate=per_minute / 60, burst=per_minute, clock=clock, quota=f"{per_minute} playouts a minute"
         )
 
-    def charge(self, caller: str, playouts: int, *, charged: int = 0) -> None:
-        """Count playouts that a call is about to have, `charged` of which are counted already.
-
-        Raises:
-            ApiError: they are more than the caller may have now, or ever. Another attempt is charged for all.
-        """
-        if playouts > self._per_minute:
-            raise invalid(f"playouts: {playouts} in a call, but the quota is {self._per_minute} a minute")
-        self._rates.sweep()
-        try:
-            self._rates.take(caller, max(0, playouts - charged))
-        except ApiError as error:
-            seconds = (error.details.retry_seconds or 0.0) + 60 * charged / self._per_minute
-            raise ApiError(error.reason, str(error), retry_seconds=seconds) from None
-
-
-class SimulationService(ModelServiceServicer):
-    """Plays on from views. It can't reveal what is hidden in the game that a view came from."""
-
-    def __init__(self, pool: PlayoutPool, quota: PlayoutQuota) -> None:
-        self._pool = pool
-        self._quota = quota
-
     async def ApplyMoves(self, request: pb.ApplyMovesRequest, context: object) -> pb.ApplyMovesResponse:
         """Return the position that each line comes to."""
         caller = _caller()
         _check_lines(request.lines)
-        self._quota.charge(caller, len(request.lines))
+        self._charge(caller, len(request.lines))
         positions = await self._for_lines(apply_moves, _items(request.lines), caller)
         return pb.ApplyMovesResponse(positions=map(pb.Position.FromString, positions))
 
@@ -108,15 +87,30 @@ class SimulationService(ModelServiceServicer):
     ) -> Sequence[Sequence[game_pb2.Move | None]]:
         """Charge for the playouts; return the moves to play first in each line, None for its own."""
         if not request.each_move:
-            self._quota.charge(caller, request.playouts * len(lines))
+            self._charge(caller, request.playouts * len(lines))
             return [(None,)] * len(lines)
         # How many moves a view has is unknown until it is read. Reading costs something too.
-        self._quota.charge(caller, len(lines))
+        self._charge(caller, len(lines))
         moves = await self._for_lines(legal_moves, lines, caller)
         count = request.playouts * sum(map(len, moves))
         _check_total(count)
-        self._quota.charge(caller, count, charged=len(lines))
+        self._charge(caller, count, charged=len(lines))
         return [list(map(game_pb2.Move.FromString, of_line)) for of_line in moves]
+
+    def _charge(self, caller: str, playouts: int, *, charged: int = 0) -> None:
+        """Count playouts that a call is about to have, `charged` of which are counted already.
+
+        Raises:
+            ApiError: they are more than the caller may have now, or ever. Another attempt is charged for all.
+        """
+        if playouts > self._per_minute:
+            raise invalid(f"playouts: {playouts} in a call, but the quota is {self._per_minute} a minute")
+        self._rates.sweep()
+        try:
+            self._rates.take(caller, max(0, playouts - charged))
+        except ApiError as error:
+            seconds = (error.details.retry_seconds or 0.0) + 60 * charged / self._per_minute
+            raise ApiError(error.reason, str(error), retry_seconds=seconds) from None
 
     async def _for_lines(
         self, function: Callable[[Sequence[WorkItem]], list[_Result]], lines: Sequence[WorkItem], caller: str

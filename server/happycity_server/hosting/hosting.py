@@ -88,15 +88,6 @@ class Hosting:
         self.on_change(self._bots.digests)
         await self._note(submission, pb.SUBMISSION_STATE_RETIRED)
 
-    def cost(self, bot: str, version: str) -> pb.Submission | None:
-        """Return a version of a bot with what it has used; None if it isn't hosted."""
-        submission = self.submissions.find(bot, version) if version else None
-        return None if submission is None else self.submissions.shown(submission)
-
-    def rename_owner(self, owner: str, new_owner: str | None) -> None:
-        """Give an owner's submissions to another name; without one, remove those that don't play."""
-        self.submissions.rename_owner(owner, new_owner)
-
     def digest_of(self, bot: str) -> str:
         """Return the digest of the submission that plays as a bot; "" without one."""
         playing = self.submissions.playing(bot)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from tempfile import TemporaryFile
 
-from happycity import Config, FailurePolicy, HappyCityError, TimeControl
+from happycity import Config, HappyCityError, TimeControl
 from happycity.runtime.child import Child, child_environment, last_line
 from happycity_server.config import ServerSettings
 from happycity_server.people.practice import practice_match
@@ -84,8 +84,7 @@ async def play(settings: ServerSettings, name: str, command: Sequence[str]) -> s
         if missing := await arena.lobby.wait_for((name, opponent), CONNECT_SECONDS):
             raise TrialError(f"practice game: {missing[0]} did not connect within {CONNECT_SECONDS:g} s")
         bots = (name, *(opponent,) * (_PLAYERS - 1))
-        config, time_control = Config(players=_PLAYERS), TimeControl()
-        spec = practice_match(config, bots, seed=1, time=time_control, policy=FailurePolicy())
+        spec = practice_match(Config(players=_PLAYERS), bots, seed=1, time=TimeControl())
         match = arena.lobby.create(spec)
         with suppress(TimeoutError):
             async with asyncio.timeout(LONGEST_GAME_SECONDS), arena.lobby.played(match):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterable
 from dataclasses import replace
-from enum import Enum
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 
@@ -25,18 +24,10 @@ COMPARED_DEALS = 500
 OPEN_STATES = frozenset({ChallengeState.OPEN, ChallengeState.PLAYING})
 DAY, HOUR = 86400.0, 3600.0
 
+ChallengeAnswer = Literal["accept", "decline", "withdraw"]
+"""What a bot does that is named in a challenge, or, to withdraw it, the bot that made it."""
+
 _log = structlog.get_logger()
-
-
-class ChallengeAnswer(Enum):
-    """What a bot may answer to a challenge."""
-
-    ACCEPT = "accept"
-    """By a bot that is named in it."""
-    DECLINE = "decline"
-    """Likewise."""
-    WITHDRAW = "withdraw"
-    """By the bot that made it."""
 
 
 class Challenges:
@@ -162,17 +153,17 @@ class Challenges:
         known, now = self._stored.get(challenge_id), self._ladder.clock()
         if known is None:
             raise not_in_ladder("challenge", str(challenge_id))
-        withdraws = answer is ChallengeAnswer.WITHDRAW
+        withdraws = answer == "withdraw"
         may = bot == known.bot if withdraws else bot in known.opponents and bot not in self._house
         if not may:
-            text = f"challenge {challenge_id} is not one that {bot[:64]!r} can {answer.value}"
+            text = f"challenge {challenge_id} is not one that {bot[:64]!r} can {answer}"
             raise ApiError(Reason.CHALLENGE_CLOSED, text)
         if not _is_open(known, now):
             raise ApiError(Reason.CHALLENGE_CLOSED, f"challenge {challenge_id} is over")
-        _log.info("challenge_answered", challenge=challenge_id, bot=bot, answer=answer.value)
+        _log.info("challenge_answered", challenge=challenge_id, bot=bot, answer=answer)
         if withdraws:
             return self._stored.change(challenge_id, ChallengeState.WITHDRAWN)
-        if answer is ChallengeAnswer.DECLINE:
+        if answer == "decline":
             return self._stored.change(challenge_id, ChallengeState.DECLINED)
         if bot in known.accepted:
             return known

@@ -14,6 +14,7 @@ import structlog
 from happycity import ConfigError, Ending, VoidReason
 from happycity_ladder.entries import Act, ActKind, Deal
 from happycity_ladder.ladder_config import LadderConfig
+from happycity_server.broadcast import started
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import Challenges, not_in_ladder
 from happycity_server.ladder.presence import Presence
@@ -101,8 +102,8 @@ class Ladder:
         await self._read_suspended()
         await self.ratings.load()
         await self._queue.read_interrupted()
-        self._start(self._play())
-        self._start(self._rate())
+        started(self._play(), self._tasks)
+        started(self._rate(), self._tasks)
 
     async def close_season(self, season_id: int) -> None:
         """End a season between two turns, unless it has ended already."""
@@ -125,12 +126,8 @@ class Ladder:
             ApiError: the bot is not in the ladder; or one that is to be deleted is still there.
             ConfigError: a field of the act is wrong; the text names it.
         """
-        acts, entries, read, write = (
-            self.stored.acts,
-            self.stored.entries,
-            self.stored.read,
-            self.stored.write,
-        )
+        acts, entries = self.stored.acts, self.stored.entries
+        read, write = self.stored.read, self.stored.write
         async with self._turn:
             if act.kind is ActKind.VOID:
                 stored = await self.ratings.void(act, deal_ids)
@@ -342,8 +339,3 @@ class Ladder:
                 await self._finished.wait()
             else:
                 await self._pause(RETRY_SECONDS)
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

@@ -51,7 +51,7 @@ class Practice:
         is_open = (match.spec.practice and own in match.spec.bots for match in self._lobby.matches.values())
         self._charge(own, is_open=sum(is_open), what=f"practice matches of {own!r}")
         seed = request.seed if request.HasField("seed") else secrets.randbits(53)
-        return practice_match(config, bots, seed=seed, time=_time(request), policy=FailurePolicy())
+        return practice_match(config, bots, seed=seed, time=_time(request))
 
     def _practising(self, bots: Sequence[str]) -> str:
         """Return the caller's bot; refuse seats for bots of others."""
@@ -103,11 +103,10 @@ def _time(request: pb.CreatePracticeMatchRequest) -> TimeControl:
     return TimeControl(decision_seconds=seconds)
 
 
-def practice_match(
-    config: Config, bots: tuple[str, ...], *, seed: int, time: TimeControl, policy: FailurePolicy
-) -> MatchSpec:
+def practice_match(config: Config, bots: tuple[str, ...], *, seed: int, time: TimeControl) -> MatchSpec:
     """Return a match that counts for nobody; practice has deals of its own."""
-    return single_match("practice", config, bots, seed=practice_seed(seed), time=time, policy=policy)
+    seed, policy = practice_seed(seed), FailurePolicy()
+    return single_match("practice", config, bots, seed=seed, time=time, policy=policy)
 
 
 def single_match(

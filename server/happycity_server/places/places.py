@@ -14,6 +14,7 @@ import structlog
 
 from happycity import Deal, Incident, VoidReason
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
+from happycity_server.broadcast import started
 from happycity_server.errors import ApiError
 from happycity_server.places.bots import activity_message, merged_activity
 from happycity_server.places.protocol import Place, WorkerLostError, WorkerService, match_incident
@@ -233,9 +234,7 @@ class Places:
             ApiError: the server is shutting down.
         """
         match = self.lobby.create(spec, match_id)
-        task = asyncio.create_task(self._play_single(match))
-        self._playing.add(task)
-        task.add_done_callback(self._playing.discard)
+        started(self._play_single(match), self._playing)
         return match
 
     async def _play_single(self, match: Match) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from importlib.metadata import version
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import grpc
 import structlog
@@ -33,6 +33,7 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
+from happycity_server.broadcast import first_of, started
 from happycity_server.errors import ApiError, invalid
 from happycity_server.places.bots import activity_message
 from happycity_server.play.counters import Counters
@@ -186,17 +187,11 @@ class Worker:
 
     async def serve(self, context: WorkContext) -> None:
         """Send what the worker is to do, and take its reports, until it has ended or is lost."""
-        running = [
-            asyncio.create_task(part) for part in (self._read(context), self._write(context), self._watch())
-        ]
         self._service.note_joined(self)
         try:
-            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            await first_of(self._read(context), self._write(context), self._watch())
         finally:
-            for task in running:
-                task.cancel()
-            self._lose()  # before anything is awaited, as gRPC may cancel this again
-            await asyncio.gather(*running, return_exceptions=True)
+            self._lose()
 
     def _send(self, response: pb.WorkResponse) -> None:
         if not self._lost:
@@ -458,7 +453,7 @@ class ServerLink:
                     self.hosted = response.hosted.digests
                     self.hosted_changed.set()
                 case "close_seconds":
-                    closing = self._start(self._lobby.close(response.close_seconds))
+                    closing = started(self._lobby.close(response.close_seconds), self._tasks)
                     closing.add_done_callback(lambda _: self._finish())
 
     async def _write(self, call: WorkCall) -> None:
@@ -494,7 +489,7 @@ class ServerLink:
                 ladder_deal_id=game.ladder_deal_id,
                 disqualified=frozenset(chunk.disqualified),
             )
-            self._start(self._play(game.match_id, spec))
+            started(self._play(game.match_id, spec), self._tasks)
 
     async def _play(self, match_id: int, spec: MatchSpec) -> None:
         """Play a match, and report how it ended."""
@@ -583,9 +578,3 @@ class ServerLink:
     def _finish(self) -> None:
         self._done = True
         self._urgent.set()
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task

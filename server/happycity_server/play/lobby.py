@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 
-from happycity import Incident, VoidReason
+from happycity import VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.broadcast import first_of
 from happycity_server.errors import ApiError, Reason
@@ -107,7 +107,7 @@ class Lobby:
         """Notice that a connection of a bot has ended."""
         if session.outbox is not outbox:
             return  # another one has replaced it
-        session.detach(outbox, self.clock())
+        session.detach(self.clock())
         session.since = self._unix_clock()
         if not session.gone and not self._closing:
             self.counters.streams_lost += 1
@@ -198,13 +198,10 @@ class Lobby:
             spec,
             self.counters,
             unix_clock=self._unix_clock,
-            on_incident=self._pass_on,
+            on_incident=self.on_incident,
         )
         self.matches[match.match_id] = match
         return match
-
-    def _pass_on(self, match: Match, incident: Incident) -> None:
-        self.on_incident(match, incident)
 
     @asynccontextmanager
     async def played(self, match: Match) -> AsyncIterator[None]:

@@ -12,8 +12,6 @@ from happycity_server.play.clock import Sending
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
 
-__all__ = ["HOLD_SECONDS", "Outbox", "SessionLimits"]
-
 HOLD_SECONDS = 0.03
 """Coalesce decisions for at most this long while the bot is busy (like Nagle's algorithm): each message costs
 far more than the decisions in it."""

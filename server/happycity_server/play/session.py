@@ -196,11 +196,10 @@ class Session:
             outbox.end_match(over)
         return resumed
 
-    def detach(self, outbox: Outbox, now: float) -> None:
-        """Notice that a connection has ended; one that was replaced doesn't matter."""
-        if outbox is self.outbox:
-            self.outbox = None
-            self.detached_at = now
+    def detach(self, now: float) -> None:
+        """Notice that the bot's connection has ended."""
+        self.outbox = None
+        self.detached_at = now
 
     def away_for(self, now: float) -> float:
         """Return the seconds for which the bot has been away; 0 while it is connected."""

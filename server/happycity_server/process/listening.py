@@ -27,7 +27,7 @@ from happycity.runtime.transport import (
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
-from happycity_server.api.model import PlayoutQuota, SimulationService
+from happycity_server.api.model import SimulationService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
 from happycity_server.errors import ListenError
@@ -88,8 +88,9 @@ class BotServer:
         self.grpc.add_generic_rpc_handlers((play.handler(),))
         add_CatalogueServiceServicer_to_server(CatalogueService(), self.grpc)
         if settings.simulation_workers:
-            quota = PlayoutQuota(settings.simulation_playouts_per_minute, clock=clock)
-            add_ModelServiceServicer_to_server(SimulationService(self.pool, quota), self.grpc)
+            most = settings.simulation_playouts_per_minute
+            simulations = SimulationService(self.pool, per_minute=most, clock=clock)
+            add_ModelServiceServicer_to_server(simulations, self.grpc)
         self._lobby = lobby
 
     async def start(self) -> None:

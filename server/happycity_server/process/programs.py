@@ -129,9 +129,9 @@ def private_address() -> Iterator[str]:
 class Programs:
     """Keeps programs running until it is stopped; none outlives this process, however that ends."""
 
-    def __init__(self, on_end: Callable[[Program, str], None] = lambda program, ended: None) -> None:
-        """Keep nothing yet; `on_end` gets each program that ends by itself, and how."""
-        self._on_end = on_end
+    def __init__(self, on_worker_end: Callable[[str, str], None] = lambda name, ended: None) -> None:
+        """Keep nothing yet; `on_worker_end` gets the name of what ends by itself but no bot, and how."""
+        self._on_worker_end = on_worker_end
         self.restarts = Counter[str]()
         """How often each program of bots was started again."""
         self._keepers: dict[str, asyncio.Task[None]] = {}  # by name
@@ -162,8 +162,10 @@ class Programs:
         def note(ended: str, pause: float | None) -> None:
             again = {} if pause is None else {"again_in": pause}
             _log.warning(f"{program.kind}_ended", **{program.kind: program.name}, ended=ended, **again)
-            self.restarts[program.name] += pause is not None and program.kind == "bot"
-            self._on_end(program, ended)
+            if program.kind != "bot":
+                self._on_worker_end(program.name, ended)
+            elif pause is not None:
+                self.restarts[program.name] += 1
 
         await keep_running(lambda: self._run(program), note, restarts=program.restarts)
 

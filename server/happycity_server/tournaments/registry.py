@@ -13,6 +13,7 @@ import structlog
 
 from happycity import ConfigError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
+from happycity_server.broadcast import started
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
@@ -209,18 +210,14 @@ class Tournaments:
             if tournament_id in self._runs:
                 text = f"tournament {tournament_id} is being played; stop it first"
                 raise ApiError(Reason.TOURNAMENT_RUNNING, text)
-            deleted = await self._delete(tournament_id)
+            store, deleted = self._store.store, 0
+            # In parts, between which finished games of others are stored.
+            while some := await self._store.write(store.delete_games, tournament_id):
+                deleted += some
+            await self._store.write(store.delete_tournament, tournament_id)
             self._resting.pop(tournament_id, None)
             self._progress.pop(tournament_id, None)
         _log.info("tournament_deleted", tournament=tournament_id, games=deleted)
-        return deleted
-
-    async def _delete(self, tournament_id: int) -> int:
-        """Remove a tournament in parts, between which finished games of others are stored."""
-        store, deleted = self._store.store, 0
-        while some := await self._store.write(store.delete_games, tournament_id):
-            deleted += some
-        await self._store.write(store.delete_tournament, tournament_id)
         return deleted
 
     async def disqualify(self, tournament_id: int, bot: str) -> None:
@@ -282,7 +279,7 @@ class Tournaments:
                 unstored.update(new)
                 return
             self._unstored_profiles[status.tournament_id] = new
-            self._begin_call(self._store_profiles(status.tournament_id))
+            started(self._store_profiles(status.tournament_id), self._calls)
 
     async def _store_profiles(self, tournament_id: int) -> None:
         """Store what bots say, one write at a time, as a bot may reconnect as fast as it can."""
@@ -330,13 +327,7 @@ class Tournaments:
 
     async def _completed(self, call: Coroutine[Any, Any, _T]) -> _T:
         """Return what a call returns, which is completed even if its caller leaves and this is cancelled."""
-        return await asyncio.shield(self._begin_call(call))
-
-    def _begin_call(self, call: Coroutine[Any, Any, _T]) -> asyncio.Task[_T]:
-        task = asyncio.create_task(call)
-        self._calls.add(task)
-        task.add_done_callback(self._calls.discard)
-        return task
+        return await asyncio.shield(started(call, self._calls))
 
     def playing(self, tournament_id: int) -> TournamentStatus | None:
         """Return a tournament that this server plays; None if it plays no such tournament."""

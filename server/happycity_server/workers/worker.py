@@ -60,14 +60,11 @@ def work(server: str, access: Access, *, name: str, stop_with_stdin: bool) -> No
     raise_file_limit()
     gc.freeze()  # what is imported stays, and needn't be looked through again
 
-    async def join() -> str:
-        return await _join(target, access, name)
-
     def note(ended: str, pause: float | None) -> None:
         _log.warning("server_lost", server=str(target), ended=ended, again_in=pause)
 
     async def main() -> None:
-        working = asyncio.create_task(keep_running(join, note))
+        working = asyncio.create_task(keep_running(partial(_join, target, access, name), note))
         if stop_with_stdin:
             loop = asyncio.get_running_loop()
             on_stdin_end(lambda: loop.call_soon_threadsafe(working.cancel))

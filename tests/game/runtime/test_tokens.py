@@ -117,13 +117,15 @@ def test_wrong_entry_is_named(path: Path, change: dict[str, str], problem: str) 
     content["tokens"][0].update(change)
     path.write_text(json.dumps(content if change else {**content, "tokens": content["tokens"] * 2}))
     with pytest.raises(tokens.TokenError, match=problem):
-        tokens.read_tokens(path)
+        tokens.read_tokens_file(path)
 
 
 def test_concurrent_changes_are_all_kept(path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda n: create_token(path, tokens.Role.BOT, f"bot{n}")[1], range(24)))
-    assert sorted(token.id for token in tokens.read_tokens(path)) == sorted(token.id for token in made)
+    assert sorted(token.id for token in tokens.read_tokens_file(path).tokens) == sorted(
+        token.id for token in made
+    )
 
 
 def test_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
@@ -131,7 +133,7 @@ def test_link_to_the_file_stays_a_link(path: Path, tmp_path: Path) -> None:
     link.symlink_to(path)
     _, kept = create_token(link, tokens.Role.BOT, "alice")
     assert link.is_symlink()
-    assert tokens.read_tokens(path) == (kept,)
+    assert tokens.read_tokens_file(path).tokens == [kept]
 
 
 def test_owner_is_kept(path: Path) -> None:
@@ -141,12 +143,12 @@ def test_owner_is_kept(path: Path) -> None:
         [tokens.new_token(tokens.Role.BOT, name, created=NOW, owner="anna")[1] for name in ("one", "two")],
     )
     create_token(path, tokens.Role.BOT, "ben")
-    assert [token.owner for token in tokens.read_tokens(path)] == ["anna", "anna", "ben"]
+    assert [token.owner for token in tokens.read_tokens_file(path).tokens] == ["anna", "anna", "ben"]
     content = json.loads(path.read_text())
     for entry in content["tokens"]:
         del entry["owner"]
     path.write_text(json.dumps(content))
-    assert [token.owner for token in tokens.read_tokens(path)] == ["one", "two", "ben"]
+    assert [token.owner for token in tokens.read_tokens_file(path).tokens] == ["one", "two", "ben"]
     file = tokens.TokenFile(path)
     assert [file.owner_of(bot) for bot in ("one", "ben", "nobody")] == ["one", "ben", None]
     later = NOW + timedelta(days=1)

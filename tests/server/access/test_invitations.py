@@ -24,8 +24,7 @@ from happycity.runtime.tokens import (
     add_tokens,
     new_invitation,
     new_token,
-    read_invitations,
-    read_tokens,
+    read_tokens_file,
     revoke_invitation,
 )
 from happycity_server.app import Clocks
@@ -78,12 +77,12 @@ async def test_a_guest_joins_with_the_owner_of_the_invitation(competition: Compe
     assert joined.owner == "Team 7"
     assert [token.name for token in joined.tokens] == ["alice", "bea"]
     (await h.connected(competition.channel, "alice", h.bearer(joined.tokens[0].token))).cancel()
-    stored = read_tokens(competition.tokens)[1:]
+    stored = read_tokens_file(competition.tokens).tokens[1:]
     assert [(one.role, one.name, one.owner) for one in stored] == [
         (Role.BOT, "alice", "Team 7"),
         (Role.BOT, "bea", "Team 7"),
     ]
-    assert read_invitations(competition.tokens) == ()
+    assert read_tokens_file(competition.tokens).invitations == []
     text = competition.tokens.read_text()
     assert not any(secret in text for secret in (invitation, *(token.token for token in joined.tokens)))
 
@@ -94,7 +93,7 @@ async def test_an_invitation_works_once(competition: Competition) -> None:
     tries = [h.outcome_of(competition.join(invitation, name)) for name in ("ann", "ben", "cem", "dee")]
     reasons = sorted(one.reason for one in await asyncio.gather(*tries))
     assert reasons == ["", *["INVITATION_CLOSED"] * 3]
-    assert len(read_tokens(competition.tokens)) == 2
+    assert len(read_tokens_file(competition.tokens).tokens) == 2
     assert await competition.refused(invitation, "eve") == "INVITATION_CLOSED"
 
 
@@ -166,14 +165,14 @@ async def test_owners_look_after_their_own_tokens(competition: Competition) -> N
     assert (await again).reason == "UNAUTHENTICATED"
     for token in (bea.id, renewed.id):
         await guests.RevokeToken(pb.RevokeTokenRequest(id=token), metadata=h.bearer(renewed.token))
-    assert [one.name for one in read_tokens(competition.tokens)] == ["olga", "carl"]
+    assert [one.name for one in read_tokens_file(competition.tokens).tokens] == ["olga", "carl"]
 
 
 async def test_a_renewed_token_ends_when_the_one_before_did(competition: Competition) -> None:
     clear = h.issued_token(competition.tokens, Role.BOT, "brief", hours=1)
-    old = read_tokens(competition.tokens)[-1]
+    old = read_tokens_file(competition.tokens).tokens[-1]
     await competition.guests.RenewToken(pb.RenewTokenRequest(), metadata=h.bearer(clear))
-    new = read_tokens(competition.tokens)[-1]
+    new = read_tokens_file(competition.tokens).tokens[-1]
     assert (new.name, new.owner, new.expires) == (old.name, old.owner, old.expires)
     assert new.id != old.id
 
@@ -208,7 +207,7 @@ async def test_organisers_create_list_and_revoke_invitations(tmp_path: Path) -> 
         revoked = pb.RevokeInvitationRequest(id=made.invitation.id)
         await guests.RevokeInvitation(revoked, metadata=own)
         again = await h.outcome_of(guests.RevokeInvitation(revoked, metadata=own))
-        assert (again.reason, read_invitations(tokens)) == ("INVITATION_CLOSED", ())
+        assert (again.reason, read_tokens_file(tokens).invitations) == ("INVITATION_CLOSED", [])
         for wrong in (
             pb.CreateInvitationRequest(bots=1),
             pb.CreateInvitationRequest(owner="Team 7"),
@@ -224,7 +223,7 @@ async def test_a_server_without_an_address_for_guests_makes_no_link(competition:
     asked = pb.CreateInvitationRequest(owner="Team 7", bots=1)
     outcome = await h.outcome_of(competition.guests.CreateInvitation(asked, metadata=own))
     assert "set --guest-address" in outcome.text
-    assert read_invitations(competition.tokens) == ()
+    assert read_tokens_file(competition.tokens).invitations == []
 
 
 async def test_an_open_server_needs_no_invitation(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from tests.server.conftest import FirstMove
 from tests.server.harness import bearer, issued_token
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.runtime.tokens import Role, read_tokens
+from happycity.runtime.tokens import Role, read_tokens_file
 from happycity.runtime.transport import Access
 
 WHY = "plays for another bot"
@@ -122,10 +122,10 @@ def test_participant_is_renamed_and_deleted(tmp_path: Path) -> None:
             lambda: call.CreateAct(kind=pb.ACT_KIND_RENAME, new_owner="ben", **act, metadata=olga)
         )
         assert (merged.reason, merged.text[:10]) == ("INVALID_FIELD", "new_owner:")
-        assert [token.owner for token in read_tokens(path)] == ["olga", "anna", "ben"]
+        assert [token.owner for token in read_tokens_file(path).tokens] == ["olga", "anna", "ben"]
         done = call.CreateAct(kind=pb.ACT_KIND_RENAME, new_owner="Team 7", **act, metadata=olga)
         assert (done.organiser, done.owner) == ("olga", "Team 7")
-        assert {token.name: token.owner for token in read_tokens(path)} == {
+        assert {token.name: token.owner for token in read_tokens_file(path).tokens} == {
             "olga": "olga",
             "anna": "Team 7",
             "ben": "ben",
@@ -141,7 +141,7 @@ def test_participant_is_renamed_and_deleted(tmp_path: Path) -> None:
         until(
             lambda: not refusal(lambda: call.CreateAct(kind=pb.ACT_KIND_DELETE, **act, metadata=olga)).reason
         )
-        assert {token.name for token in read_tokens(path)} == {"olga", "ben"}
+        assert {token.name for token in read_tokens_file(path).tokens} == {"olga", "ben"}
         assert refusal(lambda: call.GetLadderBot(bot="anna", metadata=olga)).reason == "NOT_IN_LADDER"
         bots = {
             version.bot for deal in call.ListLadderDeals(metadata=olga).deals for version in deal.versions

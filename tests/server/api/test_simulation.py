@@ -25,7 +25,6 @@ from happycity_server.api.model import (
     MAX_MOVES,
     MAX_PLAYOUTS,
     MAX_TOTAL_PLAYOUTS,
-    PlayoutQuota,
     SimulationService,
 )
 from happycity_server.app import Clocks
@@ -261,7 +260,7 @@ async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
 
 async def test_a_seat_at_a_table_is_no_token_of_a_bot() -> None:
     """A person who was invited may look at games, and not use the forward model."""
-    service = SimulationService(PlayoutPool(1), PlayoutQuota(60, clock=h.Clock()))
+    service = SimulationService(PlayoutPool(1), per_minute=60, clock=h.Clock())
     principal_variable.set(Principal("person @ann", frozenset({Role.BOT}), person="@ann"))
     for call in (
         service.ApplyMoves(pb.ApplyMovesRequest(lines=[LINE]), None),

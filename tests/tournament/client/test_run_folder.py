@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from happycity import ConfigError
-from happycity.runtime.tokens import Role, read_tokens
+from happycity.runtime.tokens import Role, read_tokens_file
 from happycity.runtime.transport import Access
 from happycity_tournament.client import run_folder
 from happycity_tournament.client.tokens import EnvironmentTokens, IssuedTokens
@@ -120,7 +120,7 @@ def test_each_bot_has_a_token_of_its_own(tmp_path: Path) -> None:
     assert tokens.of([]) == {}
     content = tokens.path.read_text()
     assert not any(token in content for token in clear.values())
-    assert {(token.name, token.role) for token in read_tokens(tokens.path)} == {
+    assert {(token.name, token.role) for token in read_tokens_file(tokens.path).tokens} == {
         ("ann", Role.BOT),
         ("bob", Role.BOT),
         ("organiser", Role.ORGANISER),

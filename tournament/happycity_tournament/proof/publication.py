@@ -27,7 +27,7 @@ from happycity.rules.deals import Deal
 from happycity.runtime.files import replacing
 from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig, TournamentState
-from happycity_tournament.games import FinishedGame, Fixture, Result, place_in_words
+from happycity_tournament.games import FinishedGame, Result, place_in_words
 from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.luck_adjusted import check_luck
 from happycity_tournament.play.progress import TournamentStatus, check_evaluator
@@ -470,7 +470,8 @@ def _scheduled(status: TournamentStatus, games: Iterator[FinishedGame]) -> list[
             if game is None or game.position != fixture.position:
                 if schedule.decided:  # games that were not begun when the test was decided
                     continue
-                raise VerificationError(_misplaced(fixture, game))
+                instead = f"; {_place_of(game)} is in its place" if game is not None else ""
+                raise VerificationError(f"{GAMES_FILE}: {fixture.place} is missing{instead}")
             # Servers don't tell the seeds of bots, which follow from the tournament's.
             planned = fixture if game.bot_seeds else replace(fixture, bot_seeds=())
             if game.fixture != planned or game.config != status.config.game:
@@ -484,13 +485,12 @@ def _scheduled(status: TournamentStatus, games: Iterator[FinishedGame]) -> list[
         if schedule.decided and game is None:
             break
     if game is not None:
-        raise VerificationError(f"{GAMES_FILE}: {place_in_words(game.position or (0, 0, 0))} was added")
+        raise VerificationError(f"{GAMES_FILE}: {_place_of(game)} was added")
     return results
 
 
-def _misplaced(fixture: Fixture, game: FinishedGame | None) -> str:
-    instead = "" if game is None else f"; {place_in_words(game.position or (0, 0, 0))} is in its place"
-    return f"{GAMES_FILE}: {fixture.place} is missing{instead}"
+def _place_of(game: FinishedGame) -> str:
+    return place_in_words(game.position or (0, 0, 0))
 
 
 def plain(value: Any) -> Any:
