@@ -31,9 +31,9 @@ HAPPYCITY = (sys.executable, "-m", "happycity")
 
 
 @contextmanager
-def listening() -> Iterator[tuple[subprocess.Popen[str], str]]:
+def listening(*steps: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the check of a bot that connects by itself; give its process and address."""
-    arguments = [*HAPPYCITY, "check", "--listen", "127.0.0.1:0", "--timeout", str(DEADLINE)]
+    arguments = [*HAPPYCITY, "check", "--listen", "127.0.0.1:0", "--timeout", str(DEADLINE), *steps]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -128,7 +128,7 @@ def test_bots_say_who_they_are(program: str, expected: str) -> None:
 @pytest.mark.thorough
 def test_a_bot_may_connect_by_itself() -> None:
     """With --listen the bot is anybody's process; only what needs it as a child is skipped."""
-    with listening() as (process, address):
+    with listening("--only", "reconnect", "--only", "clean-exit") as (process, address):
         bot = subprocess.Popen(
             [*HAPPYCITY, "bot", "mine=greedy", "--server", address],
             stdout=subprocess.DEVNULL,
