@@ -6,11 +6,12 @@ READY := .venv/.ready
 STUBS := game
 # Else every process of a test or a run would compile its sources again, where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
-COMPILED_TESTS := tests/bots tests/check tests/game tests/sdk tests/server/play tests/server/api tests/server/model
-# Without those of PostgreSQL: no module of the store is compiled.
-KILL_TESTS := -k "kill and not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
+COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/api tests/server/model
+# Without those of PostgreSQL and of a ladder: no module of store or ladder is compiled.
+KILL_TESTS := -k "depend_on_kill and not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
+CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup --thorough tests/clients
 
-.PHONY: help setup envs compiled pure run test test-all coverage clients fuzz lint format proto site clean
+.PHONY: help setup envs compiled pure run test test-all compiled-copy coverage clients sdks fuzz lint format proto site clean
 
 help: ## Show all targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -42,17 +43,22 @@ test: $(READY) ## Run the tests that are quick (see test-all)
 
 test-all: envs ## Run all tests: those that take minutes too, those of all SDKs, and most on compiled code too
 	$(BIN)/pytest -n auto --dist worksteal --thorough --ignore=tests/clients
-	$(BIN)/python hatch_build.py compile --tree build/compiled
+	$(MAKE) --no-print-directory --output-sync -j 2 compiled-copy sdks
 	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n auto --dist worksteal $(COMPILED_TESTS)
 	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n auto --dist worksteal --thorough $(KILL_TESTS)
-	$(MAKE) --no-print-directory clients
+	$(CLIENT_TESTS)
 
-clients: $(READY) ## Build and test the SDKs of other languages, as far as their tools are installed
+compiled-copy: $(READY)
+	$(BIN)/python hatch_build.py compile --tree build/compiled
+
+clients: sdks ## Build and test the SDKs of other languages, as far as their tools are installed
+	$(CLIENT_TESTS)
+
+sdks: $(READY)
 	$(BIN)/python clients/conformance/make_catalogue.py --check
 	$(BIN)/python clients/conformance/make_greedy.py --check
 	$(BIN)/python clients/conformance/make_messages.py --check
-	clients/test-all
-	$(BIN)/pytest -n auto --dist loadgroup --thorough tests/clients
+	MAKEFLAGS= clients/test-all
 
 coverage: $(READY) ## Measure which lines and branches the tests reach; the pages are in build/coverage/html
 	mkdir -p build/coverage

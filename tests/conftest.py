@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # tests of the rules do without databases
 # A slow machine is no error. The outcome of a run depends on the code alone, except that of `make fuzz`.
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ordinary", _COMMON, derandomize=True, max_examples=50)
-settings.register_profile("thorough", _COMMON, derandomize=True, max_examples=500)
+settings.register_profile("thorough", _COMMON, derandomize=True, max_examples=250)
 settings.register_profile("new-examples", _COMMON, max_examples=1000, print_blob=True)
 
 KINDS = ("sqlite", "postgresql")
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--thorough",
         action="store_true",
-        help="run the tests marked thorough too, and try ten times as many examples everywhere",
+        help="run the tests marked thorough too, and try five times as many examples everywhere",
     )
 
 

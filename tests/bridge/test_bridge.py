@@ -80,6 +80,7 @@ def test_an_example_bot_plays_whole_games(example: str, shared: str, mode: str, 
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("example", ["awk"], indirect=True)  # as all speak with the same bridge
 def test_an_example_bot_passes_every_step(example: str, tmp_path: Path) -> None:
     bot = f"{BRIDGE} -- {example}"
     done = run("check", "--bot", bot, "--token", "secret", "--timeout", "60", cwd=tmp_path)

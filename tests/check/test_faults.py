@@ -17,7 +17,7 @@ BOT = Path(__file__).parent / "bots" / "raw_bot.py"
 AT_ONCE = 6
 TIMEOUT = 15.0
 
-pytestmark = pytest.mark.timeout(900)  # the bots of all steps are checked for the first of these tests
+pytestmark = pytest.mark.timeout(900)  # the bots of all steps are checked in one test
 
 # What each step says about the bot that does wrong just there.
 FAULTS = {
@@ -62,38 +62,19 @@ LONG = "silent"
 """The step that waits for 20 s, which is tried with one bot only."""
 
 
-async def checked(fault: str) -> list[Finding]:
+async def checked(fault: str, *names: str) -> list[Finding]:
+    """Check a bot by the steps of these names and what they need, or by all."""
     command = f"{sys.executable} {BOT} {fault}"
-    steps = [step for step in steps_named(()) if step.name != LONG]
+    steps = [step for step in steps_named(names) if step.name != LONG]
     findings, _ = await check(Options(command=command, token="abc", timeout=TIMEOUT), steps)
     return findings
 
 
-@pytest.fixture(scope="module")
-def found(request: pytest.FixtureRequest) -> dict[str, list[Finding]]:
-    """Check the bots of the tests that are run, some side by side: most of the time they wait.
-
-    Those that are silent come first, since the check waits longest for them.
-    """
-    faults = [
-        str(item.callspec.params["fault"])
-        for item in request.session.items
-        if isinstance(item, pytest.Function) and item.path == request.path and "fault" in item.fixturenames
-    ]
-    faults.sort(key=lambda fault: not FAULTS[fault].startswith("no "))
-
-    async def check_all() -> dict[str, list[Finding]]:
-        turn = asyncio.Semaphore(AT_ONCE)
-
-        async def one(fault: str) -> list[Finding]:
-            async with turn:
-                return await checked(fault)
-
-        return dict(zip(faults, await asyncio.gather(*map(one, faults)), strict=True))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("happycity_check.steps.endings.QUIET_SECONDS", TIMEOUT)
-        return asyncio.run(check_all())
+def near(fault: str) -> set[str]:
+    """Return the steps that a fault might disturb: those of its step's module, and those that need it."""
+    (module,) = (step.run.__module__ for step in STEPS if step.name == fault)
+    own = {step.name for step in STEPS if step.run.__module__ == module}
+    return (own | dependents(fault)) - {OF_ALL, LONG}
 
 
 def test_every_step_has_its_faulty_bot() -> None:
@@ -101,19 +82,27 @@ def test_every_step_has_its_faulty_bot() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_faulty_bot_fails_at_its_step_alone(found: dict[str, list[Finding]], fault: str) -> None:
-    status = {finding.step.name: finding.status for finding in found[fault]}
-    assert status.pop(OF_ALL) in (Status.WARNING, Status.SKIPPED)
-    bad = {name for name, status in status.items() if status in (Status.FAILED, Status.WARNING)}
-    assert bad == {fault}
-    assert status[fault] is (Status.WARNING if fault in WARNINGS else Status.FAILED)
-    (seen,) = [finding.seen for finding in found[fault] if finding.step.name == fault]
-    assert FAULTS[fault] in seen
-    skipped = {name for name, status in status.items() if status is Status.SKIPPED}
-    assert skipped == dependents(fault) - {OF_ALL, LONG}
-    (report,) = [format_finding(finding) for finding in found[fault] if finding.step.name == fault]
-    assert [report.count(f"{part}:") for part in ("demanded", "seen", "to do")] == [1, 1, 1]
+async def test_a_faulty_bot_fails_at_its_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are checked side by side, as they mostly wait: for silent ones longest, which come first."""
+    monkeypatch.setattr("happycity_check.steps.endings.QUIET_SECONDS", TIMEOUT)
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def found(fault: str) -> list[Finding]:
+        async with turn:
+            return await checked(fault, *near(fault))
+
+    faults = sorted(FAULTS, key=lambda fault: not FAULTS[fault].startswith("no "))
+    for fault, findings in zip(faults, await asyncio.gather(*map(found, faults)), strict=True):
+        status = {finding.step.name: finding.status for finding in findings}
+        bad = {name for name, status in status.items() if status in (Status.FAILED, Status.WARNING)}
+        assert bad == {fault}
+        assert status[fault] is (Status.WARNING if fault in WARNINGS else Status.FAILED)
+        (failed,) = (finding for finding in findings if finding.step.name == fault)
+        assert FAULTS[fault] in failed.seen
+        skipped = {name for name, status in status.items() if status is Status.SKIPPED}
+        assert skipped == dependents(fault) - {OF_ALL, LONG}
+        report = format_finding(failed)
+        assert [report.count(f"{part}:") for part in ("demanded", "seen", "to do")] == [1, 1, 1]
 
 
 def dependents(name: str) -> set[str]:

@@ -95,7 +95,7 @@ def cpp(project: Path, packed: Path) -> str:
         f"find_package(happycity {version()} REQUIRED)\nadd_executable(first first.cpp)\n"
         "target_link_libraries(first PRIVATE happycity::happycity)\n"
     )
-    library = ("-DHAPPYCITY_TESTS=OFF", "-DHAPPYCITY_EXAMPLES=OFF")
+    library = ("-DHAPPYCITY_TESTS=OFF", "-DHAPPYCITY_EXAMPLES=OFF", "-DCMAKE_UNITY_BUILD=ON")
     _run("cmake", "-S", f"happycity-cpp-{version()}", "-B", "library", *library, folder=project)
     _run("cmake", "--build", "library", "--parallel", "2", folder=project)
     _run("cmake", "--install", "library", "--prefix", "installed", folder=project)

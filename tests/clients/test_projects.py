@@ -32,23 +32,28 @@ def maven_repository(folder: Path) -> Path:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_project_builds_and_plays(language: str, tmp_path: Path) -> None:
-    """Its own `make check` builds it with the checkout's SDK, and each step of the conformance kit passes."""
+    """Its own commands build it with the checkout's SDK, and it plays; one bot passes the conformance kit.
+
+    That each SDK passes it is tested with its scenario bot.
+    """
     tool = TOOLS.get(language)
     if tool is not None and shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
+    target, success = ("check", r"^passed: \d+ ok") if language == "python" else ("play", "60 of 60 games")
     folder = tmp_path / "ann"
     write_project(folder, language, name="ann", checkout=ROOT)
     commands = Path(sys.executable).parent
     done = subprocess.run(
-        ["make", "--silent", "check"],
+        ["make", "--silent", target],
         cwd=folder,
         env={
             **child_environment(),
             "PATH": f"{commands}:{os.environ['PATH']}",
-            "GOFLAGS": "-mod=mod",
+            "GOFLAGS": "-mod=mod -trimpath",
+            "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",  # a third of the time
             "MAVEN_OPTS": f"-Dmaven.repo.local={maven_repository(tmp_path / 'maven')}",
         },
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.search(r"^passed: \d+ ok", done.stdout, flags=re.MULTILINE), done.stdout
+    assert re.search(success, done.stdout, flags=re.MULTILINE), done.stdout

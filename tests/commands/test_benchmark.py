@@ -18,18 +18,18 @@ from happycity_tournament.proof.publication import GAMES_FILE
 @pytest.mark.thorough
 def test_a_result_is_the_same_in_other_processes_and_after_a_kill(start: Start) -> None:
     """Neither hash seeds, nor a kill in the middle, nor the bot's own name in the run change a byte."""
-    arguments = ("benchmark", "HappyCity-2-family-v1", "--bot", "planner", "--games", "400")
+    arguments = ("benchmark", "HappyCity-2-family-v1", "--bot", "planner", "--games", "160")
     first = start(
         "happycity", *arguments, "--out", "first", "--json", env={**os.environ, "PYTHONHASHSEED": "1"}
     )
     output, _ = first.communicate()
     assert first.returncode == 0
     killed = start("happycity", *arguments, "--out", "second", stderr=subprocess.PIPE)
-    while "of 400 games" not in (line := killed.stderr.readline()):  # type: ignore[union-attr]
+    while "of 160 games" not in (line := killed.stderr.readline()):  # type: ignore[union-attr]
         assert line
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
-    assert "another bot" in happycity(*arguments[:3], "greedy", "--games", "400", "--out", "second").error
+    assert "another bot" in happycity(*arguments[:3], "greedy", "--games", "160", "--out", "second").error
     done = happycity(*arguments, "--out", "second")
     assert done.status == 0, done
     results = [json.loads((Path(name) / BENCHMARK_FILE).read_bytes()) for name in ("first", "second")]

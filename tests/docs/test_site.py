@@ -1,7 +1,6 @@
 """The site has every page, its links lead somewhere, and it asks nobody but its own server."""
 
-import subprocess
-import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -17,6 +16,7 @@ from tools import ROOT
 from tools.docs.contract import contract_page
 from tools.docs.diagrams import FOLDER, mark
 from tools.docs.hooks import PLACES, relinked, with_tabs
+from tools.release.packages import pack_site
 
 from happycity.tournament.v1beta1 import tournament_service_pb2
 from happycity.v1 import game_pb2, match_pb2, play_service_pb2
@@ -73,11 +73,13 @@ def test_diagrams_are_those_of_their_sources(source: Path) -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """Build the site, where a warning is an error, and serve it; yield its folder and address."""
-    folder = tmp_path_factory.mktemp("site")
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder], cwd=ROOT, check=True
-    )
+    """Pack the site as for a release, where a warning is an error, and serve it; yield folder and address."""
+    top = tmp_path_factory.mktemp("site")
+    pack_site(top)
+    (packed,) = top.iterdir()
+    with tarfile.open(packed) as archive:
+        archive.extractall(top, filter="data")
+    folder = top / packed.name.removesuffix(".tar.gz")
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -95,7 +97,9 @@ def browser_page() -> Iterator[Page]:
     program = chromium_program()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield browser.new_page(reduced_motion="reduce")
+        page = browser.new_page(reduced_motion="reduce")
+        page.set_default_timeout(120_000)  # milliseconds, for a busy machine; 30 s are the default
+        yield page
         browser.close()
 
 

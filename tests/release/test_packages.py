@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from packaging.utils import canonicalize_name
 from tests.programs import run
 from tools import ROOT
 from tools.release.licences import UNKNOWN, licences
-from tools.release.packages import LANGUAGES, pack, pack_site
+from tools.release.packages import LANGUAGES, pack
 from tools.release.version import PLACES, VersionError, read_versions, set_version, version
 
 SDKS = [language for language in LANGUAGES if language != "python"]
@@ -66,7 +65,7 @@ def _imported(module: Path) -> set[str]:
 
 @pytest.mark.thorough
 def test_python_package_is_built_alike_twice(tmp_path: Path) -> None:
-    """Wheel, source distribution and the list of dependencies are the same bytes, whenever they are built."""
+    """Wheel, source distribution and lists are the same bytes, whenever built, and the wheel plays."""
     sums = []
     for number in (1, 2):
         pack(["python"], tmp_path / str(number))
@@ -74,21 +73,19 @@ def test_python_package_is_built_alike_twice(tmp_path: Path) -> None:
         sums.append({path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files})
     assert len(sums[0]) == 4
     assert sums[0] == sums[1]
+    _play_without_installation(next((tmp_path / "1").glob("*.whl")), tmp_path)
     licence_list = (tmp_path / "1" / f"happycity-{version()}.licences.txt").read_text()
     assert UNKNOWN not in licence_list
     sbom = json.loads((tmp_path / "1" / f"happycity-{version()}.cdx.json").read_text())
     assert {"grpcio", "protobuf", "sqlalchemy"} < {component["name"] for component in sbom["components"]}
 
 
-@pytest.mark.thorough
-def test_command_needs_no_installation(tmp_path: Path) -> None:
+def _play_without_installation(wheel: Path, folder: Path) -> None:
     """`uvx` and `pipx` get the commands from the wheel in an environment that they make."""
-    pack(["python"], tmp_path / "dist")
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
     uv = Path(sys.executable).with_name("uv")
     done = subprocess.run(
         [uv, "tool", "run", "--quiet", "--from", f"{wheel}[arena]", "tournament", "run", "--rounds", "1"],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "UV_PYTHON": sys.executable},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -96,16 +93,6 @@ def test_command_needs_no_installation(tmp_path: Path) -> None:
         check=True,
     )
     assert "4 of 4 games" in done.stdout
-
-
-@pytest.mark.thorough
-def test_the_packed_site_has_a_search(tmp_path: Path) -> None:
-    """A release's readers can search all pages without building them."""
-    pack_site(tmp_path)
-    (packed,) = tmp_path.iterdir()
-    with tarfile.open(packed) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"index.html", "reference/commands/index.html", "search/search_index.json"} <= names
 
 
 LACKING = Path(__file__).parent / "as_windows"

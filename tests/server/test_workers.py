@@ -113,7 +113,7 @@ async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal
     remarks: asyncio.Queue[str] = asyncio.Queue()
     async with running(tmp_path, remark=remarks.put_nowait, **POLLED) as channel:
         assert await remarks.get() == "1 worker plays"
-        tournament_id = await begun(channel, *RUN.names, rounds=400)
+        tournament_id = await begun(channel, *RUN.names, rounds=150)
         await over(channel, tournament_id, games=1)
         worker = child_worker()
         bots = [os.pidfd_open(child) for child in children_of(worker)]
@@ -126,7 +126,7 @@ async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal
     for handle in bots:  # the bots, and what kills them
         select.select([handle], [], [])
         os.close(handle)
-    assert nothing_was_lost(last, 800)
+    assert nothing_was_lost(last, 300)
     with Store.existing(f"sqlite:///{tmp_path}/games.sqlite") as store:
         assert store.require_tournament(tournament_id).state is TournamentState.FINISHED
 
@@ -158,13 +158,13 @@ async def test_games_of_a_worker_that_hangs_begin_again(
     remarks: asyncio.Queue[str] = asyncio.Queue()
     async with running(tmp_path, remark=remarks.put_nowait) as channel:
         await remarks.get()
-        tournament_id = await begun(channel, *RUN.names, rounds=400)
+        tournament_id = await begun(channel, *RUN.names, rounds=150)
         await over(channel, tournament_id, games=1)
         os.kill(child_worker(), signal.SIGSTOP)
         while await remarks.get() != "worker 1 plays":
             pass
         last = await over(channel, tournament_id)
-    assert nothing_was_lost(last, 800)
+    assert nothing_was_lost(last, 300)
 
 
 async def test_games_of_bots_at_the_workers_are_divided(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ async def test_games_of_bots_at_the_workers_are_divided(tmp_path: Path) -> None:
     with capture_logs() as logs:
         async with running(tmp_path, remark=remarks.put_nowait) as channel:
             await remarks.get()
-            last = await over(channel, await begun(channel, *RUN.names, rounds=300))
-    assert nothing_was_lost(last, 600)
-    assert 0 < at_the_server(logs) < 600
+            last = await over(channel, await begun(channel, *RUN.names, rounds=100))
+    assert nothing_was_lost(last, 200)
+    assert 0 < at_the_server(logs) < 200
 
 
 @pytest.mark.thorough
@@ -206,15 +206,15 @@ async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
             assert program.stderr is not None
             reading = asyncio.create_task(lines_of(program.stderr, log, lost))
             assert await remarks.get() == "rack plays"
-            tournament_id = await begun(channel, "greedy", "easy", rounds=200, metadata=access.metadata)
+            tournament_id = await begun(channel, "greedy", "easy", rounds=100, metadata=access.metadata)
             last = await over(channel, tournament_id, access.metadata)
         await lost.wait()
         program.terminate()
         await reading
         assert await program.wait() == 0
-    assert last.progress.games_finished == 400
-    assert 0 < at_the_server(logs) < 400
-    assert sum(b'"match_over"' in line for line in log) == 400 - at_the_server(logs)
+    assert last.progress.games_finished == 200
+    assert 0 < at_the_server(logs) < 200
+    assert sum(b'"match_over"' in line for line in log) == 200 - at_the_server(logs)
 
 
 async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None:
@@ -246,12 +246,12 @@ async def test_house_plays_at_the_server_and_at_each_worker(tmp_path: Path) -> N
             access.channel(f"grpcs://{server.address}") as channel,
         ):
             assert await remarks.get() == "2 workers play"
-            last = await over(channel, await begun(channel, "greedy", "easy", rounds=200))
+            last = await over(channel, await begun(channel, "greedy", "easy", rounds=100))
             bots = (await Service(channel, "happycity.v1.BotService").ListBots()).bots
     shown = [(bot.name, bot.house, bot.connected) for bot in bots]
     assert shown == [("easy", True, True), ("greedy", True, True)]
-    assert nothing_was_lost(last, 400)
-    assert 0 < at_the_server(logs) < 400
+    assert nothing_was_lost(last, 200)
+    assert 0 < at_the_server(logs) < 200
 
 
 async def lines_of(stream: asyncio.StreamReader, log: list[bytes], lost: asyncio.Event) -> None:

@@ -1,6 +1,5 @@
 """A server with tokens that keeps a ladder, on which bots have played for a season."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -67,7 +66,6 @@ class LadderSite:
         """
         url = f"{self.url.replace('http', 'ws')}/ladder"
         async with (
-            asyncio.timeout(60),
             self.client("ivan") as client,
             websockets.connect(url, additional_headers=self.headers("ivan")) as socket,
         ):

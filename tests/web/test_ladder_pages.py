@@ -174,11 +174,13 @@ async def test_each_page_is_also_json(ladder: LadderSite) -> None:
             shown = await client.get(f"{address}.json?{query}")
             assert shown.status_code == 200, path
             assert shown.json(), path
-        lines = (await client.get("/ladder.json")).json()["leaderboard"]["lines"]
-        assert {"anna", "bob"} <= {line["version"]["bot"] for line in lines}
-        home = (await client.get("/index.json")).json()
+        home: dict[str, Any] = {}
+        lines: list[Any] = [None]
+        while home.get("leaders") != lines[:5]:  # the leaderboard may change between the two pages
+            home = (await client.get("/index.json")).json()
+            lines = (await client.get("/ladder.json")).json()["leaderboard"]["lines"]
         assert home["ladder"]["name"] == "City ladder"
-        assert home["leaders"] == (await client.get("/ladder.json")).json()["leaderboard"]["lines"][:5]
+        assert {"anna", "bob"} <= {line["version"]["bot"] for line in lines}
 
 
 async def test_wrong_addresses_say_what_is_wrong(ladder: LadderSite) -> None:

@@ -77,7 +77,7 @@ async def test_a_page_that_fails_ends_its_viewers(feeds: Feeds) -> None:
     async def make() -> Page:
         raise ValueError("gone")
 
-    async with asyncio.timeout(30), feeds.live_page("page", make, _READER) as page:
+    async with feeds.live_page("page", make, _READER) as page:
         with pytest.raises(BroadcastError, match="gone"):
             await anext(page.changes.values())
     async with feeds.live_page("page", make, _READER) as other:
@@ -136,7 +136,7 @@ async def test_sockets_that_have_ended_are_freed_at_once(
     monkeypatch.setattr(PageSocket, "__init__", register)
     gc.disable()
     try:
-        async with asyncio.timeout(60), pages(folder) as url:
+        async with pages(folder) as url:
             for _ in range(5):
                 async with socket_of(url) as socket:
                     await socket.recv()

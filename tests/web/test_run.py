@@ -18,9 +18,9 @@ _COMMAND = [
 
 
 @contextmanager
-def running(folder: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+def running(folder: Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
-        [*_COMMAND, *flags], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        _COMMAND, cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as process:
         try:
             yield process
@@ -50,10 +50,3 @@ def test_run_prints_a_link_that_opens_its_tournament(tmp_path: Path) -> None:
             assert visitor.get(link).status_code == 200
             assert "Tournament 1" in visitor.get(url).text
         assert token not in "".join(path.read_text() for path in tmp_path.rglob("*.log"))
-
-
-@pytest.mark.thorough
-def test_run_without_pages_prints_no_link(tmp_path: Path) -> None:
-    with running(tmp_path, "--no-web") as process:
-        assert "watch: " not in "".join(lines_until(process, " games/s"))
-    assert '"web": null' in next(tmp_path.rglob("server.log")).read_text()

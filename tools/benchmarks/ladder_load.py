@@ -315,7 +315,7 @@ class Soak:
         return serve(self._stack, folder, "--open", *ladder, listen=address)[0]
 
     def play(self) -> None:
-        """Let everything happen that is planned."""
+        """Let everything happen that is planned, however long that takes on a slow machine."""
         options, started = self.options, time.monotonic()
         for guest in self.guests:
             guest.start(self.address, self._log.fileno())
@@ -323,7 +323,7 @@ class Soak:
         backup_at = options.seconds * 0.55
         backup: subprocess.Popen[bytes] | None = None
         next_departure = 10.0
-        while (passed := time.monotonic() - started) < options.seconds:
+        while (passed := time.monotonic() - started) < options.seconds or kills or backup is None:
             if kills and passed >= kills[0]:
                 kills.pop(0)
                 self._kill()

@@ -28,6 +28,8 @@ add_custom_command(
 add_library(happycity_protocol STATIC ${sources})
 add_library(happycity::protocol ALIAS happycity_protocol)
 target_compile_features(happycity_protocol PUBLIC cxx_std_20)
+# Each file of protoc's defines the same static names, so a project that is compiled as one unit needs them apart.
+set_target_properties(happycity_protocol PROPERTIES UNITY_BUILD OFF)
 target_include_directories(happycity_protocol SYSTEM PUBLIC
   "$<BUILD_INTERFACE:${generated}>"
   "$<INSTALL_INTERFACE:include>"

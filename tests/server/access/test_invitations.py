@@ -242,7 +242,7 @@ async def test_a_file_that_is_broken_is_the_servers_problem(competition: Competi
 
 @pytest.mark.thorough
 async def test_joining_stays_fast_with_many_guests(competition: Competition) -> None:
-    """1,000 invitations, 300 owners and 900 bots: joining takes less than 100 ms.
+    """1,000 invitations, 300 owners and 900 bots: joining takes as long as reading their file a few times.
 
     That is CPU time of guest and server, the best of 20, as other programs of the machine take time too.
     """
@@ -256,9 +256,12 @@ async def test_joining_stays_fast_with_many_guests(competition: Competition) -> 
     content["invitations"] = [one.model_dump(mode="json") for _, one in made]
     competition.tokens.write_text(json.dumps(content))
     assert len(TokenFile(competition.tokens)) == 901
-    seconds = []
+    reading, joining = [], []
     for number, (clear, _) in enumerate(made[:20]):
         started = time.process_time()
+        read_tokens(competition.tokens)
+        read = time.process_time()
         await competition.join(clear, f"new-{number}")
-        seconds.append(time.process_time() - started)
-    assert min(seconds) < 0.1, seconds
+        reading.append(read - started)
+        joining.append(time.process_time() - read)
+    assert min(joining) < 10 * min(reading), (joining, reading)

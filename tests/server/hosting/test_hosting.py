@@ -17,14 +17,13 @@ from typing import Any
 import grpc
 import pytest
 from tests.commands import programs
-from tests.server.api.ladders import ladder_server, until
+from tests.server.api.ladders import until
 from tests.server.harness import Service, bearer, issued_token, serving, settings
 from tests.server.hosting.conftest import FIRST, host, podman, why_not
 from tests.server.server_process import ServerProcess, server_process
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.runtime.tokens import Role, add_tokens, new_token
 from happycity.runtime.transport import Access
 from happycity_tournament.client.connection import call_server
@@ -167,32 +166,6 @@ def test_submitted_image_plays(tmp_path: Path) -> None:
         until(lambda: usage()["cpu_seconds"] > 0)
         assert usage()["peak_memory_bytes"] > 1 << 20
     until(lambda: not subprocess.check_output(containers))
-
-
-@pytest.mark.thorough
-def test_suspended_bot_plays_no_rated_deal(tmp_path: Path) -> None:
-    """A hosted bot that an organiser suspends gets no more deals, nor from the next server; others do."""
-    if reason := why_not():
-        pytest.skip(reason)
-    olga = bearer(issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga"))
-    for bot in ("alice", "ben"):
-        host(tmp_path, bot)
-    values: dict[str, Any] = {"tokens": tmp_path / "tokens.json", "open": False, "hosted": tmp_path / "bots"}
-    for is_first in (True, False):
-        with ladder_server(tmp_path, house="rock=random,stone=random", sandbox="bwrap", **values) as server:
-            bots = Service(server.channel, "happycity.v1.BotService")
-
-            def deals(bot: str) -> int:
-                return len(server.call.ListLadderDeals(bot=bot, page_size=200, metadata=olga).deals)
-
-            until(lambda: {"alice", "ben"} <= {one.name for one in bots.ListBots(metadata=olga).bots})  # noqa: B023
-            if is_first:
-                until(lambda: deals("alice"))
-                act = {"kind": ladder_pb.ACT_KIND_SUSPEND, "bot": "alice", "text": "a copy of ben"}
-                server.call.CreateAct(**act, metadata=olga)
-            before, others = deals("alice"), deals("ben")
-            until(lambda: deals("ben") > others + 2)  # noqa: B023
-            assert deals("alice") == before
 
 
 @pytest.mark.thorough

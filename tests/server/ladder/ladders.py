@@ -43,10 +43,9 @@ class Games:
 
     async def more(self, games: int) -> None:
         target = self.finished + games
-        async with asyncio.timeout(30):
-            while self.finished < target:
-                self._changed.clear()
-                await self._changed.wait()
+        while self.finished < target:
+            self._changed.clear()
+            await self._changed.wait()
 
 
 @asynccontextmanager

@@ -337,7 +337,7 @@ def test_reading_goes_on_while_another_thread_writes(store: Store) -> None:
     add_games(store, single_game(1))
     with ThreadPoolExecutor(max_workers=1) as thread, store.writing() as connection:
         connection.exec_driver_sql("DELETE FROM records")
-        assert thread.submit(store.record, 1).result(timeout=10) == RECORD
+        assert thread.submit(store.record, 1).result(timeout=100) == RECORD
     assert store.record(1) is None
 
 
