@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from happycity import HappyCityError
+from happycity.runtime.event_loop import running
 
 _CHUNK = 1 << 18
 
@@ -66,13 +67,8 @@ class Relay:
                 return
             self._connections[to_bot] = to_server
             ways = (self._copy(bot, to_server), self._copy(server, to_bot, counted=True))
-            tasks = [asyncio.create_task(way) for way in ways]
-            try:
+            async with running(*ways) as tasks:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
             to_server.close()
         to_bot.close()
         self._connections.pop(to_bot, None)

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from happycity import HappyCityError
 from happycity.errors import suggestion
+from happycity.runtime.event_loop import end_tasks
 from happycity_check.errors import SkippedError, UnexpectedError, WarningError
 from happycity_check.report import format_finding
 from happycity_check.scripted_server import ScriptedServer
@@ -96,8 +97,6 @@ async def check(
                     findings.append(finding)
                     print_line(format_finding(finding))
             finally:
-                for task in waiting.values():
-                    task.cancel()
-                await asyncio.gather(*waiting.values(), return_exceptions=True)
+                await end_tasks(*waiting.values())
                 await bot.reset()
     return findings, bot.measurements

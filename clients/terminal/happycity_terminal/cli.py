@@ -66,17 +66,17 @@ def show(
     that is followed. The page of --browser or --out is one HTML file with the record in it, so it can be
     passed on; --browser writes it into the folder of the run, else into a temporary one.
     """
-    if browser or out is not None:
-        if follow or as_json:
-            raise ConfigError("--follow, --json: they have no effect on a page (--browser, --out)")
-        from happycity_terminal import view as viewing
-
-        check_output("--out", out)
-        viewing.view(source, game, viewing.Start(decision=first, seat=bot), output=out)
-        return
+    if (browser or out is not None) and (follow or as_json):
+        raise ConfigError("--follow, --json: they have no effect on a page (--browser, --out)")
     from happycity_terminal import show as showing
 
-    selection = showing.Selection(first=first or 1, seat=bot, as_json=as_json)
+    selection = showing.Selection(first=first, seat=bot, as_json=as_json)
+    if browser or out is not None:
+        from happycity_terminal.view import view
+
+        check_output("--out", out)
+        view(source, game, selection, output=out)
+        return
     with until_output_closes():
         if follow:
             showing.follow(source, game, selection)

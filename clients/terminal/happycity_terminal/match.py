@@ -24,7 +24,7 @@ from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import ServerError, connect
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, new_folder, own_store
-from happycity_tournament.client.session import play_new
+from happycity_tournament.client.session import Observer, play_new
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.play.snapshot import Snapshot
@@ -107,7 +107,7 @@ def play_match(plan: MatchPlan, *, as_json: bool) -> None:
     if as_json:
         write_json({"run": str(folder), "seed": plan.seed, **end_json(playback)})
         return
-    game.printer.print_answers(playback)
+    game.print_answers(playback)
     write(result_lines(playback, text_width()))
     for line in digests(last.standings, last.disqualified, folder):
         typer.echo(line)
@@ -122,35 +122,24 @@ def play_match(plan: MatchPlan, *, as_json: bool) -> None:
         event_loop.run(Viewer(playback).run())
 
 
-class _Printer:
-    """Prints each decision of a game in a line, once."""
+class _Game(Observer):
+    """A game that is being played; observes its session."""
 
-    def __init__(self) -> None:
+    def __init__(self, lineup: Lineup, folder: Path, *, watch: bool) -> None:
+        self._lineup = lineup
+        self._folder = folder
+        self._begun = asyncio.Event()
+        self._watches = watch
         self._printed = 0
 
     def print_answers(self, playback: Playback) -> None:
-        """Print the decisions that were answered and are not printed yet."""
+        """Print the decisions that were answered and are not printed yet, a line each."""
         for step in playback.steps[self._printed :]:
             if step.move is None:
                 break
             self._printed += 1
             sys.stdout.write(f"{step.decision_id:>4}  round {step.view.round:<2}  {answer(playback, step)}\n")
         sys.stdout.flush()
-
-
-class _Game:
-    """A game that is being played; the `Observer` of its session."""
-
-    def __init__(self, lineup: Lineup, folder: Path, *, watch: bool) -> None:
-        self._lineup = lineup
-        self._folder = folder
-        self._begun = asyncio.Event()
-        self.watches = watch
-        self.printer = _Printer()
-
-    def remark(self, text: str) -> None:
-        """Show a line."""
-        remark(text)
 
     def update(self, snapshot: Snapshot) -> None:
         """Note that the game has begun."""
@@ -162,19 +151,14 @@ class _Game:
         venue = OwnServer(store=own_store(self._folder))
         session = play_new(config, folder=self._folder, venue=venue, lineup=self._lineup, observer=self)
         playing = asyncio.create_task(session)
-        watching = asyncio.create_task(self._print_live(playing))
-        try:
+        async with event_loop.running(playing, self._print_live(playing)):
             return await playing
-        finally:
-            playing.cancel()
-            watching.cancel()
-            await asyncio.gather(playing, watching, return_exceptions=True)
 
     async def _print_live(self, playing: asyncio.Task[Snapshot]) -> None:
         """Print the moves of the running game; the rest follows from its record if the server ends first."""
         await self._begun.wait()
         server = RemoteServer.of_run(self._folder)
-        if not self.watches or server is None:
+        if not self._watches or server is None:
             return
         with suppress(ServerError):
             async with connect(server.address, server.access) as connection:
@@ -184,7 +168,7 @@ class _Game:
                 async with aclosing(connection.watch_game(match_id)) as messages:
                     async for message in messages:
                         add_to_playback(playback, message)
-                        self.printer.print_answers(playback)
+                        self.print_answers(playback)
 
 
 def _stored(folder: Path) -> Playback:

@@ -13,10 +13,11 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from happycity import HappyCityError
 from happycity.runtime.child import describe_status
+from happycity.runtime.commands import remark
 from happycity.runtime.event_loop import on_stop_signal
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
@@ -65,14 +66,15 @@ REFRESH_SECONDS = 1.0
 _T = TypeVar("_T")
 
 
-class Observer(Protocol):
-    """Is informed of the progress of a session."""
+class Observer:
+    """Is informed of the progress of a session; this one prints lines to the standard error."""
 
     def remark(self, text: str) -> None:
         """Show a line."""
+        remark(text)
 
     def update(self, snapshot: Snapshot) -> None:
-        """Show the tournament as it is now."""
+        """Show the tournament as it is now; by default nothing is done."""
 
 
 class NotBegunError(HappyCityError):
