@@ -106,7 +106,7 @@ class Lines:
 
 async def test_an_ambiguous_answer_is_asked_again() -> None:
     printed: list[Line] = []
-    person = Person(Lines("draw", "", "draw 2"), printed.extend)
+    person = Person(Lines("draw", "", "draw 2").line, printed.extend)
     game = Game.deal(Config(players=2), seed=1)
     person.begin(GameStarted(match_id=1, config=game.config, seat=0, bots=("you", "greedy"), seed=0))
     assert await person.choose(Decision.of(game)) is Move.parse("draw 2")
@@ -117,7 +117,7 @@ async def test_an_ambiguous_answer_is_asked_again() -> None:
 
 async def test_the_end_of_the_input_breaks_the_game_off() -> None:
     """No move is invented for a script that ends too early."""
-    person = Person(Lines(), lambda lines: None)
+    person = Person(Lines().line, lambda lines: None)
     asking = asyncio.create_task(person.choose(Decision.of(Game.deal(Config(players=2), seed=1))))
     await asyncio.wait([person.over])
     assert person.over.exception() is not None

@@ -104,7 +104,7 @@ class Person(Bot):
 
     async def _line(self, prompt: str) -> str:
         try:
-            line = await self._keyboard.line(prompt)
+            line = await self._keyboard(prompt)
         except KeyboardInterrupt:
             line = None
         if line is not None:
