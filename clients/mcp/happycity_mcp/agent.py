@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from happycity import HappyCityError, Mode, Move, VoidReason
@@ -137,14 +138,12 @@ class Agent:
         Raises:
             AgentError: the connection has ended, or practice can't go on.
         """
-        deadline = self.board.clock() + seconds
-        while self.board.current is None and not self.board.ended:
-            self.check()
-            self._check_practice()
-            left = deadline - self.board.clock()
-            if left <= 0:
-                break
-            await self.board.changed(left)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.board.current is None and not self.board.ended:
+                    self.check()
+                    self._check_practice()
+                    await self.board.changed()
 
     async def practise(
         self, against: Sequence[str], *, games: int, mode: Mode, decision_seconds: float

@@ -71,5 +71,4 @@ def mcp(
     address = HttpSettings(
         address=http, token=os.environ.get(TOKEN_VARIABLE, ""), allowed_hosts=tuple(allow_host or ())
     )
-    address.check()
     run_until_stopped(serve_http(settings_of, address))

@@ -6,13 +6,12 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import typer
 
-from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
+from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
@@ -20,13 +19,14 @@ from happycity.runtime import event_loop
 from happycity.runtime.commands import remark
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
+from happycity_terminal.play import GamePlan
 from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import ServerError, connect
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, new_folder, own_store
 from happycity_tournament.client.session import Observer, play_new
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
-from happycity_tournament.lineup import BotEntry, Lineup
+from happycity_tournament.lineup import BotEntry, Lineup, bot_entries
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.standings.digest import digests
 from happycity_tournament.storage.store import Store
@@ -34,29 +34,6 @@ from happycity_tournament.storage.store import Store
 _CONNECT_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
 """How often it is looked whether the game has begun."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchPlan:
-    """One game to play."""
-
-    lineup: Lineup
-    mode: Mode
-    seed: int
-    """Chooses deal and seats: the first deal of a tournament with this seed and as many seats."""
-    no_clock: bool
-
-    @property
-    def config(self) -> TournamentConfig:
-        """The game as a tournament: one round in one order of seats."""
-        names = self.lineup.names
-        return TournamentConfig(
-            bots=names,
-            game=Config(players=len(names), mode=self.mode),
-            format=RandomRounds(rounds=1, seat_orders=SeatOrders.SINGLE),
-            seed=self.seed,
-            time=TimeControl(connect_seconds=_CONNECT_SECONDS, no_clock=self.no_clock),
-        )
 
 
 def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
@@ -87,11 +64,19 @@ def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
     return lineup
 
 
-def play_match(plan: MatchPlan, *, as_json: bool) -> None:
-    """Play the game in a new run's folder; exit with 130 if it is aborted."""
-    config, folder = plan.config, new_folder()
+def play_match(plan: GamePlan, *, no_clock: bool, as_json: bool) -> None:
+    """Play the game without the person, in a new run's folder; exit with 130 if it is aborted."""
+    lineup = table_of(bot_entries(plan.against, plan.commands, (), flag="--against"), plan.seats)
+    config = TournamentConfig(
+        bots=lineup.names,
+        game=Config(players=len(lineup.names), mode=plan.mode),
+        format=RandomRounds(rounds=1, seat_orders=SeatOrders.SINGLE),
+        seed=plan.seed,
+        time=TimeControl(connect_seconds=_CONNECT_SECONDS, no_clock=no_clock),
+    )
+    folder = new_folder()
     remark(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it")
-    game = _Game(plan.lineup, folder, watch=not as_json)
+    game = _Game(lineup, folder, watch=not as_json)
     try:
         last = event_loop.run(game.play(config))
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -111,7 +96,7 @@ def play_match(plan: MatchPlan, *, as_json: bool) -> None:
     write(result_lines(playback, text_width()))
     for line in digests(last.standings, last.disqualified, folder):
         typer.echo(line)
-    programs = {name for name, _ in plan.lineup.commands}
+    programs = {name for name, _ in lineup.commands}
     for bot, seat in zip(playback.bots, playback.results, strict=True):
         if seat.forfeited and bot in programs:
             typer.echo(f"ask {bot} again with: happycity ask {folder} --bot {bot}")

@@ -42,7 +42,7 @@ _UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GamePlan:
-    """The game that a person wants to play."""
+    """The game that a person wants to play, or to watch."""
 
     name: str
     """The person's name at the table."""
@@ -52,9 +52,9 @@ class GamePlan:
     """Programs to play against, as `--bot` takes them."""
     mode: Mode
     seats: int | None
-    """Seats at the table; None: one for each opponent and one for the person."""
+    """Seats at the table; None: one for each bot, and the person's if he plays."""
     seed: int
-    """Chooses the deal and the person's seat."""
+    """Chooses the deal and the seats."""
 
     def table(self, opponents: Sequence[str]) -> list[str]:
         """Return who sits in which seat; opponents fill several seats if there are more."""
