@@ -147,7 +147,7 @@ class ScriptedServer:
         """Listen at `listen` (host:port; port 0 is any free one).
 
         Raises:
-            ListenError: the address can't be listened on.
+            ConfigError: the address can't be listened on.
         """
         server = grpc.aio.server(options=_OPTIONS)
         inside = "127.0.0.1:0"
