@@ -149,18 +149,16 @@ class _Seat:
     async def _until(self, person: Person, session: asyncio.Future[None]) -> None:
         """Wait for the end of the game, the session or a bot's process."""
         exits = {asyncio.create_task(process.wait()): process for process in self.processes}
-        try:
+        async with event_loop.running(*exits):
             waiting: list[asyncio.Future[Any]] = [person.over, session, *exits]
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in exits:
-                task.cancel()
-        if person.over.done():
-            return person.over.result()
-        if session.done():
-            session.result()
-            raise HappyCityError("the server ended the game")
-        raise ProcessError(next(process for task, process in exits.items() if task.done()).exit_summary())
+            if person.over.done():
+                return person.over.result()
+            if session.done():
+                session.result()
+                raise HappyCityError("the server ended the game")
+            ended = next(process for task, process in exits.items() if task.done())
+            raise ProcessError(ended.exit_summary())
 
     async def _finish_without(self, person: Person, match_id: int) -> None:
         """Show how the game ends for the others."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from happycity import HappyCityError
 from happycity.runtime.child import describe_status
 from happycity.runtime.commands import remark
-from happycity.runtime.event_loop import on_stop_signal
+from happycity.runtime.event_loop import end_tasks, on_stop_signal
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
@@ -222,9 +222,7 @@ class Arena:
                         observer.update(snapshot)
                         last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
             finally:
-                for task in (reading, *exits):
-                    task.cancel()
-                await asyncio.gather(reading, return_exceptions=True)
+                await end_tasks(reading, *exits)
 
     async def _started_again(self, bot: BotProcess, observer: Observer) -> bool:
         """Start a process of bots again that has ended, unless that was done often enough; return whether.
