@@ -78,7 +78,7 @@ async def running(*calls: Awaitable[Any]) -> AsyncIterator[list[asyncio.Future[A
 
 
 async def end_tasks(*tasks: asyncio.Future[Any]) -> None:
-    """Cancel tasks and wait for their ends, whatever they raise."""
+    """Cancel tasks and wait until they have ended; what they raise is ignored."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
