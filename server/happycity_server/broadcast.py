@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from happycity import HappyCityError
+from happycity.runtime.event_loop import running
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
@@ -108,15 +109,10 @@ def started(work: Coroutine[Any, Any, _T], tasks: set[asyncio.Task[Any]]) -> asy
 
 async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
     """Wait until one of some coroutines ends, and cancel the others; its failure is raised."""
-    tasks = [asyncio.create_task(wait) for wait in waits]
-    try:
+    async with running(*waits) as tasks:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class SharedValues(Generic[_K, _T]):

@@ -20,6 +20,7 @@ from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.message import Message
 
 from happycity import ConfigError
+from happycity.runtime.event_loop import running
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import joined
@@ -124,12 +125,8 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
     """
     entry = _entry_point()
     with _listener(host, port) as listener:
-        serving = asyncio.create_task(_serve(entry, arena, site, listener))
-        try:
+        async with running(_serve(entry, arena, site, listener)):
             yield f"{'https' if site.tls else 'http'}://{joined(host, listener.getsockname()[1])}"
-        finally:
-            serving.cancel()
-            await asyncio.gather(serving, return_exceptions=True)
 
 
 async def _serve(entry: EntryPoint, arena: Arena, site: Site, listener: socket.socket) -> None:

@@ -12,7 +12,7 @@ from tests.tournament.servers import arena
 from happycity import Config, Game, Move
 from happycity.text.board import Line, plain
 from happycity_client import Decision, GameStarted
-from happycity_terminal.person import Dialogue, moves_named
+from happycity_terminal.person import Person, moves_named
 
 TAKEN = [Move.parse(text) for text in ("coin", "build grocery", "build grand_hotel", "dwell house")]
 OPTIONS = list(zip(TAKEN, (1, -2, -5, -1), strict=True))
@@ -106,10 +106,10 @@ class Lines:
 
 async def test_an_ambiguous_answer_is_asked_again() -> None:
     printed: list[Line] = []
-    dialogue = Dialogue(Lines("draw", "", "draw 2"), printed.extend)
+    person = Person(Lines("draw", "", "draw 2").line, printed.extend)
     game = Game.deal(Config(players=2), seed=1)
-    dialogue.begin(GameStarted(match_id=1, config=game.config, seat=0, bots=("you", "greedy"), seed=0))
-    assert await dialogue.ask(Decision.of(game)) is Move.parse("draw 2")
+    person.begin(GameStarted(match_id=1, config=game.config, seat=0, bots=("you", "greedy"), seed=0))
+    assert await person.choose(Decision.of(game)) is Move.parse("draw 2")
     text = plain(printed)
     assert "'draw' can mean: draw from deck 1, draw from deck 2, draw from deck 3;" in text
     assert "Seats: 1 you, 2 greedy; you have seat 1." in text
@@ -117,9 +117,9 @@ async def test_an_ambiguous_answer_is_asked_again() -> None:
 
 async def test_the_end_of_the_input_breaks_the_game_off() -> None:
     """No move is invented for a script that ends too early."""
-    dialogue = Dialogue(Lines(), lambda lines: None)
-    asking = asyncio.create_task(dialogue.ask(Decision.of(Game.deal(Config(players=2), seed=1))))
-    await asyncio.wait([dialogue.over])
-    assert dialogue.over.exception() is not None
+    person = Person(Lines().line, lambda lines: None)
+    asking = asyncio.create_task(person.choose(Decision.of(Game.deal(Config(players=2), seed=1))))
+    await asyncio.wait([person.over])
+    assert person.over.exception() is not None
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)

@@ -15,6 +15,7 @@ from happycity.rules.deals import CITY_SIZE, LAST_ROUND
 from happycity_bots.outlook import VALUES, Outlook
 from happycity_bots.special_values import PRINTED, SpecialValue, effect_in, value_if_taken
 from happycity_bots.valuation import (
+    CONDITIONS,
     REACH,
     STACKS,
     CityTotals,
@@ -36,11 +37,6 @@ FARTHEST: Final = 3
 _COLOURS: Final = 5
 GOAL: Final = 2 + _COLOURS
 """How many numbers of a raw row describe one of the two best specials in sight."""
-
-_CONDITIONS: Final = (
-    (),
-    *(tuple((int(colour), n) for colour, n in card.condition.items()) for card in CARDS),
-)
 
 RAW: Final = (
     "players", "expert", "sum", "round", "order", "moved",
@@ -207,7 +203,7 @@ def _rivals_colours(view: View, seat: int) -> list[list[int]]:
 def _lacks(special: Card, colours: list[int]) -> list[int]:
     """Return how many cards of each colour the condition of a special still misses."""
     lacks = [0] * _COLOURS
-    for colour, needed in _CONDITIONS[special.number]:
+    for colour, needed in CONDITIONS[special.number]:
         if needed > colours[colour]:
             lacks[colour - 1] = needed - colours[colour]
     return lacks

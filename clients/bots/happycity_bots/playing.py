@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 
 from happycity.match import check_reference_bot
-from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens
 from happycity_bots.catalogue import BOTS, factory_of, info_of
 from happycity_bots.halving import Budget
 from happycity_client import Settings, play, run_until_stopped
@@ -36,7 +34,6 @@ def play_bots(
         server = sys.stdin.readline().strip()
         if not server:
             return  # what started the bots has ended before there was a server
-    tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
     players = [
         (
             factory_of(builtin, limit),
@@ -44,7 +41,7 @@ def play_bots(
                 name,
                 name=name,
                 server=server,
-                token=token or tokens.get(name),
+                token=token or None,
                 games=games,
                 info=info_of(BOTS[builtin]),
             ),

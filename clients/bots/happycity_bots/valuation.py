@@ -76,10 +76,11 @@ _AFFORDABLE: Final = tuple(
 """How many of these tuples a city can pay a card of, by its coins; the last one is for all more coins."""
 _PRINTED_PRICES: Final = tuple(card.cost for _, card, *_ in _ON_SALE)
 _COLOURS: Final = 6
-_CONDITIONS: Final = (
+CONDITIONS: Final = (
     (),
     *(tuple((int(colour), n) for colour, n in card.condition.items()) for card in CARDS),
 )
+"""What specials ask for, by card number: each colour, and how many cards of it."""
 
 
 def prices(view: View, seat: int) -> tuple[int, ...]:
@@ -336,7 +337,7 @@ def special_potentials(prospects: Prospects, specials: Sequence[Card]) -> list[f
     for special in specials:
         number = special.number
         missing, lacking = 0, []
-        for colour, needed in _CONDITIONS[number]:
+        for colour, needed in CONDITIONS[number]:
             lack = needed - colours[colour]
             if lack > 0:
                 missing += lack

@@ -12,6 +12,7 @@ from typing import IO
 
 from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status
+from happycity.runtime.event_loop import end_tasks
 from happycity_bridge.decode import Answer, parse_answer
 from happycity_bridge.encode import Line
 from happycity_bridge.errors import AnswerError, ProgramEndedError, ProgramError
@@ -35,7 +36,6 @@ class Program:
     """
 
     def __init__(self, child: Child, label: str) -> None:
-        loop = asyncio.get_running_loop()
         self._child = child
         self._label = label
         self._ids = count(1)
@@ -47,9 +47,9 @@ class Program:
         """Why it can't play on; None while it can."""
         self._closing = False
         self._last_error_line = ""
-        self._stdout_closed: asyncio.Future[None] = loop.create_future()
-        self._stderr_closed: asyncio.Future[None] = loop.create_future()
         self._connecting = asyncio.create_task(self._connect())
+        self._output = asyncio.create_task(self._read(child.stdout, self._on_output_line))
+        self._errors = asyncio.create_task(self._read(child.stderr, self._on_error_line))
         self._watching = asyncio.create_task(self._watch())
 
     @classmethod
@@ -91,8 +91,7 @@ class Program:
             await self._child.wait(CLOSE_SECONDS)
         finally:
             await self._child.stop(CLOSE_SECONDS)
-            self._connecting.cancel()
-            self._watching.cancel()
+            await end_tasks(self._connecting, self._watching, self._output, self._errors)
             for pipe in self._pipes:
                 pipe.close()
             if self._stdin is not None and self._stdin.get_write_buffer_size():
@@ -139,10 +138,6 @@ class Program:
             self._last_error_line = one_line(line)
             _log.info("%s: %s", self._label, line)
 
-    def _line_too_long(self) -> None:
-        text = f"the program wrote more than {LONGEST_LINE:,} bytes without a new line"
-        self._fail(ProgramEndedError(text))
-
     def _fail(self, error: ProgramError) -> None:
         if self.failure is not None:
             return
@@ -153,29 +148,35 @@ class Program:
         self._open.clear()
 
     async def _connect(self) -> None:
-        child = self._child
-        assert child.stdin is not None
-        assert child.stdout is not None
-        assert child.stderr is not None
-        output = _Lines(self._on_output_line, closed=self._stdout_closed, too_long=self._line_too_long)
-        await self._read(child.stdout, output)
-        await self._read(child.stderr, _Lines(self._on_error_line, closed=self._stderr_closed))
-        loop = asyncio.get_running_loop()
-        self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, child.stdin)
+        loop, pipe = asyncio.get_running_loop(), self._child.stdin
+        assert pipe is not None
+        self._stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, pipe)
         self._pipes.append(self._stdin)
         if self._backlog:
             self._stdin.write(b"".join(self._backlog))
             self._backlog.clear()
 
-    async def _read(self, pipe: IO[bytes], lines: _Lines) -> None:
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: lines, pipe)
+    async def _read(self, pipe: IO[bytes] | None, on_line: Callable[[str], None]) -> None:
+        """Read lines until the pipe is closed."""
+        loop, reader, line = asyncio.get_running_loop(), asyncio.StreamReader(LONGEST_LINE), b"\n"
+        assert pipe is not None
+        transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         self._pipes.append(transport)
+        while line:
+            try:
+                line = await reader.readline()
+            except ValueError:  # the line is too long
+                if pipe is self._child.stdout:
+                    text = f"the program wrote more than {LONGEST_LINE:,} bytes without a new line"
+                    self._fail(ProgramEndedError(text))
+            else:
+                on_line(line.decode(errors="replace"))
 
     async def _watch(self) -> None:
         """Notice that the program can no longer answer, after all answers that it gave."""
         ended = asyncio.create_task(self._child.wait())
-        await asyncio.wait((ended, self._stdout_closed), return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait((ended, self._stdout_closed, self._stderr_closed), timeout=DRAIN_SECONDS)
+        await asyncio.wait((ended, self._output), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((ended, self._output, self._errors), timeout=DRAIN_SECONDS)
         self._fail(ProgramEndedError(self._end_report()))
 
     def _end_report(self) -> str:
@@ -183,35 +184,3 @@ class Program:
         if self._child.status is None:
             return f"the program has closed its standard output{last}"
         return f"the program ended with {describe_status(self._child.status)}{last}"
-
-
-class _Lines(asyncio.Protocol):
-    """Splits the output of a pipe into lines."""
-
-    def __init__(
-        self,
-        on_line: Callable[[str], None],
-        *,
-        closed: asyncio.Future[None],
-        too_long: Callable[[], None] | None = None,
-    ) -> None:
-        self._on_line = on_line
-        self._closed = closed
-        self._too_long = too_long
-        self._rest = b""
-
-    def data_received(self, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            self._on_line(line.decode(errors="replace"))
-        if len(self._rest) > LONGEST_LINE:
-            self._rest = b""
-            if self._too_long is not None:
-                self._too_long()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._rest:
-            self._on_line(self._rest.decode(errors="replace"))
-            self._rest = b""
-        if not self._closed.done():
-            self._closed.set_result(None)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from happycity import HappyCityError, Move
 from happycity.runtime.child import Child, child_environment, describe_status
+from happycity.runtime.event_loop import running
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import move_of
@@ -136,18 +137,14 @@ async def _welcomed(server: ScriptedServer, name: str, seconds: float | None) ->
 async def _unless_ended(child: Child, call: Coroutine[Any, Any, _T]) -> _T:
     """Return what a call returns; raise a BotFailedError if the bot's process ends first."""
     calling, waiting = asyncio.ensure_future(call), asyncio.ensure_future(child.wait())
-    try:
-        await asyncio.wait((calling, waiting), return_when=asyncio.FIRST_COMPLETED)
+    async with running(calling, waiting) as tasks:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if not calling.done():
             # What it sent last may still be on its way: a crash that it reported says more than its status.
             await asyncio.wait((calling,), timeout=END_SECONDS)
         if not calling.done():
             raise BotFailedError(_ended(waiting.result() or 0))
         return calling.result()
-    finally:
-        for task in (calling, waiting):
-            task.cancel()
-        await asyncio.gather(calling, waiting, return_exceptions=True)
 
 
 def _ended(status: int) -> str:

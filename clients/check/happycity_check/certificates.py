@@ -1,70 +1,43 @@
-"""Certificates that are made when they are needed, by the program openssl."""
+"""Certificates that are made when they are needed."""
 
 from __future__ import annotations
 
 import itertools
-import shutil
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 
 from happycity_check.errors import SkippedError
 
-_SECONDS = 30.0
+if TYPE_CHECKING:
+    from trustme import CA, Blob, LeafCert
+
 _numbers = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """A certificate and its key, in files in PEM."""
-
-    cert: Path
-    key: Path
-
-    def credentials(self, clients: Certificate | None = None) -> grpc.ServerCredentials:
-        """Return what a server with this certificate listens with; it may ask for certificates of a CA."""
-        pair = self.key.read_bytes(), self.cert.read_bytes()
-        return grpc.ssl_server_credentials(
-            [pair], clients.cert.read_bytes() if clients else None, require_client_auth=clients is not None
-        )
-
-
-def new_ca(folder: Path) -> Certificate:
+def new_ca() -> CA:
     """Make a certificate authority.
 
     Raises:
-        SkippedError: there is no openssl.
+        SkippedError: the library for it is not installed.
     """
-    return _certificate(folder, "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign", None)
+    try:
+        import trustme  # noqa: PLC0415 - only some extras bring it
+    except ModuleNotFoundError:
+        raise SkippedError("certificates need trustme; pip install 'happycity[arena]' brings it") from None
+    return trustme.CA()
 
 
-def issue(ca: Certificate, name: str) -> Certificate:
-    """Issue a certificate for a name such as `IP:127.0.0.1` or `DNS:arena.example`."""
-    extensions = f"basicConstraints=critical,CA:FALSE\nsubjectAltName={name}"
-    return _certificate(ca.cert.parent, extensions, ca)
+def credentials(leaf: LeafCert, clients: CA | None = None) -> grpc.ServerCredentials:
+    """Return what a server with a certificate listens with; it may ask for certificates of a CA."""
+    pair = leaf.private_key_pem.bytes(), leaf.cert_chain_pems[0].bytes()
+    trusted = clients.cert_pem.bytes() if clients else None
+    return grpc.ssl_server_credentials([pair], trusted, require_client_auth=clients is not None)
 
 
-def _certificate(folder: Path, extensions: str, ca: Certificate | None) -> Certificate:
-    number = next(_numbers)
-    cert, key, request, file = (folder / f"{number}.{kind}" for kind in ("pem", "key", "csr", "cnf"))
-    file.write_text(f"[req]\ndistinguished_name=dn\n[dn]\n[ext]\n{extensions}\n", encoding="utf-8")
-    _openssl(
-        *("req", "-config", file, "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"),
-        *("-subj", f"/CN=happycity-check-{number}", "-keyout", key, "-out", request),
-    )
-    signer = ("-CA", ca.cert, "-CAkey", ca.key) if ca else ("-signkey", key)
-    _openssl(
-        *("x509", "-req", "-in", request, *signer, "-set_serial", number, "-sha256", "-days", 2),
-        *("-extfile", file, "-extensions", "ext", "-out", cert),
-    )
-    return Certificate(cert, key)
-
-
-def _openssl(*arguments: object) -> None:
-    program = shutil.which("openssl")
-    if program is None:
-        raise SkippedError("certificates are made by the program openssl, which is not installed")
-    command = [program, *map(str, arguments)]
-    subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS)  # noqa: S603 - as named above
+def written(pem: Blob, folder: Path) -> Path:
+    """Write a certificate or a key to a new file."""
+    path = folder / f"{next(_numbers)}.pem"
+    pem.write_to_path(path)
+    return path

@@ -6,13 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from happycity import HappyCityError
+from happycity import ConfigError
+from happycity.runtime.event_loop import running
 
 _CHUNK = 1 << 18
-
-
-class ListenError(HappyCityError):
-    """The address can't be listened on."""
 
 
 class Relay:
@@ -66,13 +63,8 @@ class Relay:
                 return
             self._connections[to_bot] = to_server
             ways = (self._copy(bot, to_server), self._copy(server, to_bot, counted=True))
-            tasks = [asyncio.create_task(way) for way in ways]
-            try:
+            async with running(*ways) as tasks:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
             to_server.close()
         to_bot.close()
         self._connections.pop(to_bot, None)
@@ -106,7 +98,7 @@ class Relay:
         """Relay connections from `listen` (host:port, or unix:path) to `target`.
 
         Raises:
-            ListenError: the address can't be listened on.
+            ConfigError: the address can't be listened on.
         """
         relay = cls(target)
         host, _, port = listen.rpartition(":")
@@ -114,13 +106,13 @@ class Relay:
         if is_socket:
             starting = asyncio.start_unix_server(relay._accept, port)
         elif not host or not port.isdecimal() or int(port) >= 1 << 16:
-            raise ListenError(f"--listen: {listen!r} is not host:port, such as 127.0.0.1:50052")
+            raise ConfigError(f"--listen: {listen!r} is not host:port, such as 127.0.0.1:50052")
         else:
             starting = asyncio.start_server(relay._accept, host.strip("[]"), int(port))
         try:
             relay._listener = await starting
         except OSError as error:
-            raise ListenError(f"--listen: {listen} can't be listened on: {error.strerror or error}") from None
+            raise ConfigError(f"--listen: {listen} can't be listened on: {error.strerror or error}") from None
         try:
             relay.address = listen if is_socket else f"{host}:{relay._listener.sockets[0].getsockname()[1]}"
             yield relay

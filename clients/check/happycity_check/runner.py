@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from happycity import HappyCityError
+from happycity import ConfigError
 from happycity.errors import suggestion
+from happycity.runtime.event_loop import end_tasks
 from happycity_check.errors import SkippedError, UnexpectedError, WarningError
 from happycity_check.report import format_finding
 from happycity_check.scripted_server import ScriptedServer
@@ -17,15 +18,11 @@ from happycity_check.steps import STEPS
 from happycity_check.trial_bot import Options, TrialBot
 
 
-class UnknownStepError(HappyCityError):
-    """There is no step of that name."""
-
-
 def steps_named(names: Sequence[str], *, sdk: bool = False) -> tuple[Step, ...]:
     """Return the steps of these names with all that they need, in order; all steps without a name.
 
     Raises:
-        UnknownStepError: there is no such step, or it is for SDKs.
+        ConfigError: there is no such step, or it is for SDKs.
     """
     by_name = {step.name: step for step in STEPS if sdk or not step.sdk}
     missing = [*names] or [*by_name]
@@ -36,7 +33,7 @@ def steps_named(names: Sequence[str], *, sdk: bool = False) -> tuple[Step, ...]:
             advice = (
                 "it needs --sdk" if any(step.name == name for step in STEPS) else suggestion(name, by_name)
             )
-            raise UnknownStepError(f"--only: there is no step {name!r}; {advice}")
+            raise ConfigError(f"--only: there is no step {name!r}; {advice}")
         wanted.add(name)
         missing += by_name[name].needs
     return tuple(step for step in STEPS if step.name in wanted)
@@ -72,7 +69,7 @@ async def check(
 
     Raises:
         ChildError: the bot can't be started.
-        ListenError: the address can't be listened on.
+        ConfigError: the address can't be listened on.
     """
     findings: list[Finding] = []
     met: set[str] = set()
@@ -96,8 +93,6 @@ async def check(
                     findings.append(finding)
                     print_line(format_finding(finding))
             finally:
-                for task in waiting.values():
-                    task.cancel()
-                await asyncio.gather(*waiting.values(), return_exceptions=True)
+                await end_tasks(*waiting.values())
                 await bot.reset()
     return findings, bot.measurements

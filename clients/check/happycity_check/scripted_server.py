@@ -10,6 +10,7 @@ from time import perf_counter
 
 import grpc
 
+from happycity.runtime.event_loop import running
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import STATUS_METADATA, StatusDetails, encode_status
 from happycity_check.relay import Relay
@@ -85,12 +86,10 @@ class BotStream:
 
     async def serve(self) -> None:
         """Read until either side ends the stream, or the bot says goodbye. For the server."""
-        reader = asyncio.create_task(self._read())
         try:
-            await asyncio.wait((reader, self._closing), return_when=asyncio.FIRST_COMPLETED)
+            async with running(self._read()) as tasks:
+                await asyncio.wait((*tasks, self._closing), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            reader.cancel()
-            await asyncio.gather(reader, return_exceptions=True)
             self._received.put_nowait(None)
         if self._closing.done() and self._closing.result()[0] is not grpc.StatusCode.OK:
             code, text, encoded = self._closing.result()
@@ -148,7 +147,7 @@ class ScriptedServer:
         """Listen at `listen` (host:port; port 0 is any free one).
 
         Raises:
-            ListenError: the address can't be listened on.
+            ConfigError: the address can't be listened on.
         """
         server = grpc.aio.server(options=_OPTIONS)
         inside = "127.0.0.1:0"

@@ -15,6 +15,7 @@ import grpc
 
 from happycity import Config
 from happycity.runtime.child import words_of
+from happycity.runtime.event_loop import running
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
@@ -252,13 +253,8 @@ class TrialBot:
     async def _accept(self, seconds: float) -> BotStream | None:
         """Return the stream that the bot opens; None if it doesn't within this time, or its process ends."""
         accepting = asyncio.create_task(self.server.accept(seconds))
-        waiting: set[asyncio.Task[BotStream] | asyncio.Task[int | None]] = {accepting}
-        if self.process is not None:
-            waiting.add(asyncio.create_task(self.process.child.wait(seconds)))
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
-            task.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        async with running(accepting, *([self.process.child.wait(seconds)] if self.process else ())) as tasks:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if accepting.cancelled() or accepting.exception() is not None:
             return None
         return accepting.result()

@@ -26,12 +26,13 @@ from happycity_envs.options import table
 NAME = "python_happy_city"
 """The name by which `pyspiel.load_game` knows the game."""
 
-_DEFAULTS = Config()
-_PARAMETERS = {
-    "players": _DEFAULTS.players,
-    "mode": _DEFAULTS.mode.value,
-    "scoring": _DEFAULTS.scoring.value,
-}
+
+def parameters(config: Config) -> dict[str, Any]:
+    """Return the parameters of `pyspiel.load_game` for a kind of game."""
+    return {"players": config.players, "mode": config.mode.value, "scoring": config.scoring.value}
+
+
+_PARAMETERS = parameters(Config())
 _CHOICES_OF_A_TURN = 6  # discard, up to three draws, purchase, special
 
 _TYPE = pyspiel.GameType(

@@ -16,7 +16,7 @@ from happycity.selfplay import move_of, rewards_of
 from happycity_bots.policies import POLICIES, play_to_end
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.arena import Discards
-from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState
+from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState, parameters
 
 MakeBot = Callable[[HappyCityGame, int, int], Any]
 """Makes what plays one seat of one game: from the game, the seat and a seed for its randomness.
@@ -83,15 +83,7 @@ class OpenSpielBot(Bot):
 
     def __init__(self, start: GameStarted, *, make: MakeBot) -> None:
         super().__init__(start)
-        config = start.config
-        self._game = pyspiel.load_game(
-            NAME,
-            {
-                "players": config.players,
-                "mode": config.mode.value,
-                "scoring": config.scoring.value,
-            },
-        )
+        self._game = pyspiel.load_game(NAME, parameters(start.config))
         self._discards = Discards()
         self._player = make(self._game, start.seat, self.rng.getrandbits(32))
 

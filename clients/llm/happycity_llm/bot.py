@@ -53,15 +53,6 @@ class LanguageModel:
         )
 
 
-@dataclass(slots=True)
-class _Attempt:
-    """What a decision has cost so far."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    illegal: int = 0
-
-
 class ModelBot(Bot):
     """Sends the whole position for each decision, as a model may not be trusted to remember one."""
 
@@ -73,27 +64,20 @@ class ModelBot(Bot):
 
     async def choose(self, decision: Decision) -> Move:
         """Return the model's move; in time, else the fallback's."""
-        model, attempt = self._model, _Attempt()
+        model, started = self._model, time.monotonic()
         model.decisions["all"] += 1
-        started = time.monotonic()
-        by_model = True
+        decision.note(tokens_in=0, tokens_out=0, model_seconds=0, illegal=0, fallback=0)
         try:
             async with asyncio.timeout(self._seconds(decision)):
-                move = await self._ask(decision, attempt)
+                move = await self._ask(decision)
             model.decisions["model"] += 1
         except (ModelError, TimeoutError) as error:
-            by_model = False
+            decision.note(fallback=1)
             self._complain("no answer in time" if isinstance(error, TimeoutError) else str(error))
             chosen = self._fallback.choose(decision)
             choice = await chosen if inspect.isawaitable(chosen) else chosen
             move = choice if isinstance(choice, Move) else decision.moves[choice]
-        decision.note(
-            tokens_in=attempt.prompt_tokens,
-            tokens_out=attempt.completion_tokens,
-            model_seconds=time.monotonic() - started,
-            illegal=attempt.illegal,
-            fallback=not by_model,
-        )
+        decision.note(model_seconds=time.monotonic() - started)
         self._own_moves.append(f"{move} (round {decision.view.round})")
         return move
 
@@ -105,9 +89,9 @@ class ModelBot(Bot):
         """Tell the fallback too."""
         self._fallback.game_voided(match_id, reason)
 
-    async def _ask(self, decision: Decision, attempt: _Attempt) -> Move:
-        """Ask the model; once more if its answer is not a legal move."""
-        model = self._model
+    async def _ask(self, decision: Decision) -> Move:
+        """Ask the model; once more if its answer is not a legal move. Note what that costs."""
+        model, notes = self._model, decision.notes
         legal = None if model.blind else [str(move) for move in decision.moves]
         messages: list[Message] = [
             {"role": "system", "content": model.prompts.system(self.start)},
@@ -115,12 +99,12 @@ class ModelBot(Bot):
         ]
         for _ in range(ATTEMPTS):
             reply = await model.endpoint.ask(messages, legal)
-            attempt.prompt_tokens += reply.prompt_tokens
-            attempt.completion_tokens += reply.completion_tokens
+            notes["tokens_in"] += reply.prompt_tokens
+            notes["tokens_out"] += reply.completion_tokens
             move = move_in(reply.text, decision.moves)
             if not isinstance(move, NoMove):
                 return move
-            attempt.illegal += 1
+            notes["illegal"] += 1
             answer = shown(reply.text)
             retry = model.prompts.retry(answer, move.reason, decision, self.start.bots)
             messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": retry}]

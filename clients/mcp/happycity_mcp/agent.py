@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from happycity import HappyCityError, Mode, Move, VoidReason
 from happycity.match import one_line
+from happycity.runtime.event_loop import end_tasks, running
 from happycity.text.words import plural
 from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
 from happycity_mcp.decisions import DecisionBoard, Result
@@ -104,18 +106,14 @@ class Agent:
         )
         self._playing = asyncio.create_task(games)
         self._playing.add_done_callback(lambda _: self.board.wake())
-        welcome = asyncio.create_task(self._connected.wait())
-        try:
-            await asyncio.wait((self._playing, welcome), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            welcome.cancel()
+        async with running(self._connected.wait()) as welcome:
+            await asyncio.wait((self._playing, *welcome), return_when=asyncio.FIRST_COMPLETED)
         if self.has_ended:
             raise AgentError(f"{self.name} is not connected: {self._end()}")
 
     async def close(self) -> None:
         """Say goodbye to the arena; running games are forfeited."""
-        await self._end_practice()
-        await _cancel(self._playing)
+        await end_tasks(*filter(None, (self._practising, self._playing)))
 
     def check(self) -> None:
         """Refuse to go on if the arena has ended the connection.
@@ -140,14 +138,12 @@ class Agent:
         Raises:
             AgentError: the connection has ended, or practice can't go on.
         """
-        deadline = self.board.clock() + seconds
-        while self.board.current is None and not self.board.ended:
-            self.check()
-            self._check_practice()
-            left = deadline - self.board.clock()
-            if left <= 0:
-                break
-            await self.board.changed(left)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.board.current is None and not self.board.ended:
+                    self.check()
+                    self._check_practice()
+                    await self.board.changed()
 
     async def practise(
         self, against: Sequence[str], *, games: int, mode: Mode, decision_seconds: float
@@ -163,7 +159,7 @@ class Agent:
             if not self._practising.done():
                 raise AgentError("a practice game is running; play it with wait_for_turn and play_move")
 
-        await self._end_practice()
+            await end_tasks(self._practising)
         self._practising = asyncio.create_task(
             practise(
                 self.settings, against=against, games=games, mode=mode, decision_seconds=decision_seconds
@@ -182,13 +178,3 @@ class Agent:
             raise AgentError(f"practice is not possible: {one_line(str(error))}") from None
         if error is not None:
             raise error
-
-    async def _end_practice(self) -> None:
-        await _cancel(self._practising)
-        self._practising = None
-
-
-async def _cancel(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

@@ -86,7 +86,13 @@ class Agents:
         Raises:
             AgentError: there is none.
         """
-        agent = self._find(key)
+        agent = self._agents.get(key)
+        if agent is None and not self.is_shared and not key:
+            agent = next(iter(self._agents.values()), None)
+        if agent is None:
+            what = f"key: {key[:40]!r} belongs to no bot" if key else "you have not joined"
+            also = " and give the key that it returns" if self.is_shared else ""
+            raise AgentError(f"{what}; call join first{also}")
         agent.calls += 1
         try:
             yield agent
@@ -114,13 +120,3 @@ class Agents:
     async def close(self) -> None:
         """Disconnect all."""
         await asyncio.gather(*map(self.leave, [*self._agents.values()]))
-
-    def _find(self, key: str) -> Agent:
-        agent = self._agents.get(key)
-        if agent is None and not self.is_shared and not key:
-            agent = next(iter(self._agents.values()), None)
-        if agent is None:
-            what = f"key: {key[:40]!r} belongs to no bot" if key else "you have not joined"
-            also = " and give the key that it returns" if self.is_shared else ""
-            raise AgentError(f"{what}; call join first{also}")
-        return agent

@@ -19,10 +19,6 @@ MOST_LISTED = 10
 """Costliest decisions that are returned."""
 
 
-class AnalysisError(HappyCityError):
-    """The games can't be analysed; the text is the command's."""
-
-
 class BotAnalysis(BaseModel):
     """What a bot's decisions cost, in expected places; those of several games for each game."""
 
@@ -49,7 +45,7 @@ async def analysed(source: str, game: int | None, bot: str, limit: int) -> BotAn
     """Analyse a game, or without one all games of a source.
 
     Raises:
-        AnalysisError: the command refuses, or is too slow.
+        HappyCityError: the command refuses, in its own words, or is too slow.
     """
     named = [f"--bot={bot}"] if bot else []
     places = [part for part in (source, "" if game is None else str(game)) if part]
@@ -63,13 +59,13 @@ async def analysed(source: str, game: int | None, bot: str, limit: int) -> BotAn
         async with asyncio.timeout(SECONDS):
             output, errors = await process.communicate()
     except TimeoutError:
-        raise AnalysisError(f"it took more than {SECONDS:.0f} s: ask for fewer games by limit") from None
+        raise HappyCityError(f"it took more than {SECONDS:.0f} s: ask for fewer games by limit") from None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode:
-        raise AnalysisError(one_line(errors.decode(errors="replace").removeprefix("error: ")))
+        raise HappyCityError(one_line(errors.decode(errors="replace").removeprefix("error: ")))
     found = json.loads(output)
     decisions = [{"game": found.get("game"), **one} for one in found["decisions"][:MOST_LISTED]]
     return BotAnalysis.model_validate({**found, "decisions": decisions})

@@ -44,13 +44,11 @@ def mcp(
     check_installed("mcp")
     # Imported here, or every other command would wait for gRPC and MCP.
     from happycity.match import check_bot_name  # noqa: PLC0415
-    from happycity.runtime.transport import TOKENS_VARIABLE, parse_tokens  # noqa: PLC0415
     from happycity_client import Settings, run_until_stopped  # noqa: PLC0415
     from happycity_mcp.server import TOKEN_VARIABLE, HttpSettings, serve_http, serve_stdio  # noqa: PLC0415
 
     for library in ("mcp", "uvicorn"):
         logging.getLogger(library).setLevel(logging.WARNING)  # only the agent needs to know of refused calls
-    tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
 
     def settings_of(chosen: str) -> Settings:
         bot = check_bot_name(chosen or name or os.environ.get("HAPPYCITY_NAME") or DEFAULT_NAME)
@@ -58,7 +56,7 @@ def mcp(
             bot,
             name=bot,
             server=server,
-            token=token if token is not None else tokens.get(bot),
+            token=token,
             games=games,
             info=BotInfo(language="MCP", description="an agent that plays by MCP"),
         )
@@ -73,5 +71,4 @@ def mcp(
     address = HttpSettings(
         address=http, token=os.environ.get(TOKEN_VARIABLE, ""), allowed_hosts=tuple(allow_host or ())
     )
-    address.check()
     run_until_stopped(serve_http(settings_of, address))

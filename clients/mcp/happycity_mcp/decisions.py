@@ -117,10 +117,6 @@ class DecisionBoard:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def changed(self, seconds: float) -> None:
-        """Wait until something happens or the time is over."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._changed.wait()
-        except TimeoutError:
-            return
+    async def changed(self) -> None:
+        """Wait until something happens."""
+        await self._changed.wait()

@@ -21,10 +21,6 @@ PAUSE_SECONDS = 0.1
 """The pause between two attempts where the server names none."""
 
 
-class PracticeError(HappyCityError):
-    """The server refuses practice, or can't be reached."""
-
-
 async def practise(
     settings: Settings, *, against: Sequence[str], games: int, mode: Mode, decision_seconds: float
 ) -> None:
@@ -34,7 +30,7 @@ async def practise(
 
     Raises:
         ConfigError: there can't be that many players.
-        PracticeError: the server refuses, can't be reached, or aborted a match.
+        HappyCityError: the server refuses, can't be reached, or aborted a match.
     """
     bots = [settings.name, *against]
     config = config_message(Config(players=len(bots), mode=mode))
@@ -50,7 +46,7 @@ async def practise(
             match = await _call(stub.CreatePracticeMatch, request, settings)
             match = await _call(stub.WaitMatch, pb.WaitMatchRequest(match_id=match.match_id), settings)
             if not match.HasField("result"):
-                raise PracticeError(f"{settings.target.address} aborted match {match.match_id}")
+                raise HappyCityError(f"{settings.target.address} aborted match {match.match_id}")
 
 
 async def _call(method: Any, request: object, settings: Settings) -> pb.Match:
@@ -63,5 +59,5 @@ async def _call(method: Any, request: object, settings: Settings) -> pb.Match:
             details = details_of(error)
             if details.reason not in ("RATE_LIMITED", "TOO_MANY_OPEN"):
                 text = one_line(error.details() or error.code().name)
-                raise PracticeError(f"{settings.target.address}: {text}") from None
+                raise HappyCityError(f"{settings.target.address}: {text}") from None
             await asyncio.sleep(details.retry_seconds or PAUSE_SECONDS)

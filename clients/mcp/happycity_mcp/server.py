@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 from happycity import ConfigError
+from happycity.runtime.event_loop import running
 from happycity.runtime.http import BoundedProtocol, http_served
 from happycity.runtime.transport import host_and_port, is_loopback, joined
 from happycity_client import Settings
@@ -126,13 +127,11 @@ async def _serving(
     """Yield a server with its tools; at the end all agents leave the arena."""
     agents = Agents(settings_of, asyncio.get_running_loop().time, is_shared=is_shared)
     server = mcp_server(agents)
-    sweeping = asyncio.create_task(agents.sweep()) if is_shared else None
-    try:
-        yield server
-    finally:
-        if sweeping is not None:
-            sweeping.cancel()
-        await agents.close()
+    async with running(*([agents.sweep()] if is_shared else ())):
+        try:
+            yield server
+        finally:
+            await agents.close()
 
 
 def mcp_server(agents: Agents) -> MCPServer[Any]:

@@ -14,6 +14,7 @@ from google.protobuf.message import DecodeError
 
 from happycity import Move
 from happycity.match import one_line
+from happycity.runtime.event_loop import end_tasks
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import result_of, void_reason_of
@@ -104,9 +105,7 @@ class Player:
 
     async def close(self) -> None:
         """End all thinking."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(*self._tasks)
 
     def keep(self, match_ids: Collection[int]) -> None:
         """End the games of all other matches as voided, because the server no longer knows them."""

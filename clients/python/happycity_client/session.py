@@ -12,6 +12,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from happycity.match import one_line
+from happycity.runtime.event_loop import running
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import bot_info_message
@@ -95,22 +96,17 @@ class Session:
                 raise ProtocolError(f"{target.address} broke the protocol: {error}") from None
 
     async def _play(self, stream: _Stream, hello: play.Hello) -> None:
-        reader = asyncio.create_task(self._read(stream))
-        worker = asyncio.create_task(self._work())
-        writer = asyncio.create_task(self._write(stream, hello))
-        try:
-            await asyncio.shield(worker)  # ends after the reader, or as the server broke the protocol
-            await reader
-        except asyncio.CancelledError:
-            self._ending = True
-            if self.welcome is not None:
-                self._outbox.gathered().goodbye.SetInParent()
-                await asyncio.wait((worker,), timeout=GOODBYE_SECONDS)
-            raise
-        finally:
-            for task in (reader, worker, writer):
-                task.cancel()
-            await asyncio.gather(reader, worker, writer, return_exceptions=True)
+        calls = self._read(stream), self._work(), self._write(stream, hello)
+        async with running(*calls) as (reader, worker, _):
+            try:
+                await asyncio.shield(worker)  # ends after the reader, or as the server broke the protocol
+                await reader
+            except asyncio.CancelledError:
+                self._ending = True
+                if self.welcome is not None:
+                    self._outbox.gathered().goodbye.SetInParent()
+                    await asyncio.wait((worker,), timeout=GOODBYE_SECONDS)
+                raise
 
     async def _write(self, stream: _Stream, hello: play.Hello) -> None:
         request = play.PlayRequest(hello=hello)

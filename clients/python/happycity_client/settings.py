@@ -9,14 +9,7 @@ from typing import Self
 
 from happycity import BotInfo, ConfigError
 from happycity.runtime.guests import read_settings_file
-from happycity.runtime.transport import (
-    DEFAULT_ADDRESS,
-    SERVER_VARIABLE,
-    TOKENS_VARIABLE,
-    Access,
-    Target,
-    parse_tokens,
-)
+from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
 
 DEFAULT_GAMES = 8
 """Few, so that a bot that takes a second for a move answers all of them in time."""
@@ -70,10 +63,7 @@ class Settings:
         """
         read_settings_file(os.environ)
         name = name or os.environ.get("HAPPYCITY_NAME")
-        tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
-        if token is None:
-            token = tokens.get(name or default_name)
-        access = Access.from_env(token)
+        access = Access.of_bot(name or default_name) if token is None else Access.from_env(token)
         return cls(
             name=name or ("" if access.token else default_name),
             server=server or os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS,

@@ -119,9 +119,8 @@ def _evaluator_in_words(evaluator: Evaluator) -> str:
 
 
 def _analyse_game(source: str | None, game: str | None, question: AnalyseOptions, *, as_json: bool) -> None:
-    found, line = find_finished(source, game)
+    _, line, playback = find_finished(source, game)
     record = loads(line)
-    playback = Playback.of_record(record, bots=found.bots, match_id=found.match_id)
     playouts = DEFAULT_PLAYOUTS if question.budget is None else question.budget
     evaluator = Evaluator(playouts=playouts)
     if question.every_seat:

@@ -16,7 +16,6 @@ from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.commands import AsJson, Server, check_output, until_output_closes
 from happycity.runtime.settings import flags_of, load
 from happycity_terminal.options import AnalyseOptions
-from happycity_tournament.lineup import bot_entries
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
 
@@ -66,17 +65,17 @@ def show(
     that is followed. The page of --browser or --out is one HTML file with the record in it, so it can be
     passed on; --browser writes it into the folder of the run, else into a temporary one.
     """
-    if browser or out is not None:
-        if follow or as_json:
-            raise ConfigError("--follow, --json: they have no effect on a page (--browser, --out)")
-        from happycity_terminal import view as viewing
-
-        check_output("--out", out)
-        viewing.view(source, game, viewing.Start(decision=first, seat=bot), output=out)
-        return
+    if (browser or out is not None) and (follow or as_json):
+        raise ConfigError("--follow, --json: they have no effect on a page (--browser, --out)")
     from happycity_terminal import show as showing
 
-    selection = showing.Selection(first=first or 1, seat=bot, as_json=as_json)
+    selection = showing.Selection(first=first, seat=bot, as_json=as_json)
+    if browser or out is not None:
+        from happycity_terminal.view import view
+
+        check_output("--out", out)
+        view(source, game, selection, output=out)
+        return
     with until_output_closes():
         if follow:
             showing.follow(source, game, selection)
@@ -214,23 +213,22 @@ def play(
     opponents = against if against is not None else "" if commands else DEFAULT_OPPONENTS
     if (no_clock or as_json) and not watch:
         raise ConfigError("--no-clock, --json: they have no effect without --watch")
-    chosen_seed = secrets.randbits(53) if seed is None else seed
-    if watch:
-        if web:
-            raise ConfigError("--web: has no effect with --watch; look at the game with: happycity show")
-        from happycity_terminal.match import MatchPlan, play_match, table_of
-
-        lineup = table_of(bot_entries(opponents, commands or (), (), flag="--against"), seats)
-        play_match(MatchPlan(lineup=lineup, mode=mode, seed=chosen_seed, no_clock=no_clock), as_json=as_json)
-        return
-    # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
-    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
+    if web and watch:
+        raise ConfigError("--web: has no effect with --watch; look at the game with: happycity show")
+    if not watch:
+        # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
+        os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     from happycity_terminal.play import GamePlan, play_game
 
+    chosen_seed = secrets.randbits(53) if seed is None else seed
     plan = GamePlan(
         name=name, against=opponents, commands=commands or (), mode=mode, seats=seats, seed=chosen_seed
     )
-    if web:
+    if watch:
+        from happycity_terminal.match import play_match
+
+        play_match(plan, no_clock=no_clock, as_json=as_json)
+    elif web:
         from happycity_terminal.browser import play_in_browser
 
         play_in_browser(plan, server, is_seeded=seed is not None, opens=not no_open)

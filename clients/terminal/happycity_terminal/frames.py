@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from happycity import Incident, IncidentKind, Outcome, SeatResult
+from happycity import IncidentKind, Outcome, SeatResult
 from happycity.match import one_line
 from happycity.records.playback import Playback, Step
 from happycity.records.record import Json, incident_json, state_json
@@ -24,7 +24,8 @@ def frame(playback: Playback, index: int, width: int, *, with_answer: bool = Tru
         lines += options_lines(step.view, step.options, bots=playback.bots, width=width, chosen=step.move)
         lines += [(), *_wrapped(answer(playback, step), Style.TITLE, width)] if with_answer else []
     for incident in step.incidents:
-        lines += _wrapped(_incident(playback, incident), Style.BAD, width)
+        text = f"! {playback.name(incident.seat)}: {one_line(incident.text)}"
+        lines += _wrapped(text, Style.BAD, width)
     if step.is_last:
         lines += result_lines(playback, width)
     return lines
@@ -120,10 +121,6 @@ def _wrapped(text: str, style: Style, width: int) -> list[Line]:
     return [((line, style),) for line in textwrap.wrap(text, width, subsequent_indent="  ")]
 
 
-def _incident(playback: Playback, incident: Incident) -> str:
-    return f"! {playback.name(incident.seat)}: {one_line(incident.text)}"
-
-
 # JSON ----------------------------------------------------------------------------------------------------
 
 
@@ -149,9 +146,5 @@ def end_json(playback: Playback) -> Json:
         "game": playback.match_id,
         "bots": list(playback.bots),
         "voided": None if playback.void_reason is None else playback.void_reason.value,
-        "results": [_result_json(seat) for seat in playback.results],
+        "results": [{**asdict(seat), "ending": seat.ending.value} for seat in playback.results],
     }
-
-
-def _result_json(seat: SeatResult) -> Json:
-    return {**asdict(seat), "ending": seat.ending.value}

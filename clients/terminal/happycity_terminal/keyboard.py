@@ -6,39 +6,20 @@ import asyncio
 import os
 import sys
 import threading
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 from prompt_toolkit import PromptSession
 
 from happycity_terminal.screen import is_terminal
 
+Keyboard = Callable[[str], Awaitable[str | None]]
+"""Asks for the next line, without its end; None at the end of the input, or for Ctrl-D.
 
-class Keyboard(Protocol):
-    """Where lines come from."""
-
-    async def line(self, prompt: str) -> str | None:
-        """Return the next line without its end; None at the end of the input, or for Ctrl-D.
-
-        Raises:
-            KeyboardInterrupt: the person pressed Ctrl-C.
-        """
+It raises a KeyboardInterrupt if the person pressed Ctrl-C.
+"""
 
 
-class TerminalKeyboard:
-    """A person's keyboard; lines can be edited, and the arrows bring earlier ones back."""
-
-    def __init__(self) -> None:
-        self._session: PromptSession[str] = PromptSession()
-
-    async def line(self, prompt: str) -> str | None:
-        """Return the next line."""
-        try:
-            return await self._session.prompt_async(prompt)
-        except EOFError:
-            return None
-
-
-class PipeKeyboard:
+class _Pipe:
     """Lines of a pipe or a file; each is printed, so that the output reads like a dialogue."""
 
     def __init__(self) -> None:
@@ -78,5 +59,15 @@ _LONGEST = 10_000  # bytes of a line; no answer has as many
 
 
 def keyboard() -> Keyboard:
-    """Return where this process gets lines from."""
-    return TerminalKeyboard() if is_terminal() else PipeKeyboard()
+    """Return where this process gets lines from; a person can edit them, and go back to earlier ones."""
+    if not is_terminal():
+        return _Pipe().line
+    session: PromptSession[str] = PromptSession()
+
+    async def line(prompt: str) -> str | None:
+        try:
+            return await session.prompt_async(prompt)
+        except EOFError:
+            return None
+
+    return line

@@ -6,13 +6,12 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 import typer
 
-from happycity import Config, ConfigError, HappyCityError, Mode, TimeControl
+from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
@@ -20,13 +19,14 @@ from happycity.runtime import event_loop
 from happycity.runtime.commands import remark
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import answer, end_json, result_lines
+from happycity_terminal.play import GamePlan
 from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import ServerError, connect
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, new_folder, own_store
-from happycity_tournament.client.session import play_new
+from happycity_tournament.client.session import Observer, play_new
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
-from happycity_tournament.lineup import BotEntry, Lineup
+from happycity_tournament.lineup import BotEntry, Lineup, bot_entries
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.standings.digest import digests
 from happycity_tournament.storage.store import Store
@@ -34,29 +34,6 @@ from happycity_tournament.storage.store import Store
 _CONNECT_SECONDS = 30.0
 _LOOK_SECONDS = 0.05
 """How often it is looked whether the game has begun."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatchPlan:
-    """One game to play."""
-
-    lineup: Lineup
-    mode: Mode
-    seed: int
-    """Chooses deal and seats: the first deal of a tournament with this seed and as many seats."""
-    no_clock: bool
-
-    @property
-    def config(self) -> TournamentConfig:
-        """The game as a tournament: one round in one order of seats."""
-        names = self.lineup.names
-        return TournamentConfig(
-            bots=names,
-            game=Config(players=len(names), mode=self.mode),
-            format=RandomRounds(rounds=1, seat_orders=SeatOrders.SINGLE),
-            seed=self.seed,
-            time=TimeControl(connect_seconds=_CONNECT_SECONDS, no_clock=self.no_clock),
-        )
 
 
 def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
@@ -87,11 +64,19 @@ def table_of(entries: Sequence[BotEntry], seats: int | None) -> Lineup:
     return lineup
 
 
-def play_match(plan: MatchPlan, *, as_json: bool) -> None:
-    """Play the game in a new run's folder; exit with 130 if it is aborted."""
-    config, folder = plan.config, new_folder()
+def play_match(plan: GamePlan, *, no_clock: bool, as_json: bool) -> None:
+    """Play the game without the person, in a new run's folder; exit with 130 if it is aborted."""
+    lineup = table_of(bot_entries(plan.against, plan.commands, (), flag="--against"), plan.seats)
+    config = TournamentConfig(
+        bots=lineup.names,
+        game=Config(players=len(lineup.names), mode=plan.mode),
+        format=RandomRounds(rounds=1, seat_orders=SeatOrders.SINGLE),
+        seed=plan.seed,
+        time=TimeControl(connect_seconds=_CONNECT_SECONDS, no_clock=no_clock),
+    )
+    folder = new_folder()
     remark(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it")
-    game = _Game(plan.lineup, folder, watch=not as_json)
+    game = _Game(lineup, folder, watch=not as_json)
     try:
         last = event_loop.run(game.play(config))
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -107,11 +92,11 @@ def play_match(plan: MatchPlan, *, as_json: bool) -> None:
     if as_json:
         write_json({"run": str(folder), "seed": plan.seed, **end_json(playback)})
         return
-    game.printer.print_answers(playback)
+    game.print_answers(playback)
     write(result_lines(playback, text_width()))
     for line in digests(last.standings, last.disqualified, folder):
         typer.echo(line)
-    programs = {name for name, _ in plan.lineup.commands}
+    programs = {name for name, _ in lineup.commands}
     for bot, seat in zip(playback.bots, playback.results, strict=True):
         if seat.forfeited and bot in programs:
             typer.echo(f"ask {bot} again with: happycity ask {folder} --bot {bot}")
@@ -122,35 +107,24 @@ def play_match(plan: MatchPlan, *, as_json: bool) -> None:
         event_loop.run(Viewer(playback).run())
 
 
-class _Printer:
-    """Prints each decision of a game in a line, once."""
+class _Game(Observer):
+    """A game that is being played; observes its session."""
 
-    def __init__(self) -> None:
+    def __init__(self, lineup: Lineup, folder: Path, *, watch: bool) -> None:
+        self._lineup = lineup
+        self._folder = folder
+        self._begun = asyncio.Event()
+        self._watches = watch
         self._printed = 0
 
     def print_answers(self, playback: Playback) -> None:
-        """Print the decisions that were answered and are not printed yet."""
+        """Print the decisions that were answered and are not printed yet, a line each."""
         for step in playback.steps[self._printed :]:
             if step.move is None:
                 break
             self._printed += 1
             sys.stdout.write(f"{step.decision_id:>4}  round {step.view.round:<2}  {answer(playback, step)}\n")
         sys.stdout.flush()
-
-
-class _Game:
-    """A game that is being played; the `Observer` of its session."""
-
-    def __init__(self, lineup: Lineup, folder: Path, *, watch: bool) -> None:
-        self._lineup = lineup
-        self._folder = folder
-        self._begun = asyncio.Event()
-        self.watches = watch
-        self.printer = _Printer()
-
-    def remark(self, text: str) -> None:
-        """Show a line."""
-        remark(text)
 
     def update(self, snapshot: Snapshot) -> None:
         """Note that the game has begun."""
@@ -162,19 +136,14 @@ class _Game:
         venue = OwnServer(store=own_store(self._folder))
         session = play_new(config, folder=self._folder, venue=venue, lineup=self._lineup, observer=self)
         playing = asyncio.create_task(session)
-        watching = asyncio.create_task(self._print_live(playing))
-        try:
+        async with event_loop.running(playing, self._print_live(playing)):
             return await playing
-        finally:
-            playing.cancel()
-            watching.cancel()
-            await asyncio.gather(playing, watching, return_exceptions=True)
 
     async def _print_live(self, playing: asyncio.Task[Snapshot]) -> None:
         """Print the moves of the running game; the rest follows from its record if the server ends first."""
         await self._begun.wait()
         server = RemoteServer.of_run(self._folder)
-        if not self.watches or server is None:
+        if not self._watches or server is None:
             return
         with suppress(ServerError):
             async with connect(server.address, server.access) as connection:
@@ -184,7 +153,7 @@ class _Game:
                 async with aclosing(connection.watch_game(match_id)) as messages:
                     async for message in messages:
                         add_to_playback(playback, message)
-                        self.printer.print_answers(playback)
+                        self.print_answers(playback)
 
 
 def _stored(folder: Path) -> Playback:

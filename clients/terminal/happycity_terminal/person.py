@@ -24,37 +24,17 @@ HELP = (
 )
 
 
-class Person(Bot):
-    """The bot that asks a person for each of its moves."""
-
-    def __init__(self, start: GameStarted, dialogue: Dialogue) -> None:
-        super().__init__(start)
-        self._dialogue = dialogue
-        dialogue.begin(start)
-
-    async def choose(self, decision: Decision) -> Move:
-        """Return what the person chooses."""
-        return await self._dialogue.ask(decision)
-
-    def game_over(self, over: GameOver) -> None:
-        """Show the result."""
-        self._dialogue.end(over.seats)
-
-    def game_voided(self, match_id: int, reason: VoidReason) -> None:
-        """Say that the game does not count."""
-        self._dialogue.void(reason)
-
-
 class LeaveError(Exception):
     """The person breaks the game off."""
 
 
-class Dialogue:
-    """What a person sees and says in one game."""
+class Person(Bot):
+    """The bot that asks a person for each of its moves in one game, which begins with `begin`."""
 
     def __init__(
         self, keyboard: Keyboard, show: Callable[[Iterable[Line]], None], *, width: int = WIDTH
     ) -> None:
+        super().__init__()
         self._keyboard = keyboard
         self._show = show
         self._width = width
@@ -69,15 +49,17 @@ class Dialogue:
         """The match, once it has begun."""
         return self._playback.match_id
 
-    def begin(self, start: GameStarted) -> None:
-        """Say who plays."""
+    def begin(self, start: GameStarted) -> Person:
+        """Say who plays, and return this bot."""
+        self.start = start
         self._playback = Playback(bots=start.bots, match_id=start.match_id)
         players = ", ".join(f"{seat + 1} {bot}" for seat, bot in enumerate(start.bots))
         self._say(
             f"Game {start.match_id} begins. Seats: {players}; you have seat {start.seat + 1}.", "", HELP[0]
         )
+        return self
 
-    async def ask(self, decision: Decision) -> Move:
+    async def choose(self, decision: Decision) -> Move:
         """Return the move that the person chooses for a decision."""
         bots, view = self._playback.bots, decision.view
         options = [(move, decision.coins(move)) for move in decision.moves]
@@ -100,10 +82,10 @@ class Dialogue:
                     return found[0]
                 self._say(_refusal(line, found, options, bots))
 
-    def end(self, results: Sequence[SeatResult]) -> None:
+    def game_over(self, over: GameOver) -> None:
         """Show how the game ended."""
         if not self.over.done():
-            self.show_result(results)
+            self.show_result(over.seats)
             self.over.set_result(None)
 
     def show_result(self, results: Sequence[SeatResult]) -> None:
@@ -113,7 +95,7 @@ class Dialogue:
             [(), (("The game is over.", Style.TITLE),), *result_lines(self._playback, self._width), ()]
         )
 
-    def void(self, reason: VoidReason) -> None:
+    def game_voided(self, match_id: int, reason: VoidReason) -> None:
         """Say why the game does not count."""
         if not self.over.done():
             self._playback.void_reason = reason
@@ -122,7 +104,7 @@ class Dialogue:
 
     async def _line(self, prompt: str) -> str:
         try:
-            line = await self._keyboard.line(prompt)
+            line = await self._keyboard(prompt)
         except KeyboardInterrupt:
             line = None
         if line is not None:

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -29,14 +28,13 @@ from happycity.text.board import Line
 from happycity.wire.watch import add_to_playback
 from happycity_client import Settings, play
 from happycity_terminal.keyboard import keyboard
-from happycity_terminal.person import Dialogue, LeaveError, Person
+from happycity_terminal.person import LeaveError, Person
 from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, text_width, write
 from happycity_tournament.client.connection import Connection, ServerError, connect
 from happycity_tournament.client.processes import Process, ProcessError
 from happycity_tournament.client.run_folder import STORE_FILE, RemoteServer, new_folder, own_store
-from happycity_tournament.client.session import open_arena
+from happycity_tournament.client.session import Observer, open_arena
 from happycity_tournament.lineup import Lineup, bot_entries
-from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.storage.store import Store
 
 _UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)
@@ -44,7 +42,7 @@ _UNTIMED = TimeControl(connect_seconds=30.0, no_clock=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GamePlan:
-    """The game that a person wants to play."""
+    """The game that a person wants to play, or to watch."""
 
     name: str
     """The person's name at the table."""
@@ -54,9 +52,9 @@ class GamePlan:
     """Programs to play against, as `--bot` takes them."""
     mode: Mode
     seats: int | None
-    """Seats at the table; None: one for each opponent and one for the person."""
+    """Seats at the table; None: one for each bot, and the person's if he plays."""
     seed: int
-    """Chooses the deal and the person's seat."""
+    """Chooses the deal and the seats."""
 
     def table(self, opponents: Sequence[str]) -> list[str]:
         """Return who sits in which seat; opponents fill several seats if there are more."""
@@ -90,7 +88,7 @@ async def _play_alone(plan: GamePlan) -> None:
     folder = new_folder()
     remark(f"starting a server and {', '.join(lineup.names)}; Ctrl-C ends the game")
     try:
-        async with open_arena(lineup, store=own_store(folder), folder=folder, observer=_Remarks()) as arena:
+        async with open_arena(lineup, store=own_store(folder), folder=folder, observer=Observer()) as arena:
             token = arena.tokens.of([plan.name])[plan.name]
             settings = Settings(
                 name=plan.name, server=arena.connection.address, games=1, access=Access(token=token)
@@ -128,16 +126,12 @@ class _Seat:
 
     async def play(self, plan: GamePlan, table: Sequence[str]) -> int:
         """Play one game to its end; return its match id."""
-        dialogue = Dialogue(keyboard(), _show, width=text_width())
-        session = asyncio.create_task(play(partial(Person, dialogue=dialogue), self.settings))
-        try:
+        person = Person(keyboard(), _show, width=text_width())
+        async with event_loop.running(play(person.begin, self.settings)) as (session,):
             match_id = await self._set_up(plan, table)
-            await self._until(dialogue, session)
-        finally:
-            session.cancel()
-            await asyncio.gather(session, return_exceptions=True)
-        if dialogue.has_resigned:
-            await self._finish_without(dialogue, match_id)
+            await self._until(person, session)
+        if person.has_resigned:
+            await self._finish_without(person, match_id)
         return match_id
 
     async def _set_up(self, plan: GamePlan, table: Sequence[str]) -> int:
@@ -152,41 +146,28 @@ class _Seat:
         typer.echo("a practice match: this server's clocks run, so answer in time", err=True)
         return match_id
 
-    async def _until(self, dialogue: Dialogue, session: asyncio.Task[None]) -> None:
+    async def _until(self, person: Person, session: asyncio.Future[None]) -> None:
         """Wait for the end of the game, the session or a bot's process."""
         exits = {asyncio.create_task(process.wait()): process for process in self.processes}
-        try:
-            waiting: list[asyncio.Future[Any]] = [dialogue.over, session, *exits]
+        async with event_loop.running(*exits):
+            waiting: list[asyncio.Future[Any]] = [person.over, session, *exits]
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in exits:
-                task.cancel()
-        if dialogue.over.done():
-            return dialogue.over.result()
-        if session.done():
-            session.result()
-            raise HappyCityError("the server ended the game")
-        raise ProcessError(next(process for task, process in exits.items() if task.done()).exit_summary())
+            if person.over.done():
+                return person.over.result()
+            if session.done():
+                session.result()
+                raise HappyCityError("the server ended the game")
+            ended = next(process for task, process in exits.items() if task.done())
+            raise ProcessError(ended.exit_summary())
 
-    async def _finish_without(self, dialogue: Dialogue, match_id: int) -> None:
+    async def _finish_without(self, person: Person, match_id: int) -> None:
         """Show how the game ends for the others."""
         playback = Playback()
         async with aclosing(self.connection.watch_game(match_id)) as messages:
             with suppress(ServerError):  # some callers may not watch
                 async for message in messages:
                     add_to_playback(playback, message)
-        dialogue.show_result(playback.results)
-
-
-class _Remarks:
-    """Prints the remarks of an arena."""
-
-    def remark(self, text: str) -> None:
-        """Show a line."""
-        remark(text)
-
-    def update(self, snapshot: Snapshot) -> None:
-        """Do nothing: there is no tournament."""
+        person.show_result(playback.results)
 
 
 def has_game(folder: Path) -> bool:

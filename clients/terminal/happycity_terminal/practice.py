@@ -15,7 +15,7 @@ from rich.console import Console
 from happycity import ConfigError
 from happycity.errors import suggestion
 from happycity.records.record import Json
-from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped
+from happycity.runtime.event_loop import EXIT_STOPPED, run_until_stopped, running
 from happycity.text.words import plural
 from happycity_terminal.practice_matches import PracticeGame, PracticeMatches, PracticePlan
 from happycity_tournament.cli.console import show
@@ -136,16 +136,11 @@ async def _next(
 ) -> PracticeGame | None:
     """Return the next game, None after the last; the bot's program may not end before."""
     reading = asyncio.ensure_future(anext(found, None))
-    ended = None if program is None else asyncio.create_task(program.wait())
-    try:
-        await asyncio.wait([reading, *([ended] if ended else [])], return_when=asyncio.FIRST_COMPLETED)
+    async with running(reading, *([program.wait()] if program else ())) as tasks:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if program is not None and not reading.done():
             raise ProcessError(program.exit_summary(has_played=bool(results.games)))
         return reading.result()
-    finally:
-        for task in filter(None, (reading, ended)):
-            task.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
 
 
 async def _check_opponents(plan: PracticePlan) -> None:

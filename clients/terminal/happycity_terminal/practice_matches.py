@@ -6,14 +6,13 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from happycity import Config, Mode, SeatResult
+from happycity.runtime.event_loop import running
 from happycity.v1 import match_service_pb2 as pb
-from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.match import duration_message, result_of
 from happycity.wire.messages import config_message
-from happycity_tournament.client.connection import ServerError, translate_errors
+from happycity_tournament.client.connection import Connection, ServerError, connect
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.lineup import Lineup
 
@@ -94,9 +93,8 @@ class PracticeMatches:
         bots = (plan.bot, *plan.against)
         config = Config(players=len(bots), mode=plan.mode)
         first = random.SystemRandom().randint(0, MAX_SEED) if plan.seed is None else plan.seed
-        async with server.access.channel(server.address) as channel:
+        async with connect(server.address, server.access) as opened:
             slots = asyncio.Semaphore(AT_ONCE)
-            matches: Any = MatchServiceStub(channel)
             deadline = asyncio.get_running_loop().time() + CONNECT_SECONDS
 
             async def play_one(number: int) -> PracticeGame:
@@ -106,28 +104,25 @@ class PracticeMatches:
                 if plan.decision_seconds is not None:
                     request.decision_time.CopyFrom(duration_message(plan.decision_seconds))
                 async with slots:
-                    match = await self._created(matches, request, deadline)
-                    match = await self._finished(matches, match.match_id)
-                return PracticeGame(
-                    match.match_id, deal, seated, seated.index(plan.bot), result_of(match.result)
-                )
+                    match_id = await self._created(opened, request, deadline)
+                    match = await opened.call(
+                        opened.matches.WaitMatch, pb.WaitMatchRequest(match_id=match_id)
+                    )
+                if not match.HasField("result"):
+                    raise ServerError(f"the server {server.address} aborted match {match_id}")
+                return PracticeGame(match_id, deal, seated, seated.index(plan.bot), result_of(match.result))
 
-            tasks = [asyncio.create_task(play_one(number)) for number in range(plan.games)]
-            try:
+            async with running(*map(play_one, range(plan.games))) as tasks:
                 for task in asyncio.as_completed(tasks):
                     yield await task
-            finally:
-                for pending in tasks:
-                    pending.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _created(
-        self, matches: Any, request: pb.CreatePracticeMatchRequest, deadline: float
-    ) -> pb.Match:
-        """Set a match up, as soon as the quota allows it and the bots are there."""
+        self, opened: Connection, request: pb.CreatePracticeMatchRequest, deadline: float
+    ) -> int:
+        """Set a match up, as soon as the quota allows it and the bots are there; return its match id."""
         while True:
             try:
-                return await self._call(matches.CreatePracticeMatch, request)
+                return (await opened.call(opened.matches.CreatePracticeMatch, request)).match_id
             except ServerError as error:
                 reason, pause = error.details.reason, error.details.retry_seconds
                 left, text, is_usual = deadline - asyncio.get_running_loop().time(), str(error), False
@@ -141,16 +136,3 @@ class PracticeMatches:
                     self._remarked.add(reason)
                     self.remark(f"waiting: {text}")
                 await asyncio.sleep(pause or PAUSE_SECONDS)
-
-    async def _finished(self, matches: Any, match_id: int) -> pb.Match:
-        """Wait for the end of a match."""
-        match = await self._call(matches.WaitMatch, pb.WaitMatchRequest(match_id=match_id))
-        if not match.HasField("result"):
-            raise ServerError(f"the server {self.plan.server.address} aborted match {match_id}")
-        return match
-
-    async def _call(self, method: Any, request: object) -> pb.Match:
-        server = self.plan.server
-        with translate_errors(server.address, server.access):
-            match: pb.Match = await method(request, metadata=server.access.metadata)
-        return match

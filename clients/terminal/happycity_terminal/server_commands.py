@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +13,7 @@ import typer
 from happycity import ConfigError, Mode
 from happycity.runtime.commands import AsJson, Server
 from happycity.runtime.guests import SETTINGS_FILE, SETTINGS_VARIABLE
-from happycity.runtime.transport import DEFAULT_ADDRESS, TOKENS_VARIABLE, parse_tokens
+from happycity.runtime.transport import DEFAULT_ADDRESS
 
 
 def status(
@@ -109,16 +107,14 @@ def submit(
     is rejected.
     """
     from happycity_terminal.submitting import Act, list_submissions, submit_bot
-    from happycity_tournament.client.run_folder import RemoteServer
 
     if show + list_all + withdraw > 1:
         raise ConfigError("--show, --list, --withdraw: give one of them")
-    at = RemoteServer(address=server or DEFAULT_ADDRESS)
     if list_all:
-        list_submissions(at, as_json=as_json)
+        list_submissions(server, as_json=as_json)
         return
     act: Act = "show" if show else "withdraw" if withdraw else "submit"
-    submit_bot(at, folder, act, wait=not no_wait, as_json=as_json)
+    submit_bot(server, folder, act, wait=not no_wait, as_json=as_json)
 
 
 def practice(
@@ -170,12 +166,8 @@ def practice(
     opponents = tuple(filter(None, map(str.strip, against.split(","))))
     if not 1 <= len(opponents) <= 4:
         raise ConfigError(f"--against: {len(opponents)} bots; name 1 to 4, separated by commas")
-    at = RemoteServer.at(server)
-    # A guest with several bots has their tokens by name.
-    if own := parse_tokens(os.environ.get(TOKENS_VARIABLE, "")).get(lineup.names[0]):
-        at = replace(at, access=replace(at.access, token=own))
     plan = PracticePlan(
-        server=at,
+        server=RemoteServer.at(server, bot=lineup.names[0]),
         lineup=lineup,
         against=opponents,
         games=games,

@@ -31,21 +31,20 @@ from happycity_tournament.games import FinishedGame
 class Selection:
     """Which decisions are shown, and how."""
 
-    first: int = 1
-    """The first decision, from 1."""
+    first: int | None = None
+    """The first decision, from 1; None: the first of all, and on a page the end."""
     seat: str | None = None
-    """Only decisions of this bot, or of the seat with this number from 1."""
+    """Only decisions of this bot, or of the seat with this number from 1; on a page the seat in front."""
     as_json: bool = False
     """Whether JSON is printed."""
 
 
 def show(source: str | None, game: str | None, selection: Selection) -> None:
     """Show a finished game."""
-    found, record = find_finished(source, game)
-    playback = Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
-    seat = seat_of(playback, selection.seat)
-    if selection.first > len(playback.steps):
-        raise ConfigError(f"--from: {selection.first}: the game has {len(playback.steps) - 1} decisions")
+    _, _, playback = find_finished(source, game)
+    seat, first = seat_of(playback, selection.seat), selection.first or 1
+    if first > len(playback.steps):
+        raise ConfigError(f"--from: {first}: the game has {len(playback.steps) - 1} decisions")
     if selection.as_json or not is_terminal():
         printer = Printer(playback, selection, seat)
         printer.print_steps(len(playback.steps))
@@ -53,17 +52,18 @@ def show(source: str | None, game: str | None, selection: Selection) -> None:
         return
     from happycity_terminal.viewer import Viewer  # noqa: PLC0415 - not needed in a pipe
 
-    event_loop.run(Viewer(playback, first=selection.first - 1, seat=seat).run())
+    event_loop.run(Viewer(playback, first=first - 1, seat=seat).run())
 
 
-def find_finished(source: str | None, game: str | None) -> tuple[FinishedGame, str]:
+def find_finished(source: str | None, game: str | None) -> tuple[FinishedGame, str, Playback]:
     """Return a game with its record, as `find_game` does; say how to look at one that is being played."""
     try:
-        return find_game(source, game)
+        found, record = find_game(source, game)
     except ServerError as error:
         if error.details.reason != "MATCH_RUNNING":
             raise
         raise HappyCityError(f"{error}; look at a running game with: happycity show --follow") from None
+    return found, record, Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
 
 
 def follow(source: str | None, game: str | None, selection: Selection) -> None:
@@ -152,7 +152,7 @@ class Printer:
         self._playback = playback
         self._selection = selection
         self._seat = seat
-        self._next = max(0, selection.first - 1)
+        self._next = (selection.first or 1) - 1
         self._printed = False
         self._width = text_width()
 

@@ -7,8 +7,6 @@ it.
 from __future__ import annotations
 
 import asyncio
-import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -19,7 +17,6 @@ from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.runtime.commands import remark
 from happycity.runtime.settings import Settings, load
-from happycity.runtime.transport import TOKENS_VARIABLE, Access, parse_tokens
 from happycity.text.words import plural
 from happycity.wire.json import message_json
 from happycity_tournament.cli.json import write_json
@@ -83,7 +80,7 @@ class BotFile(Settings):
         return list(found)
 
 
-def submit_bot(server: RemoteServer, folder: Path, act: Act, *, wait: bool, as_json: bool) -> None:
+def submit_bot(server: str | None, folder: Path, act: Act, *, wait: bool, as_json: bool) -> None:
     """Submit the bot of a folder, show the newest submission, or withdraw it; print where it stands.
 
     The result of its trial is waited for if `wait`.
@@ -106,7 +103,7 @@ def submit_bot(server: RemoteServer, folder: Path, act: Act, *, wait: bool, as_j
                 return submission
             await asyncio.sleep(POLL_SECONDS)
 
-    submission = call_server(_as_owner(server, bot.name), call)
+    submission = call_server(RemoteServer.at(server, bot=bot.name), call)
     is_rejected = act == "submit" and submission.state == pb.SUBMISSION_STATE_REJECTED
     if as_json:
         write_json(message_json(submission))
@@ -120,22 +117,16 @@ def submit_bot(server: RemoteServer, folder: Path, act: Act, *, wait: bool, as_j
     raise typer.Exit(int(is_rejected))
 
 
-def list_submissions(server: RemoteServer, *, as_json: bool) -> None:
+def list_submissions(server: str | None, *, as_json: bool) -> None:
     """Print all submissions of the owner, for organisers those of all owners, newest first."""
     found: pb.ListSubmissionsResponse = call_server(
-        _as_owner(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
+        RemoteServer.at(server), lambda at: at.call(at.hosting.ListSubmissions, pb.ListSubmissionsRequest())
     )
     if as_json:
         write_json(list(map(message_json, found.submissions)))
         return
     for one in found.submissions:
         typer.echo(f"{one.create_time.ToDatetime():%Y-%m-%d %H:%M} UTC  {one.owner}: {_line(one)}")
-
-
-def _as_owner(server: RemoteServer, name: str = "") -> RemoteServer:
-    """Return the server with the token of a bot, which the environment may have among others."""
-    tokens = parse_tokens(os.environ.get(TOKENS_VARIABLE, ""))
-    return replace(server, access=Access.from_env(tokens.get(name)))
 
 
 def _line(submission: pb.Submission) -> str:

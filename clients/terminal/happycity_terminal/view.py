@@ -6,16 +6,13 @@ import os
 import sys
 import tempfile
 import webbrowser
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from happycity import ConfigError
-from happycity.records.playback import Playback
-from happycity.records.record import loads
 from happycity.runtime.commands import remark
-from happycity_terminal.show import find_finished, seat_of
+from happycity_terminal.show import Selection, find_finished, seat_of
 from happycity_tournament.cli.places import find_run, game_arguments
 from happycity_tournament.client.run_folder import REPLAYS_FOLDER
 from happycity_tournament.recorded_games import named_record
@@ -25,28 +22,17 @@ from happycity_viewer.replay import replay_name, replay_page
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """What is shown at first."""
-
-    decision: int | None = None
-    """The decision, from 1; None: the end."""
-    seat: str | None = None
-    """The bot, or the number of the seat from 1, that is shown first."""
-
-
-def view(source: str | None, game: str | None, start: Start, *, output: Path | None) -> None:
+def view(source: str | None, game: str | None, selection: Selection, *, output: Path | None) -> None:
     """Write the page of a finished game to a file; without one open it, or print its address."""
-    found, record = find_finished(source, game)
-    playback = Playback.of_record(loads(record), bots=found.bots, match_id=found.match_id)
-    decisions = len(playback.steps) - 1
-    if start.decision is not None and start.decision > decisions:
-        raise ConfigError(f"--from: {start.decision}: the game has {decisions} decisions")
+    found, record, playback = find_finished(source, game)
+    first, decisions = selection.first, len(playback.steps) - 1
+    if first is not None and first > decisions:
+        raise ConfigError(f"--from: {first}: the game has {decisions} decisions")
     page = replay_page(
         playback_json(playback, tournament_id=found.tournament_id),
         named_record(found.bots, record),
-        ply=None if start.decision is None else start.decision - 1,
-        seat=1 + (seat_of(playback, start.seat) or 0),
+        ply=None if first is None else first - 1,
+        seat=1 + (seat_of(playback, selection.seat) or 0),
     )
     if output is not None:
         output.write_text(page, encoding="utf-8")

@@ -12,6 +12,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import FormattedTextControl, HSplit, Layout, Window
 
 from happycity.records.playback import Playback, Step
+from happycity.runtime.event_loop import running
 from happycity.text.board import LEGEND, Line, Style, columns, to_ascii
 from happycity_terminal.frames import answer, frame, title
 from happycity_terminal.screen import STYLE, color_depth, is_ascii_only, styled
@@ -67,13 +68,9 @@ class Viewer:
         if following is None:
             await self._application.run_async()
             return
-        task = asyncio.create_task(following)
-        task.add_done_callback(self._followed)
-        try:
+        async with running(following) as (task,):
+            task.add_done_callback(self._followed)
             await self._application.run_async()
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
     def grown(self) -> None:
         """Show what was added; who looks at the newest position goes on to the next one."""
@@ -81,7 +78,7 @@ class Viewer:
             self.index = len(self.playback.steps) - 1
         self._application.invalidate()
 
-    def _followed(self, task: asyncio.Task[None]) -> None:
+    def _followed(self, task: asyncio.Future[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._message = str(error)
         self._application.invalidate()

@@ -7,8 +7,8 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from happycity_entry import EXIT_STOPPED as EXIT_STOPPED  # noqa: PLC0414 - others import it from here
@@ -65,6 +65,23 @@ def run_until_stopped(main: Coroutine[Any, Any, _T]) -> _T:
             return await task
 
     return run(stoppable())
+
+
+@asynccontextmanager
+async def running(*calls: Awaitable[Any]) -> AsyncIterator[list[asyncio.Future[Any]]]:
+    """Run calls as tasks, which end with the context: see `end_tasks`."""
+    tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(call) for call in calls]
+    try:
+        yield tasks
+    finally:
+        await end_tasks(*tasks)
+
+
+async def end_tasks(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel tasks and wait until they have ended; what they raise is ignored."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -137,6 +137,11 @@ class Access:
         chosen = os.environ.get("HAPPYCITY_TOKEN", "") if token is None else token
         return cls(token=chosen, ca=ca, cert=cert, key=key)
 
+    @classmethod
+    def of_bot(cls, name: str) -> Self:
+        """Return the access of the environment, with the bot's own token if HAPPYCITY_TOKENS has one."""
+        return cls.from_env(parse_tokens(os.environ.get(TOKENS_VARIABLE, "")).get(name))
+
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """The metadata of every call."""

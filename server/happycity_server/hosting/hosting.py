@@ -12,6 +12,7 @@ import structlog
 
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity.runtime.event_loop import end_tasks
 from happycity_server.access.gate import SWEEP_SECONDS, Authenticator
 from happycity_server.config import ServerSettings
 from happycity_server.hosting.trial import TrialError, check, play
@@ -63,9 +64,7 @@ class Hosting:
 
     async def stop(self) -> None:
         """Begin and try nothing more. What was not tried to the end is tried again by the next server."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await end_tasks(*self._tasks)
         await self._store_used()
 
     @property

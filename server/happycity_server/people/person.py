@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from happycity.runtime.event_loop import end_tasks
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import Reason, invalid, too_many
@@ -120,8 +121,7 @@ class Person:
         reading, self._reading = self._reading, None
         self._lose_connection()  # at once, as the next page may be opened before the task has ended
         if reading is not None:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
+            await end_tasks(reading)
 
     def _lose_connection(self) -> None:
         connection, self._connection = self._connection, None

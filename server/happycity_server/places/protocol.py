@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from happycity import Deal, Incident, VoidReason
 from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.match import one_line
+from happycity.runtime.event_loop import running
 from happycity.text.words import plural
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
 from happycity.wire.match import (
@@ -425,15 +426,11 @@ class ServerLink:
         Raises:
             AioRpcError: the stream broke.
         """
-        reading = asyncio.create_task(self._read(call))
-        reading.add_done_callback(lambda _: self._finish())
-        try:
+        async with running(self._read(call)) as (reading,):
+            reading.add_done_callback(lambda _: self._finish())
             with suppress(asyncio.InvalidStateError):  # the stream has ended, and the reader knows why
                 await self._write(call)
             await reading
-        finally:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
 
     async def _read(self, call: WorkCall) -> None:
         """Do what the server asks for, until it ends the stream."""

@@ -19,6 +19,7 @@ import structlog
 
 from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
+from happycity.runtime.event_loop import end_tasks
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
 from happycity_tournament.lineup import Lineup
@@ -149,14 +150,11 @@ class Programs:
     async def end(self, name: str) -> None:
         """End the program of a name, if there is one, and don't run it again."""
         if (keeper := self._keepers.pop(name, None)) is not None:
-            keeper.cancel()
-            await asyncio.gather(keeper, return_exceptions=True)
+            await end_tasks(keeper)
 
     async def stop(self) -> None:
         """End the programs."""
-        for keeper in self._keepers.values():
-            keeper.cancel()
-        await asyncio.gather(*self._keepers.values(), return_exceptions=True)
+        await end_tasks(*self._keepers.values())
 
     async def _keep(self, program: Program) -> None:
         def note(ended: str, pause: float | None) -> None:

@@ -27,6 +27,7 @@ from happycity_tournament.cli.console import (
     sprt_progress,
     standings_table,
 )
+from happycity_tournament.client.session import Observer
 from happycity_tournament.config import DECISIONS_OF_A_SEAT, TournamentState
 from happycity_tournament.play.snapshot import BotActivity, Snapshot
 from happycity_tournament.standings.digest import digests
@@ -52,8 +53,8 @@ _KINDS = {
 }
 
 
-class Display(ExitStack):
-    """Shows progress on the standard error; use it as a context. It is the `Observer` of a session.
+class Display(ExitStack, Observer):
+    """Shows progress on the standard error; use it as a context.
 
     The hint is shown below the live table, without a terminal in the first line. `logs` is the folder with
     the output of bots.

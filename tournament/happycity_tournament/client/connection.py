@@ -78,7 +78,8 @@ class Connection:
     def __init__(self, channel: grpc.aio.Channel, *, address: str, access: Access) -> None:
         self.address = address
         self._stub = TournamentServiceStub(channel)
-        self._matches = MatchServiceStub(channel)
+        self.matches = MatchServiceStub(channel)
+        """The methods for single matches, for `call`."""
         self._bots = BotServiceStub(channel)
         self._play: Callable[..., Any] = PlayServiceStub(channel).Play
         self.guests = AccessServiceStub(channel)
@@ -221,17 +222,17 @@ class Connection:
             bot=bot or None,
             state=match_message.MATCH_STATE_FINISHED,
         )
-        page = await self._patiently(self._matches.ListMatches, request)
+        page = await self._patiently(self.matches.ListMatches, request)
         return list(page.matches), page.next_page_token
 
     async def record(self, match: match_pb.Match) -> str:
         """Return the record of a finished game with the names of its bots; its deal must be revealed."""
         get = match_pb.GetMatchRecordRequest(match_id=match.match_id)
-        return named_record(match.bots, (await self._patiently(self._matches.GetMatchRecord, get)).json)
+        return named_record(match.bots, (await self._patiently(self.matches.GetMatchRecord, get)).json)
 
     async def game(self, match_id: int) -> RecordedGame:
         """Return a finished game with its record; its deal must be revealed."""
-        found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        found = await self.call(self.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
         record = await self.record(found)
         known = game_of_record(record, number=match_id)
         return replace(listed_game(found), deal_seed=known.deal_seed), record
@@ -243,31 +244,31 @@ class Connection:
         request = match_pb.CreateMatchRequest(
             config=config_message(config), bots=bots, seed=seed, time_control=time_control_message(time)
         )
-        return (await self.call(self._matches.CreateMatch, request)).match_id
+        return (await self.call(self.matches.CreateMatch, request)).match_id
 
     async def create_practice_match(self, config: Config, bots: Sequence[str], *, seed: int | None) -> int:
         """Set up an unrated match of the caller's bot with the default clocks; return its match id."""
         request = match_pb.CreatePracticeMatchRequest(
             config=config_message(config), bots=bots, seed=None if seed is None else seed % 2**32
         )
-        return (await self.call(self._matches.CreatePracticeMatch, request)).match_id
+        return (await self.call(self.matches.CreatePracticeMatch, request)).match_id
 
     async def bots_of_game(self, match_id: int) -> list[str]:
         """Return the bots of a game by seat, whether it is finished or not."""
-        found = await self.call(self._matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
+        found = await self.call(self.matches.GetMatch, match_pb.GetMatchRequest(match_id=match_id))
         return list(found.bots)
 
     async def newest_running_game(self) -> int | None:
         """Return the match id of the game that was set up last of those that are being played."""
         running = match_message.MATCH_STATE_RUNNING
         page = await self.call(
-            self._matches.ListMatches, match_pb.ListMatchesRequest(page_size=1, state=running)
+            self.matches.ListMatches, match_pb.ListMatchesRequest(page_size=1, state=running)
         )
         return page.matches[0].match_id if page.matches else None
 
     def watch_game(self, match_id: int) -> AsyncGenerator[match_pb.WatchMatchResponse, None]:
         """Yield a game's steps from its beginning, those to come too, and its end."""
-        return self._stream(self._matches.WatchMatch, match_pb.WatchMatchRequest(match_id=match_id))
+        return self._stream(self.matches.WatchMatch, match_pb.WatchMatchRequest(match_id=match_id))
 
     async def _stream(self, method: Callable[..., Any], request: object) -> AsyncGenerator[Any, None]:
         """Yield the messages of a stream until it ends, or is left."""

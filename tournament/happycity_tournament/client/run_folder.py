@@ -62,8 +62,10 @@ class RemoteServer:
         return str(Target.parse(self.address))
 
     @classmethod
-    def at(cls, address: str | None, *, setting: str = "--server") -> Self:
+    def at(cls, address: str | None, *, setting: str = "--server", bot: str = "") -> Self:
         """Return the server with an address, by default that of HAPPYCITY_SERVER, else the usual one here.
+
+        The token is the environment's: that of `bot`, which it may have among others.
 
         Raises:
             ConfigError: the address can't be one; `setting` is what names it.
@@ -72,7 +74,7 @@ class RemoteServer:
         if not text:
             text, setting = os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS, SERVER_VARIABLE
         Target.parse(text, setting=setting)
-        return cls(address=text, access=Access.from_env())
+        return cls(address=text, access=Access.of_bot(bot) if bot else Access.from_env())
 
     @classmethod
     def of_run(cls, folder: Path) -> Self | None:

@@ -13,11 +13,12 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from happycity import HappyCityError
 from happycity.runtime.child import describe_status
-from happycity.runtime.event_loop import on_stop_signal
+from happycity.runtime.commands import remark
+from happycity.runtime.event_loop import end_tasks, on_stop_signal
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
@@ -65,14 +66,15 @@ REFRESH_SECONDS = 1.0
 _T = TypeVar("_T")
 
 
-class Observer(Protocol):
-    """Is informed of the progress of a session."""
+class Observer:
+    """Is informed of the progress of a session; this one prints lines to the standard error."""
 
     def remark(self, text: str) -> None:
         """Show a line."""
+        remark(text)
 
     def update(self, snapshot: Snapshot) -> None:
-        """Show the tournament as it is now."""
+        """Show the tournament as it is now; by default nothing is done."""
 
 
 class NotBegunError(HappyCityError):
@@ -220,9 +222,7 @@ class Arena:
                         observer.update(snapshot)
                         last, reading = snapshot, asyncio.ensure_future(anext(snapshots, None))
             finally:
-                for task in (reading, *exits):
-                    task.cancel()
-                await asyncio.gather(reading, return_exceptions=True)
+                await end_tasks(reading, *exits)
 
     async def _started_again(self, bot: BotProcess, observer: Observer) -> bool:
         """Start a process of bots again that has ended, unless that was done often enough; return whether.

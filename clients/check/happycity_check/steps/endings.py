@@ -13,7 +13,7 @@ import grpc
 from happycity.runtime.child import describe_status
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
-from happycity_check.certificates import issue, new_ca
+from happycity_check.certificates import credentials, new_ca, written
 from happycity_check.errors import UnexpectedError, WarningError, demand
 from happycity_check.step import step
 from happycity_check.trial_bot import TrialBot, Variables
@@ -189,9 +189,9 @@ async def _silent(bot: TrialBot) -> str:
 @step("without it, the bot can play on servers of the same machine only", needs=("first-decision",))
 async def _tls(bot: TrialBot) -> str:
     """With HAPPYCITY_SERVER=grpcs://host:port and the file HAPPYCITY_CA, a bot plays by TLS."""
-    ca = new_ca(bot.folder)
-    credentials = issue(ca, "IP:127.0.0.1").credentials()
-    async with bot.another({"SERVER": TLS_SERVER, "CA": ca.cert}, credentials=credentials) as other:
+    ca = new_ca()
+    variables: Variables = {"SERVER": TLS_SERVER, "CA": written(ca.cert_pem, bot.folder)}
+    async with bot.another(variables, credentials=credentials(ca.issue_cert("127.0.0.1"))) as other:
         try:
             await other.begin(1)
         except UnexpectedError as error:

@@ -12,7 +12,7 @@ import grpc
 
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
-from happycity_check.certificates import issue, new_ca
+from happycity_check.certificates import credentials, new_ca, written
 from happycity_check.conversation import end, play_on, start
 from happycity_check.errors import demand
 from happycity_check.step import step
@@ -50,7 +50,8 @@ async def _hello_of_sdk(bot: TrialBot) -> str:
 @step(needs=("hello",), sdk=True)
 async def _settings(bot: TrialBot) -> str:
     """A setting that can't be used ends the bot with a line that names it."""
-    ca, tls = new_ca(bot.folder), {"SERVER": TLS_SERVER}
+    ca, tls = new_ca(), {"SERVER": TLS_SERVER}
+    cert, key = written(ca.cert_pem, bot.folder), written(ca.private_key_pem, bot.folder)
     absent, noise = bot.folder / "absent.pem", bot.folder / "noise.pem"
     noise.write_text("no certificate\n", encoding="utf-8")
     addresses = ("ftp://127.0.0.1:50051", "127.0.0.1", "grpc://127.0.0.1:70000", "grpc://:50051")
@@ -58,11 +59,11 @@ async def _settings(bot: TrialBot) -> str:
         *(({"SERVER": text}, f"HAPPYCITY_SERVER: '{text}' {_ADDRESS}") for text in addresses),
         *(({"GAMES": text}, f"HAPPYCITY_GAMES: '{text}' {_GAMES}") for text in ("many", "-1", "1.5")),
         (tls | {"CA": absent}, f"HAPPYCITY_CA: {absent} can't be read: *"),
-        (tls | {"CERT": absent, "KEY": ca.key}, f"HAPPYCITY_CERT: {absent} can't be read: *"),
-        (tls | {"CERT": ca.cert, "KEY": absent}, f"HAPPYCITY_KEY: {absent} can't be read: *"),
+        (tls | {"CERT": absent, "KEY": key}, f"HAPPYCITY_CERT: {absent} can't be read: *"),
+        (tls | {"CERT": cert, "KEY": absent}, f"HAPPYCITY_KEY: {absent} can't be read: *"),
         (tls | {"CA": noise}, f"HAPPYCITY_CA: {noise} holds no certificates in PEM"),
-        (tls | {"CERT": ca.cert}, "HAPPYCITY_CERT: HAPPYCITY_KEY is needed too"),
-        (tls | {"KEY": ca.key}, "HAPPYCITY_KEY: HAPPYCITY_CERT is needed too"),
+        (tls | {"CERT": cert}, "HAPPYCITY_CERT: HAPPYCITY_KEY is needed too"),
+        (tls | {"KEY": key}, "HAPPYCITY_KEY: HAPPYCITY_CERT is needed too"),
     ]
     await try_all({str(variables): ends_with(bot, error, variables) for variables, error in cases})
     return f"{len(cases)} settings that can't be used"
@@ -71,32 +72,36 @@ async def _settings(bot: TrialBot) -> str:
 @step(needs=("tls",), sdk=True)
 async def _addresses(bot: TrialBot) -> str:
     """An address where the bot can't play ends it with a line that says what to write instead."""
-    ca = new_ca(bot.folder)
-    good = issue(ca, "IP:127.0.0.1")
+    ca = new_ca()
+    leaf = ca.issue_cert("127.0.0.1")
+    good = credentials(leaf)
 
     async def plays_with_certificate() -> None:
-        own = issue(ca, "DNS:bot.example")
-        variables: Variables = {"SERVER": TLS_SERVER, "CA": ca.cert, "CERT": own.cert, "KEY": own.key}
-        async with bot.another(variables, credentials=good.credentials(clients=ca)) as other:
+        own = ca.issue_cert("bot.example")
+        files = {
+            "CERT": written(own.cert_chain_pems[0], bot.folder),
+            "KEY": written(own.private_key_pem, bot.folder),
+        }
+        async with bot.another({**mine, **files}, credentials=credentials(leaf, ca)) as other:
             await other.conversation()
 
     no_host = "the host name of {server} can't be resolved"
     no_tls = "{server} does not use TLS; write HAPPYCITY_SERVER=grpc://{server}"
     untrusted = "the certificate of {server} is not trusted; set HAPPYCITY_CA to the file of its CA"
     misnamed = "the certificate of {server} is for another name"
-    mine: Variables = {"SERVER": TLS_SERVER, "CA": ca.cert}
-    others: Variables = {"SERVER": TLS_SERVER, "CA": new_ca(bot.folder).cert}
+    mine: Variables = {"SERVER": TLS_SERVER, "CA": written(ca.cert_pem, bot.folder)}
+    others: Variables = {"SERVER": TLS_SERVER, "CA": written(new_ca().cert_pem, bot.folder)}
     system: Variables = {"SERVER": TLS_SERVER}
-    other_name = issue(ca, "DNS:arena.example").credentials()
+    other_name = credentials(ca.issue_cert("arena.example"))
     with closed_port() as nobody:
         await try_all(
             {
                 "no such host": ends_with(bot, no_host, {"SERVER": "grpc://arena.invalid:50051"}),
                 "nothing listens": ends_with(bot, NOBODY, {"SERVER": f"grpcs://{nobody}"}),
-                "a server with TLS": ends_with(bot, NO_HTTP_2, {}, credentials=good.credentials()),
+                "a server with TLS": ends_with(bot, NO_HTTP_2, {}, credentials=good),
                 "a server without TLS": ends_with(bot, no_tls, mine),
-                "an unknown CA": ends_with(bot, untrusted, system, credentials=good.credentials()),
-                "another CA": ends_with(bot, untrusted, others, credentials=good.credentials()),
+                "an unknown CA": ends_with(bot, untrusted, system, credentials=good),
+                "another CA": ends_with(bot, untrusted, others, credentials=good),
                 "another name": ends_with(bot, misnamed, mine, credentials=other_name),
                 "a certificate of the bot": plays_with_certificate(),
             }
