@@ -64,6 +64,7 @@ def halve(
     budget: Budget,
     confidence: float,
     rng: random.Random,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Move:
     """Return the candidate that does best, by its prior and by trials in worlds that look like `view`.
 
@@ -76,11 +77,11 @@ def halve(
     left = list(candidates)
     totals = {candidate.move: candidate.prior * confidence for candidate in left}
     stages = (len(left) - 1).bit_length()
-    began, worlds = time.perf_counter(), 0
+    began, worlds = clock(), 0
     for stage in range(1, stages + 1):
         goal = worlds + budget.playouts // (stages * len(left))
         due = began + budget.seconds * stage / stages
-        while worlds < goal or not worlds or (not budget.playouts and time.perf_counter() < due):
+        while worlds < goal or not worlds or (not budget.playouts and clock() < due):
             moves = [candidate.move for candidate in left]
             for move, value in zip(moves, trial(Game.from_view(view, rng), moves), strict=True):
                 totals[move] += value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -90,21 +90,22 @@ def _check_hosted(
     name: str, command: HostedCommand, match: RecordedMatch, expected: Mapping[int, Move]
 ) -> None:
     """Ask a hosted bot its decisions in a match again; errors are those of `check_choices`."""
-    if (found := asyncio.run(_difference(name, command, match, expected))) is None:
+    chosen = asyncio.run(_choices(name, command, match, expected))
+    if (number := next((each for each in expected if chosen[each] != expected[each]), None)) is None:
         return
-    number, move = found
-    if asyncio.run(_difference(name, command, match, expected)) != found:
+    # All decisions: two moves by chance are easily the same, but not those of a game.
+    if asyncio.run(_choices(name, command, match, expected)) != chosen:
         raise ConfigError(
-            f"--sample: {name} doesn't play the same each time that it is asked (move {number}: {move}), so "
-            "its moves can't be compared; remove its file"
+            f"--sample: {name} doesn't play the same each time that it is asked (move {number}: "
+            f"{chosen[number]}), so its moves can't be compared; remove its file"
         )
-    raise ReplayError(f"move {number}: {name} plays {move}, not {expected[number]}")
+    raise ReplayError(f"move {number}: {name} plays {chosen[number]}, not {expected[number]}")
 
 
-async def _difference(
-    name: str, command: HostedCommand, match: RecordedMatch, expected: Mapping[int, Move]
-) -> tuple[int, Move] | None:
-    """Return the first decision in which a hosted bot chooses another move, and that; None: nowhere."""
+async def _choices(
+    name: str, command: HostedCommand, match: RecordedMatch, numbers: Collection[int]
+) -> dict[int, Move]:
+    """Return what a hosted bot chooses in the decisions with these numbers."""
     with TemporaryDirectory(prefix="happycity-") as folder:
 
         def start(environment: Mapping[str, str]) -> Child:
@@ -113,10 +114,6 @@ async def _difference(
         listen = f"unix:{folder}/own"
         try:
             async with asked_bot(start, name=name, match=match, listen=listen, seconds=ANSWER_SECONDS) as bot:
-                for number, move in expected.items():
-                    chosen, _, _ = await bot.choose(number)
-                    if chosen != move:
-                        return number, chosen
+                return {number: (await bot.choose(number))[0] for number in numbers}
         except BotFailedError as error:
             raise ConfigError(f"--sample: {name} can't be asked here: {error}; remove its file") from None
-    return None
