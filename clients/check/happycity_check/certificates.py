@@ -36,6 +36,15 @@ def credentials(leaf: LeafCert, clients: CA | None = None) -> grpc.ServerCredent
     return grpc.ssl_server_credentials([pair], trusted, require_client_auth=clients is not None)
 
 
+def in_pkcs_8(key: Blob) -> Blob:
+    """Return a private key in PKCS #8, the only form that Java reads; trustme makes OpenSSL's own."""
+    from cryptography.hazmat.primitives import serialization as form  # noqa: PLC0415 - as trustme
+    from trustme import Blob  # noqa: PLC0415
+
+    loaded = form.load_pem_private_key(key.bytes(), None)
+    return Blob(loaded.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()))
+
+
 def written(pem: Blob, folder: Path) -> Path:
     """Write a certificate or a key to a new file."""
     path = folder / f"{next(_numbers)}.pem"

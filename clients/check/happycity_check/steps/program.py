@@ -12,7 +12,7 @@ import grpc
 
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
-from happycity_check.certificates import credentials, new_ca, written
+from happycity_check.certificates import credentials, in_pkcs_8, new_ca, written
 from happycity_check.conversation import end, play_on, start
 from happycity_check.errors import demand
 from happycity_check.step import step
@@ -51,7 +51,7 @@ async def _hello_of_sdk(bot: TrialBot) -> str:
 async def _settings(bot: TrialBot) -> str:
     """A setting that can't be used ends the bot with a line that names it."""
     ca, tls = new_ca(), {"SERVER": TLS_SERVER}
-    cert, key = written(ca.cert_pem, bot.folder), written(ca.private_key_pem, bot.folder)
+    cert, key = written(ca.cert_pem, bot.folder), written(in_pkcs_8(ca.private_key_pem), bot.folder)
     absent, noise = bot.folder / "absent.pem", bot.folder / "noise.pem"
     noise.write_text("no certificate\n", encoding="utf-8")
     addresses = ("ftp://127.0.0.1:50051", "127.0.0.1", "grpc://127.0.0.1:70000", "grpc://:50051")
@@ -80,7 +80,7 @@ async def _addresses(bot: TrialBot) -> str:
         own = ca.issue_cert("bot.example")
         files = {
             "CERT": written(own.cert_chain_pems[0], bot.folder),
-            "KEY": written(own.private_key_pem, bot.folder),
+            "KEY": written(in_pkcs_8(own.private_key_pem), bot.folder),
         }
         async with bot.another({**mine, **files}, credentials=credentials(leaf, ca)) as other:
             await other.conversation()
