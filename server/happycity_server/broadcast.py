@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from happycity import HappyCityError
-from happycity.runtime.event_loop import running
 
 _log = structlog.get_logger()
 _T = TypeVar("_T")
@@ -97,22 +96,6 @@ class Broadcast(Generic[_T]):
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
-
-
-def started(work: Coroutine[Any, Any, _T], tasks: set[asyncio.Task[Any]]) -> asyncio.Task[_T]:
-    """Run a coroutine as a task that is among `tasks` until it ends, as the event loop doesn't keep it."""
-    task = asyncio.create_task(work)
-    tasks.add(task)
-    task.add_done_callback(tasks.discard)
-    return task
-
-
-async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
-    """Wait until one of some coroutines ends, and cancel the others; its failure is raised."""
-    async with running(*waits) as tasks:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
 
 
 class SharedValues(Generic[_K, _T]):

@@ -13,17 +13,17 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity import Config, Deal, Game
-from happycity.rules.views import EventKind
+from happycity import Card, Config, Deal, Game, Move
 from happycity_bots import PlannerBot
-from happycity_bots.evaluator import Evaluator, places_of
+from happycity_bots.evaluator import Evaluator, Places, places_of
+from happycity_bots.luck import draws_of
 from tools.training.games import chosen, seated
 
 PLAYERS = 2
@@ -59,30 +59,39 @@ def play_out(game: Game, rng: random.Random, evaluator: Evaluator) -> tuple[floa
     return later or end, end
 
 
-def draws_of(deal: Deal, playouts: int, evaluator: Evaluator) -> Iterator[Values]:
-    """Play a deal, and yield the values of what could have come at each draw of a building."""
-    game, known = Game(deal), Game(deal).opened()
+def values_of(
+    known: Game, awaited: Sequence[Card], playouts: int, evaluator: Evaluator, *, seed: int
+) -> Values:
+    """Value the cards that an open game awaits."""
+    cards = Counter(awaited)
+    found = np.zeros((HALVES, len(cards), 2))
+    for number, card in enumerate(cards):
+        for playout in range(playouts):
+            after = known.copy()
+            after.reveal(card)
+            rng = random.Random(f"{seed} {known.round} {known.seat} {known.centre} {playout}")
+            found[playout % HALVES, number] += play_out(after, rng, evaluator)
+    found *= HALVES / playouts
+    weights = np.array(list(cards.values())) / cards.total()
+    own = np.array([places[0] for places in evaluator.after_cards(known, list(cards))])
+    later, end = np.moveaxis(found - (weights[:, None] * found).sum(1, keepdims=True), 2, 0)
+    return Values(weights, own - (weights * own).sum(), later, end)
+
+
+def valued_draws(deal: Deal, playouts: int, evaluator: Evaluator) -> list[Values]:
+    """Play a deal, and return the values of what could have come at each draw."""
+    game, moves, found = Game(deal), list[Move](), list[Values]()
     bots = [seated(PlannerBot, deal.config, seat, seed=0) for seat in range(PLAYERS)]
     while game.outcome is None:
-        move = chosen(bots[game.seat], game)
-        game.apply(move)
-        known.apply(move)
-        for event in [event for event in game.events if event.kind is EventKind.DRAW]:
-            cards = Counter(known.awaited)
-            found = np.zeros((HALVES, len(cards), 2))
-            for number, card in enumerate(cards):
-                for playout in range(playouts):
-                    after = known.copy()
-                    after.reveal(card)
-                    rng = random.Random(f"{deal.seed} {known.round} {known.seat} {known.centre} {playout}")
-                    found[playout % HALVES, number] += play_out(after, rng, evaluator)
-            found *= HALVES / playouts
-            weights = np.array(list(cards.values())) / cards.total()
-            own = np.array([places[0] for places in evaluator.after_cards(known, list(cards))])
-            later, end = np.moveaxis(found - (weights[:, None] * found).sum(1, keepdims=True), 2, 0)
-            yield Values(weights, own - (weights * own).sum(), later, end)
-            assert event.card is not None
-            known.reveal(event.card)
+        moves.append(chosen(bots[game.seat], game))
+        game.apply(moves[-1])
+
+    def noted(known: Game, awaited: Sequence[Card]) -> list[Places]:
+        found.append(values_of(known, awaited, playouts, evaluator, seed=deal.seed))
+        return evaluator.after_cards(known, awaited)
+
+    deque(draws_of(Game(deal), moves, noted), maxlen=0)
+    return found
 
 
 def seen(values: Values) -> tuple[float, float, float]:
@@ -107,7 +116,7 @@ def main() -> None:
     evaluator, config = Evaluator(), Config(players=PLAYERS)
     games = []
     for number in range(options.games):
-        draws = draws_of(Deal.shuffle(config, seed=options.seed + number), options.playouts, evaluator)
+        draws = valued_draws(Deal.shuffle(config, seed=options.seed + number), options.playouts, evaluator)
         games.append(np.sum([seen(values) for values in draws], axis=0))
         print(f"{number + 1} of {options.games} games", end="\r", file=sys.stderr, flush=True)
     shares = np.array(games) * 4  # the variance of a place that is 1 or 2 is at most 1/4

@@ -17,9 +17,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from happycity import Incident
 from happycity.records.record import Json
+from happycity.runtime.event_loop import first_of
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity_server.access.roles import principal
-from happycity_server.broadcast import Broadcast, SharedValues, first_of
+from happycity_server.broadcast import Broadcast, SharedValues
 from happycity_server.frontends import Arena
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.standings.figures import Figures

@@ -58,9 +58,9 @@ class TurnStrengths(NamedTuple):
 
     @classmethod
     def of(cls, view: View, network: Network, *, rivals_after: bool) -> TurnStrengths:
-        """Return the strengths in the turn of the acting seat, whatever lies in the centre.
+        """Compute the strengths of one turn; they don't depend on the cards in the centre.
 
-        Those of its rivals after the turn are computed if `rivals_after`.
+        With `rivals_after` also those of the other seats after the turn.
         """
         cities, seat, players = cities_of(view), view.seat, len(view.cities)
         before = Frame.before_turn(view)

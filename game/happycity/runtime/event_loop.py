@@ -1,4 +1,4 @@
-"""The event loop of a program, and the signals that end it."""
+"""The event loop of a program, its tasks, and the signals that end it."""
 
 from __future__ import annotations
 
@@ -82,6 +82,22 @@ async def end_tasks(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def started(work: Coroutine[Any, Any, _T], tasks: set[asyncio.Task[Any]]) -> asyncio.Task[_T]:
+    """Run a coroutine as a task that is among `tasks` until it ends, as the event loop doesn't keep it."""
+    task = asyncio.create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+    return task
+
+
+async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
+    """Wait until one of some coroutines ends, and cancel the others; its failure is raised."""
+    async with running(*waits) as tasks:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

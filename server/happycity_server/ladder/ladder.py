@@ -12,9 +12,9 @@ from typing import Any
 import structlog
 
 from happycity import ConfigError, Ending, VoidReason
+from happycity.runtime.event_loop import started
 from happycity_ladder.entries import Act, ActKind, Deal
 from happycity_ladder.ladder_config import LadderConfig
-from happycity_server.broadcast import started
 from happycity_server.errors import ApiError, Reason
 from happycity_server.ladder.challenges import Challenges, not_in_ladder
 from happycity_server.ladder.presence import Presence

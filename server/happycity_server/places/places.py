@@ -13,8 +13,8 @@ from heapq import merge
 import structlog
 
 from happycity import Deal, Incident, VoidReason
+from happycity.runtime.event_loop import started
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
-from happycity_server.broadcast import started
 from happycity_server.errors import ApiError
 from happycity_server.places.bots import activity_message, merged_activity
 from happycity_server.places.protocol import Place, WorkerLostError, WorkerService, match_incident

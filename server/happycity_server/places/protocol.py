@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from happycity import Deal, Incident, VoidReason
 from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.match import one_line
-from happycity.runtime.event_loop import running
+from happycity.runtime.event_loop import first_of, running, started
 from happycity.text.words import plural
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
 from happycity.wire.match import (
@@ -34,7 +34,6 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
-from happycity_server.broadcast import first_of, started
 from happycity_server.errors import ApiError, invalid
 from happycity_server.places.bots import activity_message
 from happycity_server.play.counters import Counters

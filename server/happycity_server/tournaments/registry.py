@@ -12,8 +12,8 @@ from weakref import WeakValueDictionary
 import structlog
 
 from happycity import ConfigError
+from happycity.runtime.event_loop import started
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
-from happycity_server.broadcast import started
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
