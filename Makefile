@@ -6,12 +6,12 @@ READY := .venv/.ready
 STUBS := game
 # Else every process of a test or a run would compile its sources again, where the environment forbids to keep bytecode.
 unexport PYTHONDONTWRITEBYTECODE
-COMPILED_TESTS := tests/bots tests/game tests/sdk tests/server/play tests/server/api tests/server/model
-# Without those of PostgreSQL and of a ladder: no module of store or ladder is compiled.
-KILL_TESTS := -k "depend_on_kill and not postgresql" tests/commands/test_kills.py tests/commands/test_workers.py
-CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup --thorough tests/clients
+PYTEST := $(BIN)/pytest -n auto --dist worksteal
+# What is compiled: the rules with their wire and records, the referee, and the bots.
+COMPILED_TESTS := tests/game tests/bots tests/server/play
+CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup tests/clients
 
-.PHONY: help setup envs compiled pure run test test-all compiled-copy coverage clients sdks fuzz lint format proto site clean
+.PHONY: help setup envs compiled pure run test test-programs test-all test-nightly compiled-copy coverage clients sdks fuzz lint format proto site clean
 
 help: ## Show all targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -38,15 +38,22 @@ pure: $(READY) ## Remove what `make compiled` made
 run: $(READY) ## Play a tournament of 500 rounds between the reference bots
 	$(BIN)/tournament run --rounds 500
 
-test: $(READY) ## Run the tests that are quick (see test-all)
-	$(BIN)/pytest -n auto --dist worksteal
+test: $(READY) ## Run the tests of levels 0 and 1, which start no programs (CONTRIBUTING.md, Tests)
+	$(PYTEST)
 
-test-all: envs ## Run all tests: those that take minutes too, those of all SDKs, and most on compiled code too
-	$(BIN)/pytest -n auto --dist worksteal --thorough --ignore=tests/clients
-	$(MAKE) --no-print-directory --output-sync -j 2 compiled-copy sdks
-	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n auto --dist worksteal $(COMPILED_TESTS)
-	PYTHONPATH=$(CURDIR)/build/compiled $(BIN)/pytest -n auto --dist worksteal --thorough $(KILL_TESTS)
+test-programs: $(READY)
+	$(PYTEST) --levels 0-2
+
+test-all: envs ## Run all tests but the nightly ones: of whole programs, browser, SDKs, and compiled code too
+	$(MAKE) --no-print-directory --output-sync -j 2 test-programs compiled-copy sdks
+	$(PYTEST) --levels 3 --ignore=tests/clients
+	PYTHONPATH=$(CURDIR)/build/compiled $(PYTEST) --levels 0-1 $(COMPILED_TESTS)
 	$(CLIENT_TESTS)
+
+test-nightly: envs sdks ## Run what costs too much for each change: kills, learners, more examples, all mutants
+	$(PYTEST) --levels 4
+	$(PYTEST) --levels 0-3 --hypothesis-profile=nightly -m hypothesis
+	$(BIN)/python -m tools mutants
 
 compiled-copy: $(READY)
 	$(BIN)/python hatch_build.py compile --tree build/compiled
@@ -62,10 +69,10 @@ sdks: $(READY)
 
 coverage: $(READY) ## Measure which lines and branches the tests reach; the pages are in build/coverage/html
 	mkdir -p build/coverage
-	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term --cov-report=html:build/coverage/html
+	$(PYTEST) --cov --cov-report=term --cov-report=html:build/coverage/html
 
 fuzz: $(READY) ## Search for new examples that break a property test
-	$(BIN)/pytest -n auto --dist worksteal --thorough --hypothesis-profile=new-examples -m hypothesis
+	$(PYTEST) --levels 0-3 --hypothesis-profile=new-examples -m hypothesis
 
 lint: $(READY) ## Check style, types, layers, spelling, the contract, and that the stubs are current
 	$(BIN)/ruff check

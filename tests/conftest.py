@@ -7,13 +7,14 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from tests import levels
 
 if TYPE_CHECKING:  # tests of the rules do without databases
     from tests.tournament.storage.postgres import Cluster
@@ -21,17 +22,11 @@ if TYPE_CHECKING:  # tests of the rules do without databases
 # A slow machine is no error. The outcome of a run depends on the code alone, except that of `make fuzz`.
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ordinary", _COMMON, derandomize=True, max_examples=50)
-settings.register_profile("thorough", _COMMON, derandomize=True, max_examples=250)
+settings.register_profile("nightly", _COMMON, derandomize=True, max_examples=500)
 settings.register_profile("new-examples", _COMMON, max_examples=1000, print_blob=True)
 
 KINDS = ("sqlite", "postgresql")
 """The databases that a store may be in."""
-FOLDER = Path(__file__).parent
-THOROUGH = [
-    FOLDER / name for name in ("clients", "docs/test_site.py", "envs", "llm", "mcp", "release", "training")
-]
-"""What `make test` leaves out as a whole, so that it needs neither their packages nor their time."""
-
 # gRPC has one queue of events for all loops, and each test has a loop. An event for a loop that is closed by
 # now is dropped, which asyncio logs; hundreds of these, with the values of all variables, stop a test for
 # seconds.
@@ -39,11 +34,15 @@ logging.getLogger("asyncio").addFilter(lambda record: "PollerCompletionQueue" no
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option for the tests that take minutes."""
-    parser.addoption(
-        "--thorough",
-        action="store_true",
-        help="run the tests marked thorough too, and try five times as many examples everywhere",
+    """Add the options of the levels, see `tests/levels.py`."""
+    group = parser.getgroup("levels")
+    group.addoption(
+        "--levels",
+        metavar="N|N-M",
+        help="run the tests of these levels; 0-1 is the default, or 0-3 of what is named",
+    )
+    group.addoption(
+        "--costs", type=int, default=0, metavar="N", help="list the N most expensive tests of each level"
     )
 
 
@@ -52,23 +51,30 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts the tests in the background lets them, and all that they start, ignore SIGINT.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    settings.load_profile("thorough" if config.getoption("thorough") else "ordinary")
+    settings.load_profile(config.getoption("--hypothesis-profile") or "ordinary")
     # On a busy machine, threads that share small matrix products wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A server of one module may log while another's test reads what a command prints, so not to `sys.stderr`.
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.__stderr__))
+    # Coverage and more examples cost time of their own.
+    strict = not config.getoption("--hypothesis-profile") and not config.pluginmanager.hasplugin("_cov")
+    config.pluginmanager.register(levels.Costs(listed=config.getoption("--costs"), strict=strict))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the folders of `make test-all` out of an ordinary run, unless one is named in the command."""
-    if collection_path not in THOROUGH or config.getoption("thorough"):
-        return None
-    return None if any(path.is_relative_to(collection_path) for path in named(config)) else True
+    """Do without the modules of folders above the levels of the run, and what they import."""
+    return True if levels.folder_level(collection_path) > levels.chosen(config)[-1] else None
 
 
-def named(config: pytest.Config) -> list[Path]:
-    """Return the files and folders that the command names, or the folder of all tests."""
-    return [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Say first how many tests there are, and about how long they take."""
+    config: pytest.Config = node.config
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    if reporter and node.gateway.id == "gw0":
+        reporter.write_line(
+            "\n" + levels.estimate(len(ids), levels.chosen(config), config.getoption("numprocesses"))
+        )
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -78,28 +84,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the tests marked thorough out of an ordinary run, and large programs out of one of all tests."""
-    if config.getoption("thorough"):
-        return
-    all_tests = FOLDER in named(config)
-    left_out = [
-        item
-        for item in items
-        if item.get_closest_marker("thorough") or (all_tests and needs_large_program(item))
-    ]
+    """Leave out the tests of other levels."""
+    run = levels.chosen(config)
+    left_out = [item for item in items if levels.level_of(item) not in run]
     config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in set(left_out)]
-
-
-def needs_large_program(item: pytest.Item) -> bool:
-    """Return whether a test needs PostgreSQL or a browser.
-
-    Each process of the tests would start its own, which takes a quarter of the CPU of all tests.
-    """
-    if not isinstance(item, pytest.Function):
-        return False
-    params = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return bool({"cluster", "browser"} & {*item.fixturenames}) or any(str(p) == "postgresql" for p in params)
+    items[:] = [item for item in items if levels.level_of(item) in run]
 
 
 def pytest_collection_finish() -> None:

@@ -3,4 +3,4 @@
 from hypothesis import settings
 
 few_examples = settings(max_examples=settings().max_examples // 4)
-"""For property tests whose examples take more than some milliseconds; more with `--thorough`."""
+"""For property tests whose examples take more than some milliseconds; more in nightly runs."""

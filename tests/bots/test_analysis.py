@@ -41,6 +41,7 @@ def takes_coins(game: Game, rng: random.Random) -> Move | None:
     return game.neutral_move if game.phase is Phase.BUY and rng.random() < 0.3 else None
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("weakness", "phase"),
     [
@@ -69,6 +70,7 @@ def test_the_costliest_decision_comes_first_and_each_one_once() -> None:
     assert all(decision.best is decision.move for decision in analysis.decisions if not decision.loss)
 
 
+@pytest.mark.level(2)
 def test_an_analysis_repeats() -> None:
     record = recorded(Config(players=2, mode=Mode.EXPERT), 7, takes_coins)
     first, second = (analyse(record, [1], Evaluator(playouts=16, seed=3)) for _ in range(2))
@@ -81,6 +83,7 @@ def test_the_digest_tells_settings_apart() -> None:
     assert Evaluator(playouts=8).digest == Evaluator(playouts=8).digest
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("mode", Mode)
 def test_expected_places_add_up_in_every_position(mode: Mode) -> None:
     """The places of n seats are 1 + 2 + ... + n."""

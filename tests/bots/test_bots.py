@@ -26,7 +26,8 @@ def table_id(config: Config) -> str:
     return f"{config.mode.value}-{config.players}-{config.scoring.value}"
 
 
-@pytest.mark.parametrize("tables", [TABLES[::8], pytest.param(TABLES, marks=pytest.mark.thorough)], ids=len)
+@pytest.mark.level(1)
+@pytest.mark.parametrize("tables", [TABLES[::8], pytest.param(TABLES, marks=pytest.mark.level(2))], ids=len)
 @pytest.mark.parametrize("name", BOTS)
 def test_every_bot_plays_legal_moves_to_the_end(name: str, tables: list[Config]) -> None:
     for config in tables if name in SLOW_BOTS else TABLES:
@@ -36,6 +37,7 @@ def test_every_bot_plays_legal_moves_to_the_end(name: str, tables: list[Config])
         assert game.outcome is not None
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.parametrize("name", BOTS)
 def test_a_repeated_match_repeats_every_move(name: str, mode: Mode) -> None:
@@ -44,6 +46,7 @@ def test_a_repeated_match_repeats_every_move(name: str, mode: Mode) -> None:
     assert first == second
 
 
+@pytest.mark.level(1)
 def test_the_seed_is_used_by_random_alone() -> None:
     # Greedy and planner play the same game whatever seed they are given.
     for name in ["greedy", "planner"]:
@@ -69,6 +72,7 @@ def test_random_asks_for_nothing_but_the_moves() -> None:
     assert {"_view", "_events"}.isdisjoint(vars(decision))
 
 
+@pytest.mark.level(1)
 def test_greedy_answers_the_decisions_that_all_sdks_are_tested_with() -> None:
     for number, line in enumerate(GREEDY.read_text("utf-8").splitlines(), start=1):
         kept = json.loads(line)
@@ -79,7 +83,7 @@ def test_greedy_answers_the_decisions_that_all_sdks_are_tested_with() -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [TABLES[0], *(pytest.param(table, marks=pytest.mark.thorough) for table in TABLES[1:])],
+    [TABLES[0], *(pytest.param(table, marks=pytest.mark.level(2)) for table in TABLES[1:])],
     ids=table_id,
 )
 def test_the_ladder_holds(config: Config) -> None:
@@ -87,6 +91,7 @@ def test_the_ladder_holds(config: Config) -> None:
     assert mean_place_difference(PlannerBot, GreedyBot, deals=8, config=config) > 0.2
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("mode", Mode)
 def test_rollout_holds_its_own_against_the_planner(mode: Mode) -> None:
     assert mean_place_difference(RolloutBot, PlannerBot, deals=6, config=Config(mode=mode)) > -0.2

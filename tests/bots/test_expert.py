@@ -78,6 +78,7 @@ def test_a_rival_whose_card_was_replaced_still_builds_fast() -> None:
     assert fast_builders(game.view()) == (False, True, False)
 
 
+@pytest.mark.level(1)
 def test_rollout_tries_specials_out_in_the_expert_game(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether to take a special is played out too, when the plan finds it close."""
     tried: set[Phase] = set()

@@ -80,9 +80,10 @@ BOX = (9, Mode.EXPERT, 2)
 """A game in which a special copies one of the box."""
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize(
     "cases",
-    [[*CASES[::4], BOX], pytest.param(CASES, marks=pytest.mark.thorough)],
+    [[*CASES[::4], BOX], pytest.param(CASES, marks=pytest.mark.level(2))],
     ids=len,
 )
 def test_the_luck_of_all_orders_of_the_decks_cancels(cases: list[tuple[int, Mode, int]]) -> None:
@@ -162,7 +163,7 @@ def test_the_values_do_not_depend_on_hidden_orders() -> None:
 SEED = 71 * 10**8
 
 
-@pytest.mark.parametrize("games", [16, pytest.param(120, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("games", [16, pytest.param(120, marks=pytest.mark.level(2))])
 @pytest.mark.parametrize("second", [GreedyBot, ClumsyBot])
 def test_taking_luck_off_keeps_the_mean(second: type[Bot], games: int) -> None:
     """The luck's mean is 0 within four errors, and scores without it vary less."""
@@ -171,7 +172,7 @@ def test_taking_luck_off_keeps_the_mean(second: type[Bot], games: int) -> None:
     assert (won - luck).std() < won.std()
 
 
-@pytest.mark.parametrize("games", [12, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("games", [12, pytest.param(100, marks=pytest.mark.level(2))])
 def test_predicted_places_are_those_that_follow(games: int) -> None:
     """Each tenth with some seats is within four errors and 10 points; all places together have one mean."""
     tenths = reliability(Mode.FAMILY, games=games, seed=SEED)

@@ -24,6 +24,7 @@ def test_policies_play_legally_to_the_end() -> None:
                     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.level(1)
 def test_quick_looks_at_nothing_hidden() -> None:
     rng = random.Random(5)
     for seed in range(20):

@@ -50,7 +50,7 @@ def needs(*tools: str) -> None:
         pytest.skip(f"not installed: {', '.join(missing)}")
 
 
-@pytest.fixture(params=["awk", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("bash", "c"))])
+@pytest.fixture(params=["awk", *(pytest.param(name, marks=pytest.mark.level(2)) for name in ("bash", "c"))])
 def example(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "bash":
         needs("bash", "jq")
@@ -67,7 +67,7 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "bot")
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize(("shared", "mode"), [("", "family"), ("--shared ", "expert")], ids=["own", "shared"])
 def test_an_example_bot_plays_whole_games(example: str, shared: str, mode: str, tmp_path: Path) -> None:
     """It finishes each of its games, with a process of its own for each, or with one for all."""
@@ -79,7 +79,7 @@ def test_an_example_bot_plays_whole_games(example: str, shared: str, mode: str, 
     assert "ERROR" not in log_of("mine", tmp_path)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.parametrize("example", ["awk"], indirect=True)  # as all speak with the same bridge
 def test_an_example_bot_passes_every_step(example: str, tmp_path: Path) -> None:
     bot = f"{BRIDGE} -- {example}"

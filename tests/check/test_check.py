@@ -43,7 +43,7 @@ def listening(*steps: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
             process.kill()
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.parametrize(("bot", "steps"), [(bot, PLAYED if bot != "random" else QUICK) for bot in BOTS])
 async def test_the_reference_bots_pass_every_step(bot: str, steps: tuple[Step, ...]) -> None:
     """They share what speaks the protocol, so one is asked everything, and the others play."""
@@ -54,6 +54,7 @@ async def test_the_reference_bots_pass_every_step(bot: str, steps: tuple[Step, .
     assert facts["deterministic"] is True
 
 
+@pytest.mark.level(2)
 def test_a_good_bot_ends_the_command_with_status_0() -> None:
     """Steps are shown as lines, beside which the result is printed as JSON."""
     steps = ("--only", "speed", "--only", "deterministic", "--only", "clean-exit")
@@ -125,7 +126,7 @@ def test_bots_say_who_they_are(program: str, expected: str) -> None:
     assert re.search(expected, done.output, flags=re.MULTILINE), done.output
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_a_bot_may_connect_by_itself() -> None:
     """With --listen the bot is anybody's process; only what needs it as a child is skipped."""
     with listening("--only", "reconnect", "--only", "clean-exit") as (process, address):
@@ -150,6 +151,7 @@ def test_ctrl_c_stops_the_check() -> None:
     assert output.splitlines()[-1] == "stopped"
 
 
+@pytest.mark.level(2)
 def test_ctrl_c_takes_the_bot_along() -> None:
     """A bot that was started is ended, here while it keeps the check waiting in the middle of a game."""
     arguments = [*HAPPYCITY, "check", "--bot", f"{RAW_BOT} whole-game", "--timeout", str(DEADLINE)]

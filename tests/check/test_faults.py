@@ -81,7 +81,7 @@ def test_every_step_has_its_faulty_bot() -> None:
     assert {step.name for step in STEPS if not step.sdk} == {*FAULTS, OF_ALL, LONG}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 async def test_a_faulty_bot_fails_at_its_step_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """They are checked side by side, as they mostly wait: for silent ones longest, which come first."""
     monkeypatch.setattr("happycity_check.steps.endings.QUIET_SECONDS", TIMEOUT)
@@ -112,14 +112,14 @@ def dependents(name: str) -> set[str]:
     return direct.union(*map(dependents, direct))
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 async def test_a_bot_that_stays_when_its_place_is_taken_passes() -> None:
     findings = await checked("staying")
     bad = {finding.step.name for finding in findings if finding.status is not Status.OK}
     assert bad == {OF_ALL}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 async def test_each_step_of_sdks_fails_for_another_bot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("happycity_check.trial_bot.START_SECONDS", 3.0)
     steps = [replace(step, needs=()) for step in STEPS if step.sdk]

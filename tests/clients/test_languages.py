@@ -31,7 +31,6 @@ def test_the_first_bot_plays_as_in_python(first: str, in_python: Reference, tmp_
     assert records == in_python("first", Mode.FAMILY)
 
 
-@pytest.mark.thorough
 def test_the_first_bot_of_the_bridge_plays_as_in_python(in_python: Reference, tmp_path: Path) -> None:
     if shutil.which("jq") is None:
         pytest.skip("there is no jq")
@@ -41,7 +40,6 @@ def test_the_first_bot_of_the_bridge_plays_as_in_python(in_python: Reference, tm
     assert records == in_python("first", Mode.FAMILY)
 
 
-@pytest.mark.thorough
 def test_a_bot_reads_the_file_of_a_guest(first: str, tmp_path: Path) -> None:
     """It plays under the name of the file, by the token of that name, in a folder without anything else."""
     folder, tokens = tmp_path / "guest", tmp_path / "tokens.json"

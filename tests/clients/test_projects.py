@@ -28,7 +28,6 @@ def maven_repository(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.thorough
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_project_builds_and_plays(language: str, tmp_path: Path) -> None:

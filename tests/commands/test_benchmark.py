@@ -15,7 +15,7 @@ from happycity_tournament.proof.benchmark import BENCHMARK_FILE
 from happycity_tournament.proof.publication import GAMES_FILE
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_a_result_is_the_same_in_other_processes_and_after_a_kill(start: Start) -> None:
     """Neither hash seeds, nor a kill in the middle, nor the bot's own name in the run change a byte."""
     arguments = ("benchmark", "HappyCity-2-family-v1", "--bot", "planner", "--games", "160")
@@ -43,14 +43,12 @@ def test_a_result_is_the_same_in_other_processes_and_after_a_kill(start: Start) 
     assert "a try, not a result" in done.output
 
 
-@pytest.mark.thorough
 def test_the_planners_games_are_those_of_the_docs() -> None:
     done = happycity("benchmark", "HappyCity-4-family-lite-v1", "--bot", "planner", "--json")
     assert json.loads(done.output)["complete"]
     assert json.loads(done.output)["chain"] in (ROOT / "docs/benchmark.md").read_text("utf-8")
 
 
-@pytest.mark.thorough
 def test_a_program_is_measured_with_what_it_notes() -> None:
     Path("mine.py").write_text(PROGRAM)
     command = f"mine={sys.executable} {os.path.abspath('mine.py')}"

@@ -293,7 +293,7 @@ STEPS: tuple[Callable[[Competition], None], ...] = (
 )
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.timeout(1800)
 def test_a_whole_competition(competition: Competition) -> None:
     """A step that this machine can't do is skipped, and named after all others have passed."""

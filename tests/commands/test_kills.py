@@ -25,7 +25,7 @@ VICTIMS = ("run", "server", "both")
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.timeout(1200)
 def test_results_do_not_depend_on_kills(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
@@ -84,7 +84,7 @@ def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.timeout(600)
 def test_a_ladder_loses_nothing() -> None:
     """No game is lost, all deals are rated, and a backup has its leaderboard.

@@ -24,7 +24,7 @@ from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.storage.store import Store
 
-pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.level(3), pytest.mark.timeout(900)]
 
 END_SECONDS = 60.0
 AT_ONCE = 2
@@ -182,6 +182,7 @@ def test_hosted_bots_play_on_the_nodes(start: Start, cluster: Any, monkeypatch: 
     assert {place: played[0][place] for place in common} == {place: played[1][place] for place in common}
 
 
+@pytest.mark.level(3)
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="a worker of a run takes two CPUs")
 def test_run_starts_a_cluster_of_its_own() -> None:
     """`--ray local` needs no other Ray, and nothing of it is left at the end."""

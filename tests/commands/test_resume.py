@@ -52,7 +52,7 @@ def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
     return run, folder
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed: End) -> None:
     """By default that is the latest run; exactly what is missing is played, nothing if it is finished."""
     run, folder = begin(start, gate)
@@ -70,7 +70,6 @@ def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed
     assert (folder / "bots.log").stat().st_mtime_ns == before  # no bot has played
 
 
-@pytest.mark.thorough
 def test_a_run_on_a_server_outlives_that_server(start: Start, gate: Gate, undisturbed: End) -> None:
     gate.let_through(SOME_GAMES)
     server = programs.serve(start)

@@ -51,7 +51,6 @@ def test_the_example_is_played() -> None:
         assert record["deal"]["decks"] == kept[number, table, 0]["deal"]["decks"]
 
 
-@pytest.mark.thorough
 def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> None:
     gate.let_through(10)
     run = start(
@@ -83,7 +82,6 @@ def test_a_bot_that_dies_loses_its_own_games_only(start: Start, gate: Gate) -> N
     assert endings - died == {Ending.FINISHED, Ending.ABSENT, Ending.DISQUALIFIED}
 
 
-@pytest.mark.thorough
 def test_a_bot_that_dies_is_started_again_and_its_games_go_on() -> None:
     """When it may not be started again, no game waits for it, however long the grace time is."""
     run = tournament(
@@ -104,7 +102,6 @@ def test_a_bot_that_dies_is_started_again_and_its_games_go_on() -> None:
     assert reasons.keys() <= {Ending.FINISHED, Ending.ABSENT}
 
 
-@pytest.mark.thorough
 def test_joining_a_running_server_starts_no_other_bots(opened: Arena) -> None:
     """Nor does a bot of this run throw out one of that name which is connected."""
     server = ("--server", opened.address, "--rounds", "1")
@@ -123,7 +120,6 @@ def test_a_bot_that_ends_before_the_first_game_ends_the_run() -> None:
     assert error == f"bot sad ended with status 3: no model (output: {own_folder()}/bot-sad.log)"
 
 
-@pytest.mark.thorough
 def test_a_bot_that_never_connects_ends_the_run_before_its_first_game() -> None:
     """The error says who is missing and who is there, what its process does, and how to go on."""
     error = tournament("run", "--bots", "random", "--bot", "mute=sleep 100", "--connect-seconds", "3").error
@@ -166,7 +162,7 @@ def test_a_seed_gives_the_same_games_at_any_concurrency(opened: Arena) -> None:
     [
         pytest.param(
             ("--candidate", "greedy", "--base", "random", "--seats", "3", "--elo1", "100"), 0, "h1",
-            "greedy is stronger than random", marks=pytest.mark.thorough,
+            "greedy is stronger than random", marks=pytest.mark.level(2),
         ),
         (("--candidate", command_of("first_move", name="new"), "--base", "random", "--max-blocks", "1"),
          3, "undecided", "undecided"),
@@ -195,7 +191,6 @@ DIGESTS = {
 """What the last lines of a run say of the bots of `failing.py`."""
 
 
-@pytest.mark.thorough
 def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
     bots = [argument for name in DIGESTS for argument in ("--bot", command_of("failing", name=name))]
     run = tournament(
@@ -221,7 +216,6 @@ def test_every_way_to_fail_is_one_line_that_names_what_and_where() -> None:
     assert [lines[name]["forfeits"] for name in ("random", "greedy")] == [0, 0]
 
 
-@pytest.mark.thorough
 def test_a_silent_bot_is_out_within_30_seconds_by_default() -> None:
     silent = command_of("failing", name="silent")
     patience = ("--connect-seconds", "120")

@@ -35,7 +35,6 @@ def channel() -> Iterator[grpc.Channel]:
         yield opened
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("shell", "number"),
     [('trap "" INT TERM; exec "$@"', signal.SIGINT), ('exec "$@" <&- >&- 2>&-', signal.SIGTERM)],
@@ -50,7 +49,6 @@ def test_a_signal_stops_a_server_however_it_was_started(
     assert server.wait() == 0
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("shell", ['exec "$@"', 'exec "$@" <&-'])
 def test_a_server_can_stop_with_its_standard_input(start: Start, shell: str) -> None:
     server = start("happycity", "serve", *LISTEN, "--stop-with-stdin", shell=shell, stdin=subprocess.PIPE)

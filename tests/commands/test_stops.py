@@ -60,7 +60,6 @@ def test_a_signal_stops_a_run_in_good_order(start: Start, gate: Gate) -> None:
     assert not (folder / "server.json").exists()
 
 
-@pytest.mark.thorough
 def test_a_second_signal_breaks_a_run_off(start: Start, gate: Gate) -> None:
     """Running games are not waited for; one line says where the others are, and no process is left."""
     run, folder = begin(start, gate)
@@ -90,7 +89,6 @@ def forbid_growth(run: Program, store: Path) -> None:
     resource.prlimit(programs.server_of(run), resource.RLIMIT_FSIZE, (65_536, 65_536))  # its log stays below
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
@@ -114,7 +112,6 @@ def test_a_run_that_can_not_store_its_games_ends_with_the_reason(
     assert programs.processes() == {}
 
 
-@pytest.mark.thorough
 def test_all_bots_are_stopped_at_once() -> None:
     """A bot that takes its time keeps no other one waiting."""
     os.mkfifo("end")

@@ -49,7 +49,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
     return played_once
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("workers", "arguments"),
@@ -74,7 +74,7 @@ def test_results_do_not_depend_on_workers(
     assert {place: shared.match_ids[place] for place in common} == without.match_ids
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.timeout(1200)
 def test_results_do_not_depend_on_killed_workers(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
@@ -109,7 +109,7 @@ def test_results_do_not_depend_on_killed_workers(
     assert undisturbed["standings"]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_restarts_beside_workers_are_counted() -> None:
     """A bot that dies beside a worker is started again there, and the line after the table says how often."""
     run = programs.tournament(

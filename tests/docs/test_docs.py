@@ -90,6 +90,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.level(2)
 def test_the_readme_bot_plays(played: Path) -> None:
     """In fifteen lines; it finishes every game of a tournament in which it is a process of its own."""
     (example,) = blocks(text_of("README.md"), "python")
@@ -109,6 +110,7 @@ def commands() -> dict[str, set[str]]:
     }
 
 
+@pytest.mark.level(1)
 def test_the_page_of_commands_has_every_command(commands: dict[str, set[str]]) -> None:
     parts = re.split(r"^##+ `(.+)`$", commands_page(), flags=re.MULTILINE)
     shown = dict(zip(parts[1::2], parts[2::2], strict=True))
@@ -320,6 +322,7 @@ async def awaited(choice: Any) -> Any:
     return await choice
 
 
+@pytest.mark.level(2)
 def test_the_code_of_writing_a_bot_runs(
     played: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

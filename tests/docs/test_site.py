@@ -103,7 +103,6 @@ def browser_page() -> Iterator[Page]:
         browser.close()
 
 
-@pytest.mark.thorough
 def test_every_page_is_on_the_site(site: tuple[Path, str]) -> None:
     """It builds without a warning, which a dead link or anchor would be, and no page is left out."""
     folder, _ = site
@@ -113,7 +112,6 @@ def test_every_page_is_on_the_site(site: tuple[Path, str]) -> None:
         assert place.is_file(), name
 
 
-@pytest.mark.thorough
 def test_pages_ask_only_their_server_and_fit(site: tuple[Path, str], browser_page: Page) -> None:
     """In a browser pages load nothing from elsewhere, report no error, fit a phone, and axe finds nothing."""
     _, address = site
@@ -133,7 +131,6 @@ def test_pages_ask_only_their_server_and_fit(site: tuple[Path, str], browser_pag
     assert not problems
 
 
-@pytest.mark.thorough
 def test_search_finds_pages(site: tuple[Path, str], browser_page: Page) -> None:
     _, address = site
     browser_page.set_viewport_size({"width": 1280, "height": 800})

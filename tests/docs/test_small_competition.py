@@ -32,7 +32,7 @@ def commands() -> list[str]:
     return [line for block in blocks for line in block.splitlines()]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_every_command_of_the_page_works(tmp_path: Path, programs: list[subprocess.Popen[str]]) -> None:
     """In a guest's folder there is nothing of the organiser's but the link."""
     with socket.create_server(("localhost", 0)) as free, socket.create_server(("localhost", 0)) as web:

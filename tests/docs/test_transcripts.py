@@ -12,14 +12,14 @@ def test_every_section_is_tested() -> None:
     assert set(SECTIONS) == {"In Python", "In Go", "By the bridge"}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_a_bot_in_python_crashes_and_is_fixed(tmp_path: Path) -> None:
     """The crash is found, seen, asked again and fixed, and the fixed bot is measurably better."""
     assert "it is better there" in SECTIONS["In Python"]
     check_transcript("In Python", tmp_path)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_a_bot_behind_the_bridge_answers_illegally_and_is_fixed(tmp_path: Path) -> None:
     """The illegal answer is named, asked again and fixed, and the program is better."""
     if Path(shutil.which("awk") or "").resolve().name != "mawk":
@@ -27,6 +27,7 @@ def test_a_bot_behind_the_bridge_answers_illegally_and_is_fixed(tmp_path: Path) 
     check_transcript("By the bridge", tmp_path)
 
 
+@pytest.mark.level(1)
 def test_a_command_that_fails_is_no_transcript(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"error: there is no run in runs/"):
         transcript("```text\n$ tournament games\n```\n", tmp_path)

@@ -59,7 +59,6 @@ def played(*arguments: str) -> dict[str, float]:
     return {bot: line["elo"] for bot, line in standings.items()}
 
 
-@pytest.mark.thorough
 def test_a_policy_plays_a_tournament() -> None:
     """Two lines make a bot of any callable on observation and mask."""
     Path("mine.py").write_text(POLICY, encoding="utf-8")
@@ -228,7 +227,6 @@ def test_a_learner_says_what_it_lacks(
         assert (ended.value.code, said.count("\n"), said.startswith(line)) == (2, 1, True), said
 
 
-@pytest.mark.thorough
 def test_a_policy_that_learns_gets_better_and_plays_from_its_file() -> None:
     """A short run of the JAX example; the weights of its file play without JAX."""
     pytest.importorskip("jax", reason="JAX is not installed: make envs")
@@ -253,7 +251,6 @@ def test_a_policy_that_learns_gets_better_and_plays_from_its_file() -> None:
         bot.choose(Decision.of(other))
 
 
-@pytest.mark.thorough
 def test_a_policy_that_learns_comes_near_greedy() -> None:
     """It begins 900 Elo below greedy and is 140 below by then; much longer runs are in docs/benchmark.md."""
     pytest.importorskip("jax", reason="JAX is not installed: make envs")

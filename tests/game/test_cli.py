@@ -51,6 +51,7 @@ def records_in(file: Path) -> Iterator[Json]:
         yield from map(json.loads, lines)
 
 
+@pytest.mark.level(1)
 def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
     # The games of one run have deals of their own, counted up from the seed.
     records = list(records_in(simulations[2]))
@@ -61,6 +62,7 @@ def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
     assert again.output == simulations[2].read_text(encoding="utf-8")
 
 
+@pytest.mark.level(1)
 def test_simulate_writes_records_to_the_standard_output() -> None:
     # Without a file the records are printed, and the summary goes to the standard error.
     result = run("simulate", "--seats", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
@@ -76,6 +78,7 @@ def test_simulate_writes_records_to_the_standard_output() -> None:
     assert played.errors.startswith("2 games, ")
 
 
+@pytest.mark.level(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
 def test_simulate_ends_quietly_when_nobody_reads() -> None:
     """A reader that closes the pipe, as `head` does, ends the command without a word, with status 141."""
@@ -88,12 +91,14 @@ def test_simulate_ends_quietly_when_nobody_reads() -> None:
     assert (result.returncode, result.stderr) == (141, "")
 
 
+@pytest.mark.level(2)
 def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> None:
     result = happycity("simulate", *(text for path in simulations.values() for text in ("--check", path)))
     assert (result.status, result.errors) == (0, "")
     assert result.output == f"{4 * GAMES} records replayed, no difference\n"
 
 
+@pytest.mark.level(1)
 def test_replay_reads_the_standard_input(record: Json) -> None:
     result = run("simulate", "--check", "-", input=f"\n{json.dumps(record)}\n\n")
     assert (result.returncode, result.stdout) == (0, "1 record replayed, no difference\n")

@@ -69,7 +69,7 @@ def test_the_likelihood_of_a_deal_is_that_of_its_games() -> None:
     assert np.allclose(whole.information, sum(part.information for part in parts))
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize("players", [2, 4])
 def test_errors_are_as_large_as_stated(players: int) -> None:
     """Over thirty fields of bots, errors are hardly larger than stated, and intervals hold."""
@@ -97,9 +97,10 @@ def test_the_dispersion_of_deals_is_learnt() -> None:
     assert copied.dispersion > 2
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("true_drift", "least", "most"),
-    [pytest.param(0.0, 1.0, 15.0, marks=pytest.mark.thorough), (60.0, 30.0, 120.0)],
+    [pytest.param(0.0, 1.0, 15.0, marks=pytest.mark.level(2)), (60.0, 30.0, 120.0)],
 )
 def test_the_drift_is_learnt(true_drift: float, least: float, most: float) -> None:
     beliefs, rng = entered(2, 7), np.random.default_rng(1)
@@ -127,6 +128,7 @@ def test_wins_and_losses_tie_a_version_to_the_anchor() -> None:
     assert tied() == "123"
 
 
+@pytest.mark.level(1)
 def test_wins_alone_hardly_say_how_far_a_bot_is_ahead() -> None:
     """After 600 games without a loss the error is still large, and nothing overflows."""
     won, mixed = entered(2, 1), entered(2, 1)
@@ -261,6 +263,7 @@ DEALS = st.tuples(
 )
 
 
+@pytest.mark.level(1)
 @settings(max_examples=40)
 @given(results=st.lists(DEALS, max_size=8))
 def test_whatever_the_results_numbers_are_finite(

@@ -58,7 +58,7 @@ def test_chance_makes_hardly_any_flags(players: int) -> None:
     assert flags_of(played(deals=400, seed=players, players=players)) == []
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_the_size_of_the_tests_is_kept() -> None:
     """Of 200 fields of honest bots at most 2 in 100 have a flag at all."""
     flagged = sum(bool(flags_of(played(deals=600, seed=seed))) for seed in range(200))

@@ -49,7 +49,7 @@ def published(played: LadderServer, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_season_is_verified_on_another_machine(published: Path, played: LadderServer, tmp_path: Path) -> None:
     """Its commitment could be read from its start on; statuses are those of `tournament verify`."""
     seasons = played.call.ListSeasons().seasons

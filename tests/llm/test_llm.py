@@ -71,7 +71,7 @@ def means(folder: Path, url: str, *options: str) -> dict[str, float]:
     return {name: fmean(values) for name, values in noted.items()}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_a_model_plays_rated_games(tmp_path: Path, short: tuple[str, str]) -> None:
     """Bound to the legal moves by the schema, even a model of random weights plays each of its moves."""
     with llama(tmp_path) as url:
@@ -80,7 +80,7 @@ def test_a_model_plays_rated_games(tmp_path: Path, short: tuple[str, str]) -> No
     assert noted["tokens_in"] > 100
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_a_faulty_endpoint_costs_no_game(tmp_path: Path) -> None:
     """Of its answers one is busy, one is nonsense, and the rest refuse: all games are finished."""
     answers = iter([(429, b"{}"), (200, b"nonsense"), (200, completion(None, refusal="No."))])

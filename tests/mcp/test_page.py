@@ -45,7 +45,7 @@ def test_each_tool_is_explained() -> None:
     assert explained == {tool["name"] for tool in golden("tools.json")}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_the_script_plays_a_game(tmp_path: Path) -> None:
     """Against a bot of the house, by the command as agents' programs start it."""
     with server_process(tmp_path, "--house", "greedy") as server:

@@ -51,7 +51,7 @@ def random_record(seed: int) -> Json:
     return record_random_game(Deal.shuffle(Config(players=2), seed=seed), random.Random(seed))
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_an_agent_finds_a_weakness_of_a_bot(tmp_path: Path) -> None:
     """Over the standard streams, where the agent's own files are; the refusal is the command's."""
     records = tmp_path / "games.jsonl"
@@ -136,6 +136,7 @@ async def test_practice_that_is_refused_says_why(address: str) -> None:
             assert "'ben' is neither 'ann' nor a bot of the house" in refusal
 
 
+@pytest.mark.level(2)
 async def test_games_follow_one_after_the_other(address: str) -> None:
     async with playing(address) as ann:
         for _ in range(2):

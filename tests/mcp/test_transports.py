@@ -51,6 +51,7 @@ async def connected(address: str, transport: str) -> AsyncIterator[Client]:
         yield client
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(("transport", "mode"), [("stdio", "expert"), ("older http", "family")])
 async def test_a_client_plays_a_whole_game(address: str, transport: str, mode: str) -> None:
     """By the tools alone, in both seats, each move is played as it was listed."""
@@ -64,7 +65,7 @@ async def test_a_client_plays_a_whole_game(address: str, transport: str, mode: s
         await ann.call("leave")
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_two_agents_play_at_one_table(address: str) -> None:
     async with (
         serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
@@ -100,7 +101,7 @@ async def test_a_client_that_is_cut_off_goes_on_with_its_key(address: str) -> No
             assert (await again.play(turn))["decision_id"] == turn["decision_id"] + 1
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_an_agents_program_that_ends_takes_its_bot_along(address: str) -> None:
     """When the standard input ends, the game is forfeited and the process ends by itself."""
     async with stdio(address) as client:
@@ -112,7 +113,7 @@ async def test_an_agents_program_that_ends_takes_its_bot_along(address: str) -> 
     assert [bot["name"] for bot in lobby["bots"] if bot["connected"]] == ["ben"]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
     command = [sys.executable, "-m", "happycity", "mcp"]
@@ -178,6 +179,7 @@ async def test_idle_connections_of_a_stranger_shut_no_agent_out(monkeypatch: pyt
             writer.close()
 
 
+@pytest.mark.level(2)
 async def test_nothing_is_kept_for_clients_that_only_initialize(address: str) -> None:
     """However often a client of an older version of MCP begins again, the next one gets in."""
     async with (

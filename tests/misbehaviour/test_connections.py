@@ -30,7 +30,6 @@ REQUEST = play.PlayRequest(
 """A message that makes work and no sense."""
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     "content",
     [
@@ -96,7 +95,7 @@ def babbling(arena: Arena, name: str) -> Iterator[Any]:
         enough.set()
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_bot_that_never_reads_loses_its_stream(arena: Arena) -> None:
     """What it doesn't read is not piled up; its silence costs its games, and then its stream."""
     with babbling(arena, "babbling") as call:
@@ -111,14 +110,14 @@ async def test_bot_that_never_reads_loses_its_stream(arena: Arena) -> None:
     assert arena.server.metric("happycity_outbox_high_water_bytes")[""] < 1_000_000
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_bot_may_leave_before_it_reads_why_its_stream_ended(arena: Arena) -> None:
     """It's no failure of the server, so its log has none, which the fixture checks."""
     with babbling(arena, "leaving"):
         await arena.ended("leaving", "STALLED")
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_flood_is_served_in_its_turn(arena: Arena) -> None:
     """A bot that sends without end is served, beside the others; it needs no more memory than any other."""
     messages = 1000

@@ -22,7 +22,7 @@ GAMES = 40
 BOTS = ("random", "greedy", "planner", "rollout")
 
 # Building the image takes minutes, where `tools/release/build-image` hasn't built it before.
-pytestmark = [pytest.mark.thorough, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.level(3), pytest.mark.timeout(900)]
 
 
 @pytest.fixture

@@ -63,7 +63,6 @@ def _imported(module: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
-@pytest.mark.thorough
 def test_python_package_is_built_alike_twice(tmp_path: Path) -> None:
     """Wheel, source distribution and lists are the same bytes, whenever built, and the wheel plays."""
     sums = []
@@ -98,7 +97,6 @@ def _play_without_installation(wheel: Path, folder: Path) -> None:
 LACKING = Path(__file__).parent / "as_windows"
 
 
-@pytest.mark.thorough
 def test_a_tournament_needs_nothing_that_windows_lacks(tmp_path: Path) -> None:
     """Server and bots do without uvloop, locks of files by fcntl, process groups and most signals."""
     done = run(

@@ -65,6 +65,7 @@ def test_a_socket_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith("error: nothing listens on unix:/no/socket; ")
 
 
+@pytest.mark.level(2)
 async def test_a_bot_plays_with_grpc_and_protobuf_alone(tmp_path: Path) -> None:
     """Neither playing nor a crash nor a lost connection needs anything else."""
     program = tmp_path / "bare.py"

@@ -76,6 +76,7 @@ async def test_named_tokens_file_must_exist(tmp_path: Path) -> None:
     assert "happycity token create" in text
 
 
+@pytest.mark.level(2)
 async def test_used_socket_is_not_taken_over(tmp_path: Path) -> None:
     """A socket in the file system counts as loopback; one that nobody listens on is taken over."""
     listen = f"unix:{tmp_path}/server.sock"
@@ -146,6 +147,7 @@ async def test_running_matches_are_voided_after_the_grace(tmp_path: Path) -> Non
             assert (await h.end_of(call)).reason == "SHUTTING_DOWN"
 
 
+@pytest.mark.level(2)
 async def test_nothing_starts_while_the_server_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Server and services are NOT_SERVING first; then running matches go on, and nothing else begins."""
     # Watchers never end by themselves.

@@ -104,11 +104,11 @@ def read_all(connection: socket.socket) -> None:
             pass
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.parametrize(
     "reset",
     [
-        pytest.param(True, id="resets", marks=pytest.mark.thorough),
+        pytest.param(True, id="resets", marks=pytest.mark.level(2)),
         pytest.param(False, id="headers without a message"),
     ],
 )
@@ -116,7 +116,7 @@ def test_calls_without_a_message_cost_little(
     server: ServerProcess, token: str, request: pytest.FixtureRequest, *, reset: bool
 ) -> None:
     """Memory stays bounded however many calls are begun, and newcomers are served meanwhile."""
-    calls = 300_000 if request.config.getoption("--thorough") else 100_000
+    calls = 100_000
     with ThreadPoolExecutor(4) as pool:
         flood = [pool.submit(send_calls, server, calls, reset=reset) for _ in range(4)]
         most = 0.0
@@ -128,7 +128,7 @@ def test_calls_without_a_message_cost_little(
     assert most < MAX_MEGABYTES
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize("greeting", [b"", PREFACE], ids=["silent", "without a call"])
 def test_idle_connections_shut_nobody_out(tmp_path: Path, greeting: bytes) -> None:
     """A server allows itself more connections than the usual soft limit, and each one costs little."""
@@ -149,7 +149,7 @@ def test_idle_connections_shut_nobody_out(tmp_path: Path, greeting: bytes) -> No
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize("greeting", [b"", PREFACE], ids=["silent", "without a call"])
 def test_idle_connections_are_closed(server: ServerProcess, greeting: bytes) -> None:
     """A connection that makes no handshake, or no call, ends after a while: 10 s and 30 s."""

@@ -33,7 +33,7 @@ async def test_names_of_the_house_are_reserved(tmp_path: Path, *, guarded: bool)
         assert "'greedy' is that of one of the server's own bots" in outcome.text
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_bot_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bot of the house that is killed comes back, and the log says how it ended."""
     monkeypatch.setattr(programs, "FIRST_PAUSE_SECONDS", 0.0)
@@ -46,6 +46,7 @@ async def test_bot_that_dies_is_started_again(tmp_path: Path, monkeypatch: pytes
     assert ended == "signal SIGKILL"
 
 
+@pytest.mark.level(2)
 async def test_house_ends_with_the_server(tmp_path: Path) -> None:
     """No process of the house outlives its server, and what bots print is in the server's log."""
     with capture_logs() as logs:

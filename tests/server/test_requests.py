@@ -141,6 +141,7 @@ def remove(channel: grpc.Channel, tournament_id: int) -> None:
         assert time.monotonic() < deadline
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("name", [*UNARY, *STREAMS])
 def test_any_request_is_answered(
     server: ServerProcess, channel: grpc.Channel, name: str, request: pytest.FixtureRequest
@@ -148,7 +149,7 @@ def test_any_request_is_answered(
     """A request of at most 1 MiB fails for its own reasons if it fails, and hardly costs the event loop."""
     method = method_of(name)
     rng = random.Random(f"requests {name}")
-    number = 200 if request.config.getoption("--thorough") else 15
+    number = 15
     interrupted = 0
     for _ in range(number):
         message = extreme(method, rng)
@@ -189,7 +190,7 @@ def test_event_loop_was_never_stuck(server: ServerProcess, channel: grpc.Channel
     MatchServiceStub(channel).ListMatches(ListMatchesRequest(page_size=200))
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_server_starts_again(folder: Path, server: ServerProcess) -> None:
     """Whatever was stored, another server starts on the store when the first one has stopped."""
     copy = folder / "copy"
@@ -215,6 +216,7 @@ def refusals(channel: grpc.Channel) -> Table:
     return Table(Path(__file__).with_name("refused.txt"), refusal)
 
 
+@pytest.mark.level(2)
 def test_wrong_requests_are_refused_as_is_kept(channel: grpc.Channel) -> None:
     """The refusal says which field is wrong or what is not there, in one line, and nothing has been done."""
 

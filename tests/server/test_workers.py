@@ -103,7 +103,7 @@ def nothing_was_lost(last: pb.WatchTournamentResponse, games: int) -> bool:
     return played == (games, 0) and not any(line.forfeits for line in last.standings)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 async def test_games_of_a_lost_worker_begin_again(tmp_path: Path, number: signal.Signals) -> None:
     """A worker that is killed, or shut down by others, costs no game, and nobody forfeits one.
@@ -149,7 +149,7 @@ def no_program(name: str) -> programs.Program:
     return programs.Program(kind="worker", name=name, command=("sh", "-c", "exit 3"), environment={})
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 async def test_games_of_a_worker_that_hangs_begin_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +167,7 @@ async def test_games_of_a_worker_that_hangs_begin_again(
     assert nothing_was_lost(last, 300)
 
 
+@pytest.mark.level(2)
 async def test_games_of_bots_at_the_workers_are_divided(tmp_path: Path) -> None:
     """Server and worker play them at the same time."""
     remarks: asyncio.Queue[str] = asyncio.Queue()
@@ -178,7 +179,7 @@ async def test_games_of_bots_at_the_workers_are_divided(tmp_path: Path) -> None:
     assert 0 < at_the_server(logs) < 200
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
     """A worker that anybody starts plays too, over the one port of the server, until that ends."""
     tls, tokens = issue(tmp_path, "tls"), tmp_path / "tokens.json"
@@ -217,6 +218,7 @@ async def test_worker_joins_over_tls_with_a_token(tmp_path: Path) -> None:
     assert sum(b'"match_over"' in line for line in log) == 200 - at_the_server(logs)
 
 
+@pytest.mark.level(2)
 async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None:
     """Another attempt would not change its token."""
     tokens = tmp_path / "tokens.json"
@@ -233,7 +235,7 @@ async def test_worker_that_is_refused_ends_with_one_line(tmp_path: Path) -> None
     assert last == f"error: grpc://{server.address}: the token's role is bot; this call needs worker"
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 async def test_house_plays_at_the_server_and_at_each_worker(tmp_path: Path) -> None:
     """The server's own bots are started once beside it and once beside each worker, also with TLS."""
     tls = issue(tmp_path, "tls")

@@ -49,6 +49,7 @@ def test_all_seats_are_analysed_at_once() -> None:
         assert decision["losses"][decision["best"]] == 0
 
 
+@pytest.mark.level(2)
 def test_losses_of_a_run_are_the_means_of_its_games() -> None:
     asked = ("--bot", "greedy", "--budget", 0)
     content = json.loads(happycity("analyse", *asked, "--json").output)
@@ -84,7 +85,7 @@ run(Weak)
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.parametrize(
     ("base", "weakness", "words"),
     [

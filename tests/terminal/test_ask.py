@@ -93,8 +93,9 @@ def written(path: Path, record: Json) -> Path:
     return path
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
-    "bot", ["mine", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("greedy", "random"))]
+    "bot", ["mine", *(pytest.param(name, marks=pytest.mark.level(2)) for name in ("greedy", "random"))]
 )
 def test_a_whole_game_is_asked(ask: Any, played_run: Path, bot: str) -> None:
     """A deterministic bot decides all as then, also one that uses the seed of its game."""
@@ -103,6 +104,7 @@ def test_a_whole_game_is_asked(ask: Any, played_run: Path, bot: str) -> None:
     assert asked.marks == "=" * len(decisions_of(played_run, 2, bot))
 
 
+@pytest.mark.level(2)
 def test_a_decision_says_whose_it_is(ask: Any, played_run: Path) -> None:
     """Its seat is asked; the bot gets all that has happened, as after a restart."""
     number = decisions_of(played_run, 1, "greedy")[3]
@@ -111,7 +113,7 @@ def test_a_decision_says_whose_it_is(ask: Any, played_run: Path) -> None:
     assert asked.output.startswith("greedy (seat ")
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run: Path) -> None:
     """The standard output has nothing else: what the bot prints goes to the standard error."""
     asked = ask(1, "--all", "--json")
@@ -123,6 +125,7 @@ def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run:
     assert "choosing " in asked.errors
 
 
+@pytest.mark.level(2)
 def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Path) -> None:
     """Where the record has no answer of the bot, the answer is compared with nothing."""
     record = record_of(played_run, 1)
@@ -137,16 +140,16 @@ def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("fault", "status", "marks", "output", "errors"),
     [
-        pytest.param("", 0, "=", "1 as in the record\n", "", marks=pytest.mark.thorough),
-        pytest.param("last", 1, "=!", "; the record has ", "", marks=pytest.mark.thorough),
+        pytest.param("", 0, "=", "1 as in the record\n", "", marks=pytest.mark.level(2)),
+        pytest.param("last", 1, "=!", "; the record has ", "", marks=pytest.mark.level(2)),
         pytest.param(
             *("crash", 1, "=!", "crashed: IndexError: tuple index out of range (first_move.py:", "Traceback"),
-            marks=pytest.mark.thorough,
+            marks=pytest.mark.level(2),
         ),
         ("exit", 1, "=!", "its program ended with status 3", ""),
         pytest.param(
             *("refuse", 2, "", "", "no model file\nerror: mine: its program ended with status 1\n"),
-            marks=pytest.mark.thorough,
+            marks=pytest.mark.level(2),
         ),
     ],
 )
@@ -194,6 +197,7 @@ def test_what_is_not_clear_is_asked_for(played_run: Path) -> None:
     assert '--bot: give the command that starts it, as in --bot "mine=COMMAND"' in said
 
 
+@pytest.mark.level(2)
 def test_a_debugger_holds_the_bot_and_reads_the_terminal(ask: Any) -> None:
     """The bot's standard streams are those of the terminal, and nothing runs out while it stands."""
     with Terminal("ask", "1", "--all", columns=120, env={"FAULT": "breakpoint"}) as terminal:
@@ -205,7 +209,7 @@ def test_a_debugger_holds_the_bot_and_reads_the_terminal(ask: Any) -> None:
         assert "as in the record" in terminal.text
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_the_first_ctrl_c_is_the_bots(ask: Any) -> None:
     """The command goes on after it; the second one stops both, also a bot that a debugger holds."""
     with Terminal("ask", "1", "--all", columns=120, env={"FAULT": "breakpoint"}) as terminal:

@@ -31,7 +31,7 @@ def test_form_has_the_planned_game() -> None:
     assert sorted(fields[f"seat{number}"] for number in (1, 2, 3)) == ["greedy", "me", "planner"]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_one_command_leads_to_a_table(tmp_path: Path) -> None:
     """The printed link opens the form, the form a table, and Ctrl-C ends all in good order."""
     command = [sys.executable, "-m", "happycity", "play", "--web", "--no-open", "--against", "random"]

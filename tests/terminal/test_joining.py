@@ -41,7 +41,7 @@ def tokens_in(folder: Path) -> dict[str, str]:
         return {name: Settings.from_env("Class", name=name).access.token for name in ("alice", "bea")}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_a_guest_joins_renews_and_leaves(server: str, tmp_path: Path) -> None:
     guest = tmp_path / "guest"
     guest.mkdir()
@@ -66,6 +66,7 @@ def test_a_guest_joins_renews_and_leaves(server: str, tmp_path: Path) -> None:
     assert not (guest / "happycity.env").exists()
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -89,7 +90,7 @@ def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: tuple[str, .
     assert "hidden" not in line
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_invitations_are_listed_and_revoked(tmp_path: Path) -> None:
     """The list has no secret."""
     link = invited(tmp_path, "grpc://127.0.0.1:1", "--bots", "3", "--expires", "90m")

@@ -56,6 +56,7 @@ def json_of(server: LadderServer, *arguments: object) -> Any:
     return json.loads(done.output)
 
 
+@pytest.mark.level(2)
 def test_show(server: LadderServer) -> None:
     name, boards, bots, board, head, _, *rows = lines_of(server, "show")
     assert name.startswith("Two guests: season 1 since ")
@@ -109,6 +110,7 @@ def test_deals(server: LadderServer) -> None:
     assert lines_of(server, "deals", "--challenge", "99") == ["no deals"]
 
 
+@pytest.mark.level(2)
 def test_seasons(server: LadderServer) -> None:
     # The seasons, and the end of one, which is said once.
     assert [row.split()[0] for row in lines_of(server, "seasons")[2:]] == ["1"]
@@ -129,6 +131,7 @@ def test_seasons(server: LadderServer) -> None:
     assert json_of(server, "flags", "--season", "1") == []
 
 
+@pytest.mark.level(2)
 def test_challenges(server: LadderServer) -> None:
     made = json_of(server, "challenge", "anna", "--against", "ben", "--deals", "1")
     number = made["challenge_id"]
@@ -163,6 +166,7 @@ def test_server_may_be_that_of_the_environment(server: LadderServer, monkeypatch
     assert (done.status, json.loads(done.output)["bot"]) == (0, "anna")
 
 
+@pytest.mark.level(2)
 def test_mistakes_cost_one_line(server: LadderServer) -> None:
     for arguments, error in [
         (("show", "--board", "5-expert"), "board: there is no '5-expert' in this ladder; there are: "),

@@ -24,7 +24,7 @@ def deal_of(run: Path) -> Any:
     return json.loads(Path("game.jsonl").read_text())["deal"]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_the_same_seed_deals_the_same_game_again() -> None:
     """Deterministic bots play it alike, and the two runs can be compared."""
     results = []
@@ -39,7 +39,7 @@ def test_the_same_seed_deals_the_same_game_again() -> None:
     assert (compared["pairs"], {bot["change"] for bot in compared["bots"]}) == (1, {"same"})
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -> None:
     """A crash is in the result with its place; the run finds game, program and the decision of the crash."""
     monkeypatch.setenv("FAULT", "crash")
@@ -58,7 +58,7 @@ def test_a_bot_is_asked_again_about_its_match(monkeypatch: pytest.MonkeyPatch) -
     assert (asked.status, decision["outcome"], decision["failure"]) == (0, "no recorded answer", None)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_moves_are_printed_as_they_are_made() -> None:
     os.mkfifo("gate")
     arguments = ("play", "--watch", "--against", "greedy", "--bot", MINE, "--seed", "7", "--no-clock")
@@ -100,7 +100,7 @@ def test_who_sits_at_the_table() -> None:
         assert str(caught.value) == expected
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_a_watched_game_can_be_stepped_through_afterwards() -> None:
     """The viewer opens when the game is over; q leaves it."""
     with Terminal("play", "--watch", "--against", "random,greedy", "--seed", "7") as terminal:

@@ -23,6 +23,7 @@ def kept_store() -> Path:
     return store
 
 
+@pytest.mark.level(2)
 def test_a_whole_game_is_played_by_a_script() -> None:
     done = run("play", "--against", "greedy,random", "--seed", "4", input="1\n" * 500)
     assert done.returncode == 0, done.stderr
@@ -35,7 +36,7 @@ def test_a_whole_game_is_played_by_a_script() -> None:
     assert shown.output.count("you chose: ") == done.stdout.count("your move (1-")
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_who_leaves_sees_how_it_ends() -> None:
     """`q` asks first; the seat is forfeited, and the others play on."""
     done = run("play", "--against", "greedy", "--seed", "4", input="q\nn\n?\nbuild it\nq\ny\n")
@@ -47,7 +48,7 @@ def test_who_leaves_sees_how_it_ends() -> None:
     assert "disconnected" in done.stdout
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     """The opponents are bots that are connected there, and the game is in that server's store."""
     with arena(tmp_path, {"champion": "greedy"}) as server:
@@ -59,7 +60,7 @@ def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     assert not Path("runs").exists()
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_a_person_plays_at_a_terminal() -> None:
     """Lines are typed at a prompt, in words too; Ctrl-C ends server, bots and command."""
     with Terminal("play", "--against", "greedy", "--mode", "expert", "--seed", "4") as terminal:

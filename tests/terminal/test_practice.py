@@ -46,6 +46,7 @@ async def house_connects(address: str) -> None:
         await met(channel, "greedy", "easy")
 
 
+@pytest.mark.level(2)
 def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
     """A program is started, plays each deal in every rotation of the seats, and its results are shown."""
     arguments = ("--bot", BOT, "--against", "greedy,easy", "--games", "4", "--seed", "7")
@@ -63,7 +64,7 @@ def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
     assert (next((tmp_path / "runs").iterdir()) / "bot-mine.log").exists()
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_results_as_json(server: str, tmp_path: Path) -> None:
     arguments = ("--bot", BOT, "--against", "mine", "--games", "2", "--mode", "expert", "--json")
     ran = happycity(tmp_path, "practice", "--server", server, *arguments)
@@ -77,7 +78,6 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -103,6 +103,7 @@ def test_what_goes_wrong_is_one_line(
     assert problem.format(server) in error
 
 
+@pytest.mark.level(2)
 def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
     listed = json.loads(happycity(tmp_path, "status", server, "--json").stdout)["bots"]
     house = [bot for bot in listed if bot["house"]]
@@ -154,6 +155,7 @@ async def test_deals_count_up_after_each_rotation_of_the_seats(tmp_path: Path) -
     assert [remark.partition(":")[0] for remark in remarks] in ([], ["waiting"])
 
 
+@pytest.mark.level(2)
 async def test_the_quota_is_waited_for(tmp_path: Path) -> None:
     async with server_with_anna(tmp_path, practice_matches=1) as address:
         assert len(await played(address, ["anna"], 3)) == 3

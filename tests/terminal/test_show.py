@@ -54,6 +54,7 @@ def moves_on_page(*arguments: object) -> list[str]:
     return re.findall(r'class="what">([^<]*)', page_at(shown(*arguments, "--browser")))
 
 
+@pytest.mark.level(2)
 def test_a_game_is_shown_from_wherever_it_is(run_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
         monkeypatch.delenv(name, raising=False)
@@ -84,6 +85,7 @@ def test_what_cannot_be_shown_is_named_in_one_line(arguments: tuple[object, ...]
     assert problem in happycity("show", *arguments).error
 
 
+@pytest.mark.level(2)
 def test_a_game_of_a_running_tournament_is_hidden(tmp_path: Path) -> None:
     """Its deal is still in play; the line says what can be done instead."""
     config = TournamentConfig(bots=BOTS, game=Config(players=2), format=RandomRounds(rounds=500), seed=3)
@@ -119,6 +121,7 @@ def test_each_decision_is_printed_with_all_that_is_known(tmp_path: Path) -> None
     assert text.isascii()  # the test reads it in no encoding at all
 
 
+@pytest.mark.level(2)
 def test_who_chose_is_said() -> None:
     """A move of the fallback isn't the bot's, and an incident of another seat changes nothing."""
     for kind, fault in [("timeout", "no"), ("forfeit", "no"), ("illegal_answer", "illegal")]:
@@ -194,6 +197,7 @@ async def open_gate() -> None:
     Patient.gate.set()
 
 
+@pytest.mark.level(2)
 def test_a_running_game_is_followed_to_its_end(tmp_path: Path) -> None:
     with arena(tmp_path, {}) as server:
         match_id = start_patient_game(server)

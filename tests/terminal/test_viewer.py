@@ -17,7 +17,7 @@ def first_of_round(number: int) -> int:
     return next(step.decision_id for step in Playback.of_record(RECORD).steps if step.view.round == number)
 
 
-@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.level(2))])
 def test_keys_step_through_a_game(columns: int) -> None:
     """Arrows, pages, Home, End, numbers, a seat's decisions and incidents are each one key away; q leaves."""
     bob = [number for number, line in enumerate(RECORD["moves"], start=1) if line["seat"] == 1]
@@ -49,6 +49,7 @@ def test_keys_step_through_a_game(columns: int) -> None:
         assert "Traceback" not in terminal.raw.decode(errors="replace")
 
 
+@pytest.mark.level(2)
 def test_the_screen_has_the_whole_decision() -> None:
     with Terminal("show", record_file(RECORD), "--from", 4) as terminal:
         text = terminal.wait_for("q quit")
@@ -58,6 +59,7 @@ def test_the_screen_has_the_whole_decision() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.level(2)
 def test_a_small_screen_scrolls() -> None:
     """In 24 rows the arrows show the rest, and a mark says that there is more; 50 rows need neither."""
     with Terminal("show", record_file(RECORD), rows=24) as terminal:
@@ -71,6 +73,7 @@ def test_a_small_screen_scrolls() -> None:
         assert "↓ more below" not in terminal.wait_for("Y yellow")
 
 
+@pytest.mark.level(2)
 def test_colours() -> None:
     # Text has the terminal's own colour; what has a background has a foreground too.
     with Terminal("show", record_file(RECORD), "--from", 40) as terminal:
@@ -95,6 +98,7 @@ def test_colours() -> None:
     assert text.isascii()
 
 
+@pytest.mark.level(2)
 def test_a_game_is_watched_live(tmp_path: Path) -> None:
     """Who looks at the newest decision goes on with the game; Ctrl-C leaves it, and the game goes on."""
     with arena(tmp_path, {}) as server:

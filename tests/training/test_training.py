@@ -55,7 +55,6 @@ def test_strengths_of_bots() -> None:
     assert min(result.seconds) > 0
 
 
-@pytest.mark.thorough
 def test_a_short_training_learns_and_goes_on_wherever_it_was_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

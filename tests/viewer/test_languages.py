@@ -29,6 +29,7 @@ def _forms(text: object) -> tuple[str, ...]:
     return (text,) if isinstance(text, str) else tuple(map(str, text))  # type: ignore[call-overload]
 
 
+@pytest.mark.level(2)
 def test_files_of_texts_are_complete() -> None:
     # No text of the sources is missing, and none is left over; `python -m tools texts` puts it right.
     for code in TRANSLATED:

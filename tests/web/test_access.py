@@ -123,6 +123,7 @@ async def test_revoked_token_ends_open_pages(guarded: Guarded) -> None:
         assert await close_code(socket) == 4403
 
 
+@pytest.mark.level(2)
 async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
     async with h.serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
@@ -194,6 +195,7 @@ async def test_ids_that_no_store_has_are_not_found(site: Site) -> None:
             assert "content-security-policy" in answer.headers
 
 
+@pytest.mark.level(2)
 async def test_what_is_not_found_counts_as_a_call(folder: Path) -> None:
     """A stranger who asks for what isn't there is limited and counted like any caller, and logged as JSON."""
     flags = ("--web", "127.0.0.1:0", "--calls-burst", "3", "--calls-per-second", "0.001")

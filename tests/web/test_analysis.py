@@ -15,7 +15,7 @@ from happycity_web.background import MOST_OPEN, Background
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_costliest_moves_are_questions(page: Page, family_match: int) -> None:
     """The graph and the questions come into the page on request; a link shows the position of one."""
     await page.emulate_media(color_scheme="dark", reduced_motion="reduce")
@@ -45,7 +45,6 @@ async def test_costliest_moves_are_questions(page: Page, family_match: int) -> N
     await expect(section.locator('[aria-current="true"]')).to_have_text("3 carl")
 
 
-@pytest.mark.thorough
 async def test_analysis_needs_no_scripts(browser: Browser, site: Site, family_match: int) -> None:
     async with await browser.new_context(base_url=site.url, java_script_enabled=False) as scriptless:
         page = await scriptless.new_page()

@@ -82,6 +82,7 @@ async def test_style_needs_games(seats: int, names: set[str]) -> None:
     assert bool(style) is bool(names)
 
 
+@pytest.mark.level(2)
 async def test_page_shows_a_bot_over_all_its_games(page: Page, site: Site, tournament: int) -> None:
     """It comes by itself when the records are read, and its numbers are those of the lists."""
     await page.goto("/bots/anna")

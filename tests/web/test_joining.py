@@ -207,6 +207,7 @@ async def hosting(tmp_path: Path) -> AsyncIterator[tuple[str, str]]:
         yield server.web, token
 
 
+@pytest.mark.level(2)
 async def test_files_as_a_browser_sends_them(tmp_path: Path) -> None:
     """A line of JSON and the contents of files are a submission; anything else is refused in one line."""
 
@@ -240,7 +241,7 @@ async def test_files_as_a_browser_sends_them(tmp_path: Path) -> None:
             assert (await stranger.get("/hosted")).status_code == 401
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_a_bot_is_submitted_in_the_browser(browser: Browser, tmp_path: Path) -> None:
     """An author sends the files of a folder, and reads why the bot is rejected and what it printed."""
     folder = tmp_path / "mine"

@@ -31,7 +31,6 @@ async def test_leaderboard_follows_the_games(browser: Browser, ladder: LadderSit
         assert await page.evaluate("window.isTheSamePage")
 
 
-@pytest.mark.thorough
 async def test_old_seasons_keep_their_leaderboards(browser: Browser, ladder: LadderSite) -> None:
     async with ladder.browsing(browser, "ivan") as context:
         page = await context.new_page()
@@ -44,7 +43,6 @@ async def test_old_seasons_keep_their_leaderboards(browser: Browser, ladder: Lad
         await expect(page.locator("h1")).to_have_text("Leaderboard, season 1")
 
 
-@pytest.mark.thorough
 async def test_bot_page_compares_versions(browser: Browser, ladder: LadderSite) -> None:
     async with ladder.browsing(browser, "ivan") as context:
         page = await context.new_page()
@@ -60,7 +58,6 @@ async def test_bot_page_compares_versions(browser: Browser, ladder: LadderSite) 
         await expect(page.get_by_text("choose another version than the older one")).to_be_visible()
 
 
-@pytest.mark.thorough
 async def test_deals_lead_to_games_and_back(browser: Browser, ladder: LadderSite) -> None:
     async with ladder.browsing(browser, "ivan") as context:
         page = await context.new_page()
@@ -80,6 +77,7 @@ async def test_deals_lead_to_games_and_back(browser: Browser, ladder: LadderSite
         await expect(page.locator("a.tag").first).to_have_text("ladder")
 
 
+@pytest.mark.level(2)
 async def test_games_of_open_deals_are_hidden(ladder: LadderSite) -> None:
     """A finished game whose cards are in play in another order of seats is linked nowhere, and not shown."""
     first: list[int] = []
@@ -166,6 +164,7 @@ async def test_flags_are_for_organisers(ladder: LadderSite) -> None:
     assert await closed_with(f"{ladder.url}/ladder/flags", **ladder.headers("ivan")) == 4403
 
 
+@pytest.mark.level(2)
 async def test_each_page_is_also_json(ladder: LadderSite) -> None:
     versions = await ladder.versions("anna")
     async with ladder.client("olga") as client:

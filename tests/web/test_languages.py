@@ -78,7 +78,7 @@ def _unbracketed(texts: list[str]) -> set[str]:
     return {word for word in re.findall(r"\w+", rest) if word.isalpha()}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.usefixtures("pseudo")
 async def test_nothing_stays_english(page: Page, site: Site, tournament: int, expert_match: int) -> None:
     """All that pages say, before and after their scripts have drawn, goes through translation."""
@@ -102,7 +102,7 @@ async def test_nothing_stays_english(page: Page, site: Site, tournament: int, ex
                 assert _unbracketed(await page.evaluate(_SAID)) <= own
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.usefixtures("pseudo")
 async def test_nothing_of_the_ladder_stays_english(browser: Browser, ladder: LadderSite) -> None:
     """All that the pages of the ladder say goes through translation."""
@@ -118,7 +118,7 @@ async def test_nothing_of_the_ladder_stays_english(browser: Browser, ladder: Lad
                 assert _unbracketed(texts) <= {"Happy", "City", "arena", "ladder", "Elo", "SDK"}, path
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
 async def test_pages_speak_the_language_and_fit(
     code: str, page: Page, tournament: int, expert_match: int
@@ -154,7 +154,6 @@ async def test_browser_says_which_language_it_prefers(browser: Browser, site: Si
         await expect(page.locator("html")).to_have_attribute("lang", "it")
 
 
-@pytest.mark.thorough
 async def test_script_chooses_the_plurals_of_the_server(page: Page) -> None:
     """Scripts and templates say the same for every number."""
     for code in LANGUAGES:
@@ -171,6 +170,7 @@ async def test_script_chooses_the_plurals_of_the_server(page: Page) -> None:
         assert await page.evaluate("(lang) => (1.5).toLocaleString(lang)", code) == texts.decimals(1.5, 1)
 
 
+@pytest.mark.level(2)
 async def test_json_stays_english(site: Site, family_match: int) -> None:
     async with httpx.AsyncClient(timeout=60, base_url=site.url, headers={"accept-language": "uk"}) as client:
         game = (await client.get(f"/matches/{family_match}.json")).json()

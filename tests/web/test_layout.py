@@ -32,7 +32,7 @@ async def check(page: Page, *paths: str, width: int = _PHONE) -> None:
         await check_layout(page)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_pages_of_the_ladder_fit_a_phone(browser: Browser, ladder: LadderSite) -> None:
     """Some languages have long words."""
     versions = await ladder.versions("anna")
@@ -46,7 +46,7 @@ async def test_pages_of_the_ladder_fit_a_phone(browser: Browser, ladder: LadderS
                 assert not await page.evaluate(OVERFLOWING), path
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_pages_fit_every_screen(page: Page, site: Site, tournament: int, expert_match: int) -> None:
     paths = (
         "/",

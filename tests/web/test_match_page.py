@@ -30,7 +30,7 @@ async def listed(page: Page) -> list[str]:
     return [drawn(row).replace(' aria-current="step"', "") for row in shown]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_script_draws_what_the_server_draws(
     page: Page, browser: Browser, site: Site, family_match: int, expert_match: int
 ) -> None:
@@ -78,6 +78,7 @@ async def test_keys_go_through_the_game(page: Page, family_match: int) -> None:
     assert [name for name in names if name in controls] == controls
 
 
+@pytest.mark.level(2)
 async def test_running_game_follows_by_itself(page: Page, site: Site) -> None:
     """A page that is opened in the middle of a game has all moves before, gets each new one, and the end."""
     async with asyncio.TaskGroup() as tasks:

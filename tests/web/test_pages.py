@@ -89,7 +89,7 @@ async def test_list_of_tournaments_names_the_first_ones(site: Site, tournament: 
     assert home["cup"]["tournament_id"] in home["podiums"]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_pages_come_back_after_a_restart(context: BrowserContext, folder: Path) -> None:
     """A page that is open while the server restarts says that it is cut off, and comes back by itself."""
     page = await context.new_page()  # the browser writes into its console that nobody listens for a while
@@ -107,6 +107,7 @@ async def test_pages_come_back_after_a_restart(context: BrowserContext, folder: 
         emil.cancel()
 
 
+@pytest.mark.level(2)
 async def test_running_tournament_is_followed_to_its_end(context: BrowserContext, site: Site) -> None:
     """A page whose connection is cut twice meanwhile has the final standings in the end, by itself."""
     page = await context.new_page()  # it writes into the console that its connection was cut
@@ -165,6 +166,7 @@ async def test_standings_are_those_of_the_terminal(page: Page, site: Site, tourn
     await expect(page.locator(".facts")).to_contain_text(f"{shown[4][0]} above {shown[1][1]}")
 
 
+@pytest.mark.level(2)
 async def test_each_page_is_also_json(site: Site, tournament: int, family_match: int) -> None:
     lobby = (await site.client.get("/index.json")).json()
     assert {"anna", "bob", "carl"} <= {bot["name"] for bot in lobby["bots"]}

@@ -75,7 +75,7 @@ async def results(page: Page) -> list[dict[str, object]]:
     return found
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("mode", "others"),
     [
@@ -103,7 +103,7 @@ async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) ->
     await expect(page).to_have_url(re.compile(r"/play/.*ply=\d+"))
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_whole_game_by_keys(page: Page) -> None:
     """Without a mouse a person sets a table up and chooses, by numbers and by Enter, and keeps the focus."""
     await page.goto("/play")
@@ -132,7 +132,7 @@ async def test_whole_game_by_keys(page: Page) -> None:
     assert [seat["ending"] for seat in await results(page)] == ["finished", "finished"]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize(("width", "height"), [(375, 667), (1440, 900)])
 async def test_first_game_by_the_guide_alone(width: int, height: int, browser: Browser, arena: str) -> None:
     """Who does what the guide says, and nothing else, ends a game; on a phone a second tap chooses."""
@@ -173,7 +173,6 @@ async def test_first_game_by_the_guide_alone(width: int, height: int, browser: B
         assert not problems
 
 
-@pytest.mark.thorough
 async def test_a_tap_shows_the_text_of_any_special(browser: Browser, arena: str) -> None:
     """Where nothing hovers, what an expert special does can be read, also while it can't be had."""
     async with await browser.new_context(base_url=arena, has_touch=True, is_mobile=True) as context:
@@ -187,7 +186,6 @@ async def test_a_tap_shows_the_text_of_any_special(browser: Browser, arena: str)
         await expect(page.locator(".number-key").first).to_be_hidden()
 
 
-@pytest.mark.thorough
 async def test_guide_can_be_closed(page: Page) -> None:
     """The guide is at the table of a guided game until it is closed, and can be opened again."""
     await page.goto("/play?guide=1")
@@ -208,7 +206,7 @@ async def test_guide_can_be_closed(page: Page) -> None:
     await expect(page.locator(".guide")).to_have_count(0)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_same_deal_is_played_in_another_seat(page: Page, context: BrowserContext) -> None:
     """Who gives a game up plays the same cards one seat further; a link to the game can be shared."""
     await context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -234,7 +232,6 @@ async def test_same_deal_is_played_in_another_seat(page: Page, context: BrowserC
     assert cards == first["plies"][0]["specials"]
 
 
-@pytest.mark.thorough
 async def test_number_keys_can_be_switched_off(page: Page) -> None:
     """Without the keys, digits do nothing, and the browser remembers that."""
     await sit_down(page, "me", "dummy")
@@ -267,7 +264,6 @@ async def test_seat_goes_on_after_a_reload_and_in_a_second_tab(page: Page, conte
     await next_decision(page, follower)
 
 
-@pytest.mark.thorough
 async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
     """A link seats the first who opens it; the host can't use it, and a second opening is refused."""
     await sit_down(page, "invite", "me", "dummy", name="Анна")
@@ -299,7 +295,6 @@ async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
     await next_decision(page, None)
 
 
-@pytest.mark.thorough
 async def test_free_seat_is_filled_with_a_bot(page: Page) -> None:
     """Who waits sees what will be played, and may go on without the guest."""
     await sit_down(page, "me", "invite", mode="expert")
@@ -308,6 +303,7 @@ async def test_free_seat_is_filled_with_a_bot(page: Page) -> None:
     assert await next_decision(page, None)
 
 
+@pytest.mark.level(2)
 async def test_browser_remembers_how_a_game_was_set_up(page: Page) -> None:
     """The first page sets up the same game again by one button, and the form begins with it."""
     await page.goto("/")
@@ -334,7 +330,6 @@ async def test_browser_remembers_how_a_game_was_set_up(page: Page) -> None:
     assert page.url != before
 
 
-@pytest.mark.thorough
 async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who doesn't answer in time sees a strike and is asked again; too often, and the seat is given up."""
     monkeypatch.setitem(seats.CLOCKS, "60", 1.0)
@@ -344,7 +339,6 @@ async def test_clock_that_runs_out_plays_for_the_person(page: Page, monkeypatch:
     assert (await results(page))[0]["ending"] == "timeout"
 
 
-@pytest.mark.thorough
 async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """When nobody comes back within the grace time, the game ends without the person."""
     monkeypatch.setattr(tables, "GRACE_SECONDS", 0.2)
@@ -362,7 +356,7 @@ async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.M
     await expect(page.get_by_role("heading", name="You are number 2 of 2")).to_be_visible()
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize(("width", "scheme"), [(320, "light"), (1280, "dark")])
 async def test_pages_of_a_game_fit_and_are_accessible(width: int, scheme: str, page: Page) -> None:
     """At every width and in both schemes nothing overflows, and axe finds nothing, up to the end."""
@@ -404,7 +398,7 @@ IN_SIGHT = """() => {
 """What a person has to scroll for: the own city, or choices."""
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize("mode", ["family", "expert"])
 async def test_city_and_choices_are_in_sight(mode: str, page: Page) -> None:
     """On phones and large screens, with five seats, the own city and all choices are on the screen."""
@@ -437,7 +431,6 @@ TRANSFERRED = """() => {
 """How many requests a page has made, and how many bytes came, compressed."""
 
 
-@pytest.mark.thorough
 async def test_pages_of_a_game_are_light(page: Page, context: BrowserContext, site: Site) -> None:
     await sit_down(page, "me", "greedy", "dummy", "greedy", "dummy")
     await next_decision(page, None)
@@ -449,7 +442,6 @@ async def test_pages_of_a_game_are_light(page: Page, context: BrowserContext, si
     assert (requests <= 8, size <= 60_000) == (True, True), (requests, size)
 
 
-@pytest.mark.thorough
 async def test_past_is_marked_and_ends_with_a_click(page: Page) -> None:
     """Who looks at an earlier position reads so, and can't choose by mistake."""
     await sit_down(page, "me", "greedy")
@@ -465,7 +457,7 @@ async def test_past_is_marked_and_ends_with_a_click(page: Page) -> None:
     assert await next_decision(page, None) == second
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str) -> None:
     """Each position is drawn between a person's choice and the next one, and a key skips the rest."""
     async with await browser.new_context(base_url=arena) as context:
@@ -503,7 +495,7 @@ async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str
         await expect(page.locator("#news")).to_contain_text("greedy")  # whose turn was the last
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
 async def test_game_continues_after_a_restart(by: signal.Signals, folder: Path, browser: Browser) -> None:
     """Two people and two bots play on where the server was ended, without a reload; nothing is revealed.
@@ -552,7 +544,7 @@ async def test_game_continues_after_a_restart(by: signal.Signals, folder: Path, 
         assert not store.tables()
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_seat_is_given_up_after_a_restart(
     folder: Path, guest: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -569,7 +561,7 @@ async def test_seat_is_given_up_after_a_restart(
     assert over.result.seats[0].ending == match_pb2.ENDING_ABSENT
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_table_that_is_gone_says_so(folder: Path, browser: Browser) -> None:
     """Where a server has another store there is nothing to choose; the page offers a new game."""
     async with await browser.new_context(reduced_motion="reduce") as context:
@@ -651,6 +643,7 @@ async def test_table_is_shown_to_its_people_only(arena: str) -> None:
         assert (await client.get(table)).status_code == 404
 
 
+@pytest.mark.level(2)
 async def test_invited_people_need_no_token(folder: Path) -> None:
     """With tokens, a bot's one sets a table up, an observer's doesn't, and an invitation is enough."""
     tokens = folder / "tokens.json"

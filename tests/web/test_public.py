@@ -84,6 +84,7 @@ async def public(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Publ
             yield PublicSite(server.web, channel, client, organiser, bot, *numbers)
 
 
+@pytest.mark.level(2)
 async def test_public_opens_what_it_may_see(public: PublicSite) -> None:
     """Pages of results need no token; all others ask for one."""
     for path, status in {
@@ -108,6 +109,7 @@ async def test_public_opens_what_it_may_see(public: PublicSite) -> None:
         assert ("Token of an observer" in answer.text) is (status == 401), path
 
 
+@pytest.mark.level(2)
 async def test_public_gets_no_statistics_of_deals_in_play(public: PublicSite) -> None:
     """A finished game whose deal another match plays counts for organisers alone, on the page and as JSON."""
     matches = h.matches_at(public.channel)
@@ -253,7 +255,7 @@ async def published(folder: Path, url: str, *options: object) -> tuple[int, str]
     return done.returncode, done.stderr
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_snapshot_needs_no_server(
     public: PublicSite, folder: Path, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,7 +291,7 @@ async def test_snapshot_needs_no_server(
     assert not problems
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_snapshot_replaces_only_a_snapshot(public: PublicSite, site: Site, folder: Path) -> None:
     """A folder with anything else stays, as does an older snapshot where the new one can't be completed."""
     foreign = folder / "foreign"

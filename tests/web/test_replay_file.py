@@ -105,7 +105,6 @@ async def test_strikes_and_long_thinks_are_found(page: Page, replay: Path) -> No
     assert await position(page) == LONG_THINK
 
 
-@pytest.mark.thorough
 async def test_letters_can_be_switched_off(page: Page, replay: Path) -> None:
     """Space plays and pauses; once letters are no keys, they and space do nothing, and arrows still step."""
     await page.goto(f"{replay.as_uri()}?ply=0")
@@ -146,9 +145,9 @@ async def test_embedded_game_shows_the_board_alone(page: Page, replay: Path) -> 
     ("width", "height", "code"),
     [
         (375, 667, "en"),
-        pytest.param(820, 1180, "uk", marks=pytest.mark.thorough),
-        pytest.param(1440, 900, "pl", marks=pytest.mark.thorough),
-        pytest.param(1920, 1080, "et", marks=pytest.mark.thorough),
+        pytest.param(820, 1180, "uk", marks=pytest.mark.level(2)),
+        pytest.param(1440, 900, "pl", marks=pytest.mark.level(2)),
+        pytest.param(1920, 1080, "et", marks=pytest.mark.level(2)),
     ],
 )
 async def test_cities_cards_and_news_are_on_one_screen(
@@ -179,7 +178,6 @@ async def test_cities_cards_and_news_are_on_one_screen(
     await expect(result.locator("details[open] li").first).to_contain_text(f"{best.inhabitants}")
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("forced", [False, True], ids=["colours", "forced-colours"])
 async def test_file_is_accessible_on_a_phone(forced: bool, page: Page, replay: Path) -> None:  # noqa: FBT001
     """On a phone nothing overflows, and axe finds nothing, with the system's colours too."""

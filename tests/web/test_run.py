@@ -39,7 +39,7 @@ def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
     return lines
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_run_prints_a_link_that_opens_its_tournament(tmp_path: Path) -> None:
     with running(tmp_path) as process:
         link = lines_until(process, "watch: ")[-1].removeprefix("watch: ").strip()

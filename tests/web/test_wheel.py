@@ -13,7 +13,7 @@ from tests.server.server_process import server_process
 ROOT = Path(__file__).parents[2]
 UV = Path(sys.executable).with_name("uv")
 
-pytestmark = [pytest.mark.thorough, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.level(3), pytest.mark.asyncio(loop_scope="session")]
 
 
 @pytest.fixture(scope="module")

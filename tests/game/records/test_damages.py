@@ -7,6 +7,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.game.records.test_records import SERVED, TRACED
 from tests.tables import Table
 
@@ -48,6 +49,7 @@ def refusals(damage: str) -> Iterator[str]:
 TABLE = Table(Path(__file__).with_name("damages.txt"), refusals)
 
 
+@pytest.mark.level(2)
 def test_damages_are_named_as_they_are_written() -> None:
     TABLE.check(least=150)
 

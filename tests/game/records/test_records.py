@@ -149,11 +149,13 @@ def refusal(line: str) -> str:
     return ""
 
 
+@pytest.mark.level(2)
 @given(damaged())
 def test_damage_is_reported_or_harmless(record: Json) -> None:
     assert len(refusal(json.dumps(record)).splitlines()) <= 1
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     "read", [results_of, endings_of, metrics_of, config_of, deal_of], ids=lambda read: read.__name__
 )
@@ -165,6 +167,7 @@ def test_parts_of_a_damaged_record_are_read_or_refused(read: Callable[[Json], ob
         assert len(str(error).splitlines()) == 1  # noqa: PT017 - not every example fails
 
 
+@pytest.mark.level(1)
 @given(st.integers(0), st.text(max_size=3))
 @settings(max_examples=50)
 def test_damaged_text_is_reported_or_harmless(place: int, insert: str) -> None:

@@ -1,5 +1,6 @@
 """What seats own, apart from any game: read from a view, copied, and supposed with other cards."""
 
+import pytest
 from hypothesis import given
 from tests.game.rules.positions import card, cards, expert, price_of
 from tests.game.rules.test_properties import positions
@@ -33,11 +34,13 @@ def facts(cities: Cities) -> list[object]:
     ] + [cities.incomes(), cities.longest]
 
 
+@pytest.mark.level(1)
 @given(positions())
 def test_cities_of_a_view_are_those_of_the_game(game: Game) -> None:
     assert facts(Cities.of_view(game.view())) == facts(game.cities)
 
 
+@pytest.mark.level(1)
 @given(positions())
 def test_supposing_changes_nothing(game: Game) -> None:
     before = facts(game.cities)

@@ -25,6 +25,7 @@ def follow(opened: Game, move: Move, game: Game) -> None:
         opened.reveal(card)
 
 
+@pytest.mark.level(1)
 @given(deals, seeds)
 def test_an_open_game_plays_as_an_ordinary_one_with_the_same_cards(deal: Deal, seed: int) -> None:
     """Position by position: view, events, legal moves and outcome."""
@@ -39,6 +40,7 @@ def test_an_open_game_plays_as_an_ordinary_one_with_the_same_cards(deal: Deal, s
     assert opened.outcome == game.outcome is not None
 
 
+@pytest.mark.level(1)
 @given(positions(), seeds)
 def test_an_open_game_knows_nothing_of_the_hidden_order(game: Game, seed: int) -> None:
     """Two deals that differ in hidden orders alone are the same open game, with the same cards to come."""
@@ -119,6 +121,7 @@ def test_a_closed_game_plays_on_by_itself() -> None:
     assert endings[0] == endings[1] != endings[2]
 
 
+@pytest.mark.level(2)
 @given(positions())
 def test_copies_and_pickles_are_the_same_position(game: Game) -> None:
     """Search libraries copy and pickle games; both go on as the game itself does."""
@@ -129,6 +132,7 @@ def test_copies_and_pickles_are_the_same_position(game: Game) -> None:
         assert (twin.view(), twin.outcome) == (ending.view(), ending.outcome)
 
 
+@pytest.mark.level(2)
 @given(deals, seeds)
 def test_discarded_cards_are_those_that_were_discarded(deal: Deal, seed: int) -> None:
     game = Game(deal)

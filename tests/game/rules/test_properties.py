@@ -57,6 +57,7 @@ def history(game: Game, moves: list[Move]) -> list[object]:
     return seen
 
 
+@pytest.mark.level(2)
 @given(deals, seeds)
 def test_the_events_account_for_the_game(deal: Deal, seed: int) -> None:
     """The public state follows from the events; no building is ever lost or made.
@@ -73,6 +74,7 @@ def test_the_events_account_for_the_game(deal: Deal, seed: int) -> None:
     ledger.check(game.view())
 
 
+@pytest.mark.level(2)
 @given(deals, seeds)
 def test_cities_keep_the_rules(deal: Deal, seed: int) -> None:
     """No coin is owed, and no city has a name twice, an eleventh card or a second special."""
@@ -90,6 +92,7 @@ def test_cities_keep_the_rules(deal: Deal, seed: int) -> None:
     assert max(map(len, game.view().cities)) == 10 or game.round == 30
 
 
+@pytest.mark.level(2)
 @given(deals, seeds)
 def test_a_decision_has_two_moves_or_more(deal: Deal, seed: int) -> None:
     """Legal moves are never a single one, never repeated, and all gone exactly when the game is over."""
@@ -102,6 +105,7 @@ def test_a_decision_has_two_moves_or_more(deal: Deal, seed: int) -> None:
     assert game.outcome is not None
 
 
+@pytest.mark.level(1)
 @given(positions())
 def test_every_legal_move_can_be_played(game: Game) -> None:
     for move in game.legal_moves:
@@ -110,6 +114,7 @@ def test_every_legal_move_can_be_played(game: Game) -> None:
         assert twin.view() != game.view()
 
 
+@pytest.mark.level(2)
 @given(deals, seeds)
 def test_turns_are_equal(deal: Deal, seed: int) -> None:
     """Every seat is asked to keep or discard in every round, and the game ends with a round."""
@@ -123,6 +128,7 @@ def test_turns_are_equal(deal: Deal, seed: int) -> None:
     assert turns == {(round, seat) for round in range(1, game.round + 1) for seat in seats}
 
 
+@pytest.mark.level(1)
 @given(family_deals, seeds)
 def test_outcomes_follow_from_the_cities(deal: Deal, seed: int) -> None:
     """In a family game, points, coins and ranks are those of the last view, by chapter 4."""
@@ -142,6 +148,7 @@ def test_outcomes_follow_from_the_cities(deal: Deal, seed: int) -> None:
     assert outcome.ranks == tuple(best_first.index(result) + 1 for result in results)
 
 
+@pytest.mark.level(2)
 @given(deals, seeds)
 def test_hidden_orders_do_not_show(deal: Deal, seed: int) -> None:
     """Deals that differ only in cards that are never turned over, and in the box, give the same game.
@@ -169,6 +176,7 @@ def test_hidden_orders_do_not_show(deal: Deal, seed: int) -> None:
     assert history(Game(other), moves) == history(Game(deal), moves)
 
 
+@pytest.mark.level(1)
 @given(positions(), seeds)
 def test_a_view_makes_a_game_that_looks_alike(game: Game, seed: int) -> None:
     twin = Game.from_view(game.view(), random.Random(seed))
@@ -179,6 +187,7 @@ def test_a_view_makes_a_game_that_looks_alike(game: Game, seed: int) -> None:
     assert twin.outcome is not None
 
 
+@pytest.mark.level(2)
 @given(positions(), seeds)
 def test_worlds_are_drawn_one_after_another(game: Game, seed: int) -> None:
     """The worlds of a view are those that single draws from the same randomness give, and are independent."""
@@ -189,6 +198,7 @@ def test_worlds_are_drawn_one_after_another(game: Game, seed: int) -> None:
         assert history(world, moves) == history(twin, moves)
 
 
+@pytest.mark.level(1)
 @given(positions(), seeds, seeds)
 def test_imagined_games_differ_in_what_is_hidden_only(game: Game, one: int, other: int) -> None:
     twins = [Game.from_view(game.view(), random.Random(seed)) for seed in (one, other)]
@@ -200,6 +210,7 @@ def test_imagined_games_differ_in_what_is_hidden_only(game: Game, one: int, othe
         assert twins[0].view() == twins[1].view()
 
 
+@pytest.mark.level(1)
 @given(positions(), seeds)
 def test_a_copy_is_independent(game: Game, seed: int) -> None:
     twin = game.copy()
@@ -213,6 +224,7 @@ def test_a_copy_is_independent(game: Game, seed: int) -> None:
     assert (other.view(), other.events, other.legal_moves, tuple(other.reshuffles)) == before
 
 
+@pytest.mark.level(3)
 @pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
 @given(deal=deals, seed=seeds)
 def test_records_replay(traced: bool, deal: Deal, seed: int) -> None:  # noqa: FBT001

@@ -20,6 +20,7 @@ from happycity.runtime import event_loop
 from happycity.runtime.program import read_variables_from_files
 
 
+@pytest.mark.level(1)
 def test_bad_input_costs_one_line() -> None:
     """A name that is wrong ends the program with status 2 and says what is wrong."""
     done = run("ann=gredy", module="happycity_bots")
@@ -60,6 +61,7 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
 """Packages that take long to import."""
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("program", "needed"),
     [
@@ -144,6 +146,7 @@ def test_closed_standard_streams_are_opened(closed: int, tmp_path: Path) -> None
     assert (tmp_path / "done").exists()
 
 
+@pytest.mark.level(1)
 def test_signals_cut_no_output_short() -> None:
     """A pipe takes 64 KB at once, and Python without buffers would drop the rest after a signal."""
     text = "from happycity.runtime.event_loop import *; open_standard_streams(); print('x' * 200_000)"

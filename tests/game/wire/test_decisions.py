@@ -32,6 +32,7 @@ def plain(
     return play.PlayResponse(decisions=[decision])
 
 
+@pytest.mark.level(1)
 @given(config=CONFIGS, seed=st.integers(0, 2**64 - 1), times=CLOCKS, match_id=st.integers(1, 2**63 - 1))
 @settings(max_examples=40)
 def test_encoded_decisions_equal_plain_messages(
@@ -101,6 +102,7 @@ def test_a_negative_income_changes_no_coins() -> None:
         assert (decision.view.seats[0].coins, decision.view.seats[0].income) == (coins, income)
 
 
+@pytest.mark.level(1)
 @given(config=CONFIGS, seed=st.integers(0, 10**9))
 @settings(max_examples=30)
 def test_coins_are_what_the_move_does(config: Config, seed: int) -> None:

@@ -35,6 +35,7 @@ TIME_CONTROLS = st.builds(
 ) | st.builds(TimeControl, connect_seconds=SECONDS, decision_seconds=POSITIVE, bank_seconds=st.just(0.0))
 
 
+@pytest.mark.level(1)
 @given(TIME_CONTROLS)
 @example(TimeControl(connect_seconds=0, decision_seconds=0.0004))
 @example(TimeControl(margin_seconds=0))
@@ -111,6 +112,7 @@ SEATS = st.lists(
 )
 
 
+@pytest.mark.level(1)
 @given(SEATS)
 def test_results_survive_message_and_back(seats: list[SeatResult]) -> None:
     message = pb.MatchResult.FromString(match.result_message(seats).SerializeToString())

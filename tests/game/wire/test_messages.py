@@ -18,6 +18,7 @@ from happycity.v1 import cards_pb2, game_pb2, play_service_pb2
 from happycity.wire import messages
 
 
+@pytest.mark.level(1)
 @given(config=CONFIGS, seed=st.integers(0, 10**6))
 @settings(max_examples=20)
 def test_views_events_and_moves_are_read_back(config: Config, seed: int) -> None:

@@ -1,5 +1,6 @@
 """The typed part of an error: what is written is what google.rpc's own classes read, and back."""
 
+import pytest
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, Help, RetryInfo
@@ -28,6 +29,7 @@ def status_with(*details: object) -> bytes:
     return encoded
 
 
+@pytest.mark.level(1)
 @given(DETAILS)
 def test_details_survive_status_and_back(details: StatusDetails) -> None:
     assert decode_status(encode_status(5, "text", details)) == details

@@ -105,6 +105,7 @@ async def test_every_method_has_roles(guarded: Guarded) -> None:
     assert methods | {WORK} == set(ROLES) == set(EXPECTED)
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(("guarded", "public"), [(False, False), (True, True)], indirect=["guarded"])
 async def test_roles_may_call_what_the_table_says(guarded: Guarded, *, public: bool) -> None:
     """Each method is tried with no token, a wrong one, and a token of each role; the public has no token."""
@@ -150,6 +151,7 @@ async def test_bot_plays_under_the_name_of_its_token(guarded: Guarded) -> None:
     call.cancel()
 
 
+@pytest.mark.level(2)
 async def test_open_server_lets_everybody_do_everything(tmp_path: Path) -> None:
     """Without tokens no call is refused for who makes it, also if it shows some token."""
     async with h.serving(tmp_path) as (_, channel):
@@ -200,6 +202,7 @@ async def test_streams_of_a_revoked_token_end(guarded: Guarded) -> None:
     assert (await h.end_of(untouched)).status is grpc.StatusCode.OK
 
 
+@pytest.mark.level(2)
 async def test_bot_resumes_its_games_with_a_new_token(guarded: Guarded) -> None:
     """Tokens can be replaced while their bots play: a revocation by itself forfeits nothing at once."""
     number, metadata = guarded.issued(Role.BOT, "bot")
@@ -220,6 +223,7 @@ async def test_bot_resumes_its_games_with_a_new_token(guarded: Guarded) -> None:
         call.cancel()
 
 
+@pytest.mark.level(2)
 async def test_streams_end_when_their_token_expires(guarded: Guarded, wall: list[float]) -> None:
     call = await h.connected(guarded.channel, "brief", guarded.issued(Role.BOT, "brief", hours=1)[1])
     wall[0] += 7200

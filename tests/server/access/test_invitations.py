@@ -70,6 +70,7 @@ async def competition(tmp_path: Path) -> AsyncIterator[Competition]:
         yield Competition(tokens, AccessServiceStub(channel), channel, wall)
 
 
+@pytest.mark.level(2)
 async def test_a_guest_joins_with_the_owner_of_the_invitation(competition: Competition) -> None:
     """The tokens are valid at once, and neither they nor the invitation are kept in clear."""
     invitation = competition.invited()
@@ -138,6 +139,7 @@ async def test_bad_names_leave_the_invitation_unused(
     assert (await competition.join(invitation, "alice")).owner == "Team 7"
 
 
+@pytest.mark.level(2)
 async def test_the_same_owner_replaces_lost_tokens_by_a_new_invitation(competition: Competition) -> None:
     (first,) = (await competition.join(competition.invited(), "alice")).tokens
     call = await h.connected(competition.channel, "alice", h.bearer(first.token))
@@ -177,6 +179,7 @@ async def test_a_renewed_token_ends_when_the_one_before_did(competition: Competi
     assert new.id != old.id
 
 
+@pytest.mark.level(2)
 async def test_owners_renew_each_of_their_tokens(competition: Competition) -> None:
     """They name it by its id; those of others stay."""
     alice, bea = (await competition.join(competition.invited(), "alice", "bea")).tokens
@@ -240,7 +243,7 @@ async def test_a_file_that_is_broken_is_the_servers_problem(competition: Competi
     assert await competition.refused(invitation, "alice") == "STORE_UNAVAILABLE"
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_joining_stays_fast_with_many_guests(competition: Competition) -> None:
     """1,000 invitations, 300 owners and 900 bots: joining takes as long as reading their file a few times.
 

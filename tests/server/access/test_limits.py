@@ -99,6 +99,7 @@ async def test_streams_count_as_calls(tmp_path: Path) -> None:
     assert reasons == [*["HELLO_EXPECTED"] * (len(reasons) - 1), "RATE_LIMITED"]
 
 
+@pytest.mark.level(2)
 async def test_games_that_are_played_again_cost_more(tmp_path: Path) -> None:
     """To show a finished game that is not kept counts as several calls; while it is kept, as one."""
     async with h.serving(tmp_path, house="one=random,two=random") as (_, channel):

@@ -40,6 +40,7 @@ def marked(server: LadderServer) -> set[str]:
     return {line.version.bot for line in lines if line.suspended}
 
 
+@pytest.mark.level(2)
 def test_suspended_bot_ends_its_games_and_gets_no_more(server: LadderServer) -> None:
     """Its author learns why, others play on, and after it is restored it plays again."""
     until(lambda: len(deals_of(server, "anna")) > 2)
@@ -103,6 +104,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LadderServer]:
         yield opened
 
 
+@pytest.mark.level(3)
 def test_participant_is_renamed_and_deleted(tmp_path: Path) -> None:
     """Tokens follow, a connected bot plays on, and nothing names a participant that was deleted."""
     path = tmp_path / "tokens.json"
@@ -150,6 +152,7 @@ def test_participant_is_renamed_and_deleted(tmp_path: Path) -> None:
         assert "anna" not in str(call.ListActs(metadata=bearer(clear["ben"])).acts)
 
 
+@pytest.mark.level(2)
 def test_quota_outlives_a_restart_and_is_explained(tmp_path: Path) -> None:
     """Two bots play three deals of two games in a day, then none, also on the next server."""
     for _ in range(2):

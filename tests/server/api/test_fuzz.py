@@ -124,7 +124,7 @@ def messages_of(step: tuple[Any, ...], ids: dict[str, int]) -> Iterator[bytes]:
                 yield message({"answers": [answer]}, ids)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 @FEWER
 @given(dialogue=streams)
 async def test_any_dialogue_ends_in_order(fuzzed: Arena, dialogue: list[tuple[bool, list[Any]]]) -> None:
@@ -150,6 +150,7 @@ async def test_any_dialogue_ends_in_order(fuzzed: Arena, dialogue: list[tuple[bo
     assert match.result.seats[1].ending == match_pb2.ENDING_FINISHED
 
 
+@pytest.mark.level(2)
 @FEWER
 @given(
     opening=st.tuples(st.just("bytes"), st.binary(max_size=100))

@@ -162,6 +162,7 @@ def check(config: Config, seed: int, other: int, deeds: Sequence[int | str], dec
     assert len(sent.to_watcher) > 0
 
 
+@pytest.mark.level(3)
 @FEWER
 @given(config=configs, seed=seeds, other=seeds, play=seeds, decisions=some_decisions)
 def test_bots_and_watchers_learn_nothing_hidden(
@@ -172,6 +173,7 @@ def test_bots_and_watchers_learn_nothing_hidden(
     check(config, seed, other, [rng.randrange(60) for _ in range(decisions)], decisions)
 
 
+@pytest.mark.level(2)
 @FEWER
 @given(configs, seeds, seeds, st.lists(deeds, min_size=1, max_size=60), some_decisions)
 def test_bots_that_fail_learn_nothing_hidden(
@@ -259,6 +261,7 @@ async def play_up_to(bot: RemoteProgram, decisions: int, reached: asyncio.Event)
         reached.set()
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("mode", Mode, ids=str)
 async def test_server_answers_nothing_hidden(
     mode: Mode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -31,6 +31,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LadderServer]:
         yield server
 
 
+@pytest.mark.level(2)
 def test_ladder_says_what_it_is(ladder: LadderServer) -> None:
     """The response has what the file says, and how the ladder stands."""
     found = ladder.call.GetLadder()
@@ -142,6 +143,7 @@ def test_rated_challenge_is_played(ladder: LadderServer) -> None:
     assert all("anna" in {version.bot for version in deal.versions} for deal in deals)
 
 
+@pytest.mark.level(2)
 def test_newer_version_replays_the_older_one_s_deals(ladder: LadderServer) -> None:
     """A version that plays the same gains exactly nothing; one with too few deals says how many there are."""
     old = ladder.call.GetLadderBot(bot="anna").versions[0].version_id
@@ -177,7 +179,7 @@ def test_newer_version_replays_the_older_one_s_deals(ladder: LadderServer) -> No
     assert of_others.reason == "NOT_IN_LADDER"
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_unanswered_challenge_expires_while_nothing_is_played(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ async def of_match(arena: Arena, method: str, match_id: int) -> h.Outcome:
     return await h.called(arena.channel, f"/happycity.v1.MatchService/{method}", request=request)
 
 
+@pytest.mark.level(2)
 async def test_match_is_played_stored_and_its_record_replays(arena: Arena) -> None:
     """Bots that are connected play the match on the deal of its seed; the times of its steps are kept."""
     created = await arena.create("anna", "ben", seed=7)
@@ -75,6 +76,7 @@ async def test_match_is_played_stored_and_its_record_replays(arena: Arena) -> No
     assert len(record["moves"]) == len(record["clock"]["think_us"]) == match.decisions
 
 
+@pytest.mark.level(2)
 async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +103,7 @@ async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
     assert (await anna.play_to_end()).HasField("result")
 
 
+@pytest.mark.level(2)
 async def test_waiting_for_a_match_returns_it_at_its_end(arena: Arena) -> None:
     """Whenever the call is made: before the match begins, while it runs, or once it is stored."""
     match = await arena.create("anna", "anna")
@@ -148,6 +151,7 @@ async def test_repeated_request_returns_the_same_match(tmp_path: Path) -> None:
         assert len({first, *others}) == 5
 
 
+@pytest.mark.level(2)
 async def test_lists_have_the_matches_of_their_filters(arena: Arena) -> None:
     """Every filter holds, alone and together with others; stored matches and open ones are in one list."""
     anna = await resigned(arena, "anna", "ghost")
@@ -172,6 +176,7 @@ async def test_lists_have_the_matches_of_their_filters(arena: Arena) -> None:
     assert anna.result.seats[0].reason == "anna has lost"
 
 
+@pytest.mark.level(2)
 async def test_pages_are_the_list_cut(arena: Arena) -> None:
     """Pages follow each other without gaps, also from open to stored matches; the last has no token."""
     for _ in range(2):
@@ -190,6 +195,7 @@ async def test_pages_are_the_list_cut(arena: Arena) -> None:
         assert pages == [everything[first : first + size] for first in range(0, 5, size)]
 
 
+@pytest.mark.level(2)
 async def test_store_that_fails_is_unavailable(
     arena: Arena, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,7 +215,7 @@ async def test_store_that_fails_is_unavailable(
         assert "Traceback" not in log
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_match_that_can_t_be_stored_ends_for_everybody(arena: Arena, tmp_path: Path) -> None:
     """Bots and watchers get its result, who waits for it a refusal; the server forgets it, and goes on."""
     anna = await arena.connect("anna")

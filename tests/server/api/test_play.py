@@ -48,6 +48,7 @@ async def running(clock: Clock) -> AsyncIterator[None]:
     task.cancel()
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("loss", ["cut", "die"])
 async def test_lost_connection_is_resumed_in_the_middle_of_a_decision(arena: Arena, loss: str) -> None:
     """The bot comes back, gets the same decision again and finishes; whether its server noticed or not."""
@@ -70,6 +71,7 @@ async def test_lost_connection_is_resumed_in_the_middle_of_a_decision(arena: Are
     assert (await arena.record(match.match_id))["endings"] == [Ending.FINISHED.value] * 2
 
 
+@pytest.mark.level(2)
 async def test_stream_of_a_program_that_is_replaced_ends(arena: Arena) -> None:
     anna = await arena.connect("anna")
     await arena.connect("anna")
@@ -89,6 +91,7 @@ async def test_goodbye_ends_in_good_order(arena: Arena) -> None:
     assert await anna.ended() == Outcome()
 
 
+@pytest.mark.level(2)
 async def test_stream_that_its_bot_closes_can_be_resumed(arena: Arena) -> None:
     """However orderly it ends, without a goodbye nothing is forfeited."""
     anna = await arena.connect("anna")
@@ -99,6 +102,7 @@ async def test_stream_that_its_bot_closes_can_be_resumed(arena: Arena) -> None:
     assert (await (await arena.again(anna)).decision()).decision_id == 1
 
 
+@pytest.mark.level(2)
 async def test_error_of_the_server_ends_one_stream(
     arena: Arena, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,7 +128,7 @@ async def test_error_of_the_server_ends_one_stream(
     assert endings(await back.play_to_end()) == [FINISHED, FINISHED]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_dead_connection_is_noticed_by_its_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +189,7 @@ STREAMS: list[tuple[tuple[play.PlayRequest | bytes, ...], Outcome]] = [
 ]
 
 
+@pytest.mark.level(2)
 async def test_streams_end_as_the_contract_says(arena: Arena, capfd: pytest.CaptureFixture[str]) -> None:
     """Whatever a bot sends, the server answers with a typed reason and has no error of its own."""
     for messages, expected in STREAMS:

@@ -33,6 +33,7 @@ async def practised(arena: Arena, bot: RemoteProgram, **fields: Any) -> pb.Match
     return await arena.finished(match.match_id)
 
 
+@pytest.mark.level(2)
 async def test_practice_is_played_and_stored_as_practice(arena: Arena) -> None:
     """A bot practises against itself with the default clocks; lists and lookups call the match practice."""
     match = await practised(arena, await arena.connect("anna"), seed=7)
@@ -44,6 +45,7 @@ async def test_practice_is_played_and_stored_as_practice(arena: Arena) -> None:
     assert deal_of(await arena.record(match.match_id)) == deal
 
 
+@pytest.mark.level(2)
 async def test_practice_deals_are_chosen_by_number_or_at_random(arena: Arena) -> None:
     """The same number deals the same cards; without a number each match has a deal of its own."""
     anna = await arena.connect("anna")
@@ -96,6 +98,7 @@ async def test_other_seats_are_refused(arena: Arena) -> None:
         )
 
 
+@pytest.mark.level(2)
 async def test_bot_has_few_practice_matches_open(tmp_path: Path) -> None:
     """More matches than a bot may have open are refused, with the limit, until one is over."""
     async with arena_with(tmp_path, practice_matches=2) as arena:
@@ -124,6 +127,7 @@ async def test_bot_has_so_many_practice_matches_an_hour(tmp_path: Path) -> None:
         assert "2 practice matches an hour" in outcome.text
 
 
+@pytest.mark.level(2)
 async def test_practice_waits_while_the_bot_plays_in_earnest(arena: Arena) -> None:
     """A bot's practice begins when its other matches are over."""
     anna, ben = await arena.connect("anna"), await arena.connect("ben")
@@ -138,6 +142,7 @@ async def test_practice_waits_while_the_bot_plays_in_earnest(arena: Arena) -> No
     assert (await arena.match(waiting.match_id)).state == RUNNING
 
 
+@pytest.mark.level(2)
 async def test_other_matches_come_before_practice_that_waits_longer(arena: Arena) -> None:
     """A bot that plays one game at once gets the match of a tournament first, whatever asked first."""
     anna, ben = await arena.connect("anna", max_games=1), await arena.connect("ben")
@@ -151,6 +156,7 @@ async def test_other_matches_come_before_practice_that_waits_longer(arena: Arena
     assert (await arena.match(later.match_id)).state == WAITING
 
 
+@pytest.mark.level(2)
 async def test_token_practises_for_its_bot_alone(tmp_path: Path) -> None:
     """Nor does another bot's token show its running practice matches, and their records."""
     path = tmp_path / "tokens.json"

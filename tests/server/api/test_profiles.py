@@ -25,6 +25,7 @@ async def profiles(arena: Arena, tournament_id: int) -> dict[str, BotProfile]:
     return {bot.name: BotProfile(bot_info_of(bot.info), bot.software) for bot in tournament.bots}
 
 
+@pytest.mark.level(2)
 async def test_tournament_keeps_what_its_bots_say(tmp_path: Path) -> None:
     """Bots may be there before, connect later, or come back saying something else; strangers are left out."""
     async with arena_with(tmp_path) as arena:
@@ -47,7 +48,7 @@ async def test_tournament_keeps_what_its_bots_say(tmp_path: Path) -> None:
         assert await profiles(arena, tournament_id) == said
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_large_profiles_make_short_pages(tmp_path: Path) -> None:
     """A list arrives in messages that every gRPC client accepts, however much the bots say of themselves."""
     bots = [f"bot-{number}" for number in range(500)]
@@ -68,6 +69,7 @@ async def test_large_profiles_make_short_pages(tmp_path: Path) -> None:
         assert {len(tournament.bots) for tournament in listed} == {len(bots)}
 
 
+@pytest.mark.level(2)
 async def test_what_a_bot_said_last_is_stored(tmp_path: Path) -> None:
     """However fast a bot comes back saying something new."""
     async with arena_with(tmp_path) as arena:

@@ -80,6 +80,7 @@ async def public(tmp_path: Path) -> AsyncIterator[Public]:
         yield Public(server.address, channel, h.bearer(organiser), tokens)
 
 
+@pytest.mark.level(2)
 async def test_public_sees_finished_games_and_no_deal_in_play(public: Public) -> None:
     """A game is there once its deal is out of play; one that runs is shown if its deal is its own."""
     async with (
@@ -109,6 +110,7 @@ async def test_public_sees_finished_games_and_no_deal_in_play(public: Public) ->
         assert [step async for step in watched] == [step async for step in by_organiser]
 
 
+@pytest.mark.level(2)
 async def test_public_sees_tournaments_that_have_ended(public: Public) -> None:
     """Of one that runs it gets neither standings nor the results of games, whose deals others still play."""
     config = tournament_config(*BOTS, rounds=10_000)
@@ -144,6 +146,7 @@ async def test_public_sees_tournaments_that_have_ended(public: Public) -> None:
     assert await public.refusals(games[0].match_id) == ["", "", ""]
 
 
+@pytest.mark.level(2)
 async def test_public_sees_no_game_of_a_ladder_deal_in_play(public: Public) -> None:
     """The first game of a deal, and the places in it, would tell how the others go."""
     call = await h.connected(public.channel, "anna", h.bearer(public.tokens["anna"]))
@@ -166,6 +169,7 @@ async def test_public_sees_no_game_of_a_ladder_deal_in_play(public: Public) -> N
     call.cancel()
 
 
+@pytest.mark.level(2)
 async def test_public_gets_nothing_of_owners(public: Public) -> None:
     """No answer has the name of an owner, who may be a person, a token, or how far a bot is away."""
     async with playing(public.address, "anna", access=Access(token=public.tokens["anna"]), games=0):

@@ -77,6 +77,7 @@ async def test_calls_are_checked_before_their_message_is_read(tmp_path: Path) ->
         assert len(ended) > 15
 
 
+@pytest.mark.level(2)
 async def test_calls_without_a_message_hold_up_nobody(arena: Arena) -> None:
     """Other calls are answered while many wait for their message."""
     waiting = [
@@ -91,6 +92,7 @@ async def test_calls_without_a_message_hold_up_nobody(arena: Arena) -> None:
     await asyncio.wait(waiting)
 
 
+@pytest.mark.level(2)
 async def test_message_has_to_come_in_time(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls whose message never comes end, however many there are."""
     monkeypatch.setattr("happycity_server.access.interceptor.REQUEST_SECONDS", 0.3)

@@ -130,6 +130,7 @@ async def test_dead_worker_costs_one_call(caller: Caller) -> None:
     assert len((await caller.roll_out()).results) == 1
 
 
+@pytest.mark.level(2)
 async def test_server_stops_in_the_middle(tmp_path: Path) -> None:
     """Calls end with SHUTTING_DOWN, and no process stays behind."""
     others = set(multiprocessing.active_children())
@@ -215,6 +216,7 @@ async def test_wrong_requests_are_refused(caller: Caller) -> None:
         assert refusal.text.startswith(f"{field}: ")
 
 
+@pytest.mark.level(2)
 async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
     """A caller that has had a minute's playouts gets the time after which to come back; others are served.
 
@@ -258,6 +260,7 @@ async def test_quota_is_counted_for_each_token(tmp_path: Path) -> None:
         assert refusal.retry_seconds == pytest.approx(1)
 
 
+@pytest.mark.level(2)
 async def test_a_seat_at_a_table_is_no_token_of_a_bot() -> None:
     """A person who was invited may look at games, and not use the forward model."""
     service = SimulationService(PlayoutPool(1), per_minute=60, clock=h.Clock())

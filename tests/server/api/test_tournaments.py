@@ -48,6 +48,7 @@ def by_rank(changes: Changes) -> list[pb.Standing]:
     return sorted(changes.standings.values(), key=lambda line: line.rank)
 
 
+@pytest.mark.level(2)
 async def test_changes_add_up(arena: Arena) -> None:
     """What a watcher gets adds up to the tournament and its standings, which count every game once."""
     arena.play("carl")
@@ -108,7 +109,7 @@ async def test_deals_are_secret_while_they_are_in_play(tmp_path: Path) -> None:
         assert (await arena.matches.GetMatchRecord(match_id=match_id)).json
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_a_tournament_is_stopped_resumed_and_deleted(arena: Arena) -> None:
     """A stop lets games end; resumed at once, each missing game is played once; deleted, all is gone."""
     terms = config("anna", "ben", rounds=60)
@@ -195,7 +196,7 @@ async def test_the_organiser_disqualifies_a_bot(arena: Arena) -> None:
     assert line.games_unrated == changes.progress.games_finished - 1 == changes.progress.games_unrated
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 async def test_a_bot_is_disqualified_while_its_tournament_rests(tmp_path: Path) -> None:
     """That is stored, and holds when the tournament goes on; a finished one stays as it is."""
     bots = ("anna", "ben", "carl")
@@ -247,6 +248,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return loaded
 
 
+@pytest.mark.level(2)
 async def test_only_standings_read_all_games(arena: Arena, loads: list[int]) -> None:
     """Those of a resting tournament do once, while it is one of the four that were asked for last."""
     for _ in range(5):
@@ -266,6 +268,7 @@ async def test_only_standings_read_all_games(arena: Arena, loads: list[int]) -> 
     assert loads == [1, 2]  # those that were played last are known
 
 
+@pytest.mark.level(2)
 async def test_reads_do_not_wait_for_the_writer(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the store is busy with a finished game, everything that only reads is answered."""
     played = await arena.played(config("anna", "ben", rounds=1))
@@ -290,6 +293,7 @@ async def test_reads_do_not_wait_for_the_writer(arena: Arena, monkeypatch: pytes
     assert (await arena.watched(second)).progress.games_finished == 2
 
 
+@pytest.mark.level(2)
 async def test_a_page_of_matches_is_two_queries(arena: Arena) -> None:
     """No record is read for a list, and no row twice; the tournament's state says whether deals are shown."""
     await arena.played(config("anna", "ben", rounds=30))
@@ -308,6 +312,7 @@ async def test_a_page_of_matches_is_two_queries(arena: Arena) -> None:
     assert state.split("FROM")[0].split() == ["SELECT", "tournaments.state"]
 
 
+@pytest.mark.level(2)
 async def test_lists_have_the_tournaments_of_their_filters(arena: Arena) -> None:
     """State and bot; newest first; pages of any size are the list cut."""
     for bots, rounds in ((("anna", "ben"), 1), (("anna", "zoe"), 1), (("ben", "anna"), LONG)):
@@ -354,6 +359,7 @@ async def test_a_tournament_that_cannot_be_played_is_refused(arena: Arena) -> No
         assert len(outcome.text) < 300
 
 
+@pytest.mark.level(2)
 async def test_the_next_server_continues_what_was_interrupted(tmp_path: Path) -> None:
     """Without its bots it waits for them; in the end it is as if nothing had happened."""
     terms = config("anna", "ben", rounds=25)
@@ -372,6 +378,7 @@ async def test_the_next_server_continues_what_was_interrupted(tmp_path: Path) ->
         assert by_rank(changes) == by_rank(await arena.played(terms))
 
 
+@pytest.mark.level(2)
 async def test_a_stopped_tournament_stays_so_until_it_is_resumed(tmp_path: Path) -> None:
     """No later server continues it, also if it was stopped while interrupted; resumed, the next one does."""
     terms = config("anna", "ben", rounds=LONG)
@@ -456,7 +463,7 @@ def alive(*kinds: type) -> dict[str, int]:
     return {kind.__name__: sum(type(thing) is kind for thing in objects) for kind in kinds}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_finished_tournaments_are_let_go(arena: Arena) -> None:
     """Nothing is kept of them but the standings of the four that were asked for last."""
     for _ in range(8):

@@ -199,6 +199,7 @@ async def parts_of(arena: Arena, match: pb.Match, **fields: Any) -> list[pb.Watc
     return [part async for part in arena.matches.WatchMatch(match_id=match.match_id, **fields)]
 
 
+@pytest.mark.level(2)
 async def test_match_is_shown_live_and_from_its_record_alike(arena: Arena) -> None:
     """A watcher sees the same messages while the match runs, afterwards, and from any decision on."""
     match = await arena.create("anna", "anna", seed=3)
@@ -215,6 +216,7 @@ async def test_match_is_shown_live_and_from_its_record_alike(arena: Arena) -> No
     assert await parts_of(arena, match, from_decision=2**32 - 1) == live[-1:]
 
 
+@pytest.mark.level(2)
 async def test_steps_cost_only_where_they_are_shown(arena: Arena) -> None:
     """A stored match is not replayed on the event loop, and a live one only if a watcher wants its steps."""
     anna = await arena.connect("anna")

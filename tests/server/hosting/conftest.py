@@ -138,7 +138,7 @@ class Cell:
 _KINDS = ["root", "user"] if os.geteuid() == 0 else ["user"]
 
 
-@pytest.fixture(scope="module", params=[*_KINDS, pytest.param("podman", marks=pytest.mark.thorough)])
+@pytest.fixture(scope="module", params=[*_KINDS, pytest.param("podman", marks=pytest.mark.level(3))])
 def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
     """A sandbox of a server that runs as root, and as any other user, and a container of podman."""
     kind, setting = request.param, "bwrap"

@@ -100,6 +100,7 @@ def inside(cell: Cell, facts: dict[str, object]) -> dict[str, str]:
         del os.environ["SECRET"]
 
 
+@pytest.mark.level(3)
 @pytest.mark.parametrize("name", probes.PROBES)
 def test_escape_fails(name: str, cell: Cell, outside: dict[str, str], inside: dict[str, str]) -> None:
     """What works outside fails in the sandbox; that it works outside shows that the probe could succeed."""

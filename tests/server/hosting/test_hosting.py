@@ -65,7 +65,7 @@ async def test_open_server_hosts_nothing(tmp_path: Path) -> None:
             pass
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_submitted_bot_plays(tmp_path: Path) -> None:
     """A bot passes and plays as the version of its digest; a bad one is rejected, and the good one stays."""
     if reason := why_not():
@@ -134,7 +134,7 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
         assert "retired" in run("submit", str(good), "--withdraw")
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_submitted_image_plays(tmp_path: Path) -> None:
     """An image passes its trial in podman and plays, measured; no container outlives the server."""
     command, image = podman(tmp_path)
@@ -168,7 +168,7 @@ def test_submitted_image_plays(tmp_path: Path) -> None:
     until(lambda: not subprocess.check_output(containers))
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_hosted_bots_play_beside_workers(tmp_path: Path) -> None:
     """Workers copy them by their digests; games, restarts and usage are those of one machine.
 

@@ -38,6 +38,7 @@ def judge(audit: int, number: int, *arguments: int) -> int:
                 pytest.fail(f"unknown instruction {code:#x}")
 
 
+@pytest.mark.level(3)
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_calls_of_the_table_fail(machine: str) -> None:
     """Every call of the table fails on both architectures, and all others are allowed."""

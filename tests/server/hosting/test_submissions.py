@@ -74,6 +74,7 @@ def test_path_that_leads_elsewhere(tmp_path: Path, path: str) -> None:
     assert everything(tmp_path) == before
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     "files",
     [

@@ -253,6 +253,7 @@ async def test_all_challenges_together_are_bounded(ladder: Ladder, monkeypatch: 
     assert refused.value.reason.name == "TOO_MANY_OPEN"
 
 
+@pytest.mark.level(2)
 @given(
     st.lists(
         st.tuples(st.floats(0, 3 * DAY), st.integers(1, 8), st.sampled_from(ChallengeState)), max_size=12

@@ -39,7 +39,7 @@ def games_in(folder: Path) -> set[int]:
         return {game.match_id for game in store.games(10_000)}
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 async def test_kills_lose_nothing(tmp_path: Path) -> None:
     """Bots find the server again, deals go on, and the ratings are those of all finished deals."""
     (tmp_path / "ladder.toml").write_text(TWO_SEATS)
@@ -61,7 +61,7 @@ async def test_kills_lose_nothing(tmp_path: Path) -> None:
     await ratings_follow(tmp_path)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize("seconds", [0.0, 0.003, 0.01, 0.03, 0.1])
 async def test_kill_during_an_act_loses_nothing(tmp_path: Path, seconds: float) -> None:
     """The act is there with all that it changes, or nothing of it; ratings follow from what remains."""

@@ -36,7 +36,7 @@ def ladder_of(folder: Path) -> LadderStore:
     return LadderStore(Store.existing(f"sqlite:///{folder}/games.sqlite"))
 
 
-@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.level(2))])
 async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: int) -> None:
     """All rotations of each deal are played, by different bots, and count for ratings, scores and history."""
     games = Games()
@@ -92,6 +92,7 @@ async def broken_off(folder: Path) -> AsyncIterator[RunningServer]:
         yield server
 
 
+@pytest.mark.level(2)
 async def test_deals_that_were_broken_off_go_on(tmp_path: Path) -> None:
     """Until all games of a deal are over, none of its records is shown: the cards are the same."""
     async with broken_off(tmp_path) as server:
@@ -110,6 +111,7 @@ async def test_deals_that_were_broken_off_go_on(tmp_path: Path) -> None:
         assert await reasons(server, [game.match_id for game in stored[1] + stored[2]]) == {""}
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(("bots", "version"), [(["dora", "emil"], "1"), (["anna", "ben"], "2")])
 async def test_deals_whose_bots_do_not_come_back_are_dropped(
     tmp_path: Path, bots: Sequence[str], version: str
@@ -158,7 +160,7 @@ async def test_seasons_end_by_time(tmp_path: Path) -> None:
     await ratings_follow(tmp_path)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_a_store_that_fails_for_a_while_costs_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ import gc
 from collections.abc import Generator
 from typing import cast
 
+import pytest
 from tests.ladder.test_ladder_store import BOTS, begun, play, profile
 
 from happycity_ladder.entries import RatedDeal, Rating, RatingPoint, Version
@@ -39,6 +40,7 @@ def stored_history(times: list[float]) -> list[float]:
     return sorted(stored)
 
 
+@pytest.mark.level(2)
 def test_history_shows_the_first_minute_and_stays_small() -> None:
     """A version's first deals are seen at once; in a year points get rare, and the last is the newest."""
     times = [number / 2 for number in range(1, 121)]

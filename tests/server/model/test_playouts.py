@@ -192,6 +192,7 @@ def spoilt_lines(draw: st.DrawFn) -> pb.Line:
     return spoilt
 
 
+@pytest.mark.level(2)
 @given(spoilt_lines())
 def test_any_view_is_played_or_refused(spoilt: pb.Line) -> None:
     """Whatever a caller sends, it is either a line that can be played to its end, or a LineError."""

@@ -101,6 +101,7 @@ async def play(*bots: Program, games: int) -> None:
     await asyncio.gather(*map(answer_all, bots))
 
 
+@pytest.mark.level(2)
 async def test_match_at_a_worker_is_seen_at_the_server(tmp_path: Path) -> None:
     """Lists show what a worker plays and how far it is, and the record is secret."""
     async with at_a_worker(tmp_path) as at:
@@ -192,6 +193,7 @@ async def everything_sent(
     return list(map(got_by, bots)), steps
 
 
+@pytest.mark.level(2)
 async def test_worker_sends_what_the_server_would(tmp_path: Path) -> None:
     """Bots and watchers get the same bytes, so they learn no more of what is hidden than without workers."""
     folders = [tmp_path / "alone", tmp_path / "worker"]

@@ -151,7 +151,7 @@ async def walk(seed: int) -> set[tuple[str, ...]]:
     return set().union(*(walker.used for walker in walkers))
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 async def test_games_walk_through_all_rows() -> None:
     """Whatever bots do, each message has a row in the state of its game, and every row is used."""
     used: set[tuple[str, ...]] = set()

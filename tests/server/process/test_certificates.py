@@ -71,7 +71,7 @@ def test_what_is_no_host_is_refused(host: str) -> None:
         make_certificates([host], now=NOW, days=1)
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     """The key and the organiser's token are for their owner alone."""
     init = ("competition", "init", "cup", "--host", "arena.example")
@@ -87,7 +87,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_ladder_of_a_competition_has_its_anchor(tmp_path: Path) -> None:
     """The two files that are written agree, or no rating would ever be on the scale."""
     init = ("competition", "init", "cup", "--host", "arena.example", "--ladder")

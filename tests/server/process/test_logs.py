@@ -90,6 +90,7 @@ def test_a_log_that_is_not_read_holds_nothing_up() -> None:
     assert output.dropped in {989, 990}  # the thread may have taken a line, and waits to write it
 
 
+@pytest.mark.level(3)
 def test_a_tournament_loses_no_game_while_its_log_is_not_read(tmp_path: Path) -> None:
     """The pipe of the server and of its worker is full from the start to the end; each game is stored."""
     bots = ("ann", "ben")

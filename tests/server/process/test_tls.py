@@ -62,6 +62,7 @@ async def status_by(address: str, access: Access, *, tls: bool = True) -> grpc.S
         return (await called(channel, HEALTH)).status
 
 
+@pytest.mark.level(2)
 async def test_calls_are_encrypted(tmp_path: Path, ours: Files, others: Files) -> None:
     """Clients that trust the CA are served; others, and unencrypted ones, disturb nobody."""
     async with run_server(settings(tmp_path, tls_cert=ours.cert, tls_key=ours.key)) as server:

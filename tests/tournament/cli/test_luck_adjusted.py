@@ -14,6 +14,7 @@ from happycity_tournament.proof.commitment import canonical
 from happycity_tournament.proof.publication import GAMES_FILE
 
 
+@pytest.mark.level(3)
 def test_ratings_without_luck_name_the_evaluator(played: Path, run: Run) -> None:
     """They are other ratings of the same games; one who won by its draws is rated lower."""
     with_luck, without = json_of(run, "rate", played), json_of(run, "rate", played, "--luck-adjusted")
@@ -40,6 +41,7 @@ def test_luck_is_listed_with_the_games(played: Path, run: Run, monkeypatch: pyte
     assert "luck" not in json_of(run, "games", played, "--limit", "1")[0]["seats"][0]
 
 
+@pytest.mark.level(2)
 def test_the_same_games_compare_as_the_same(played: Path, run: Run) -> None:
     result = json_of(run, "compare", played, played, "--luck-adjusted")
     assert result["luck_evaluator"] == Evaluator().digest
@@ -48,7 +50,7 @@ def test_the_same_games_compare_as_the_same(played: Path, run: Run) -> None:
     assert any(bot["score_before"] != pytest.approx(before[bot["bot"]]) for bot in result["bots"])
 
 
-@pytest.mark.thorough
+@pytest.mark.level(3)
 def test_a_sequential_test_without_luck(tmp_path: Path, run: Run) -> None:
     """What it decided follows from its records: as a stored run, from its server, and as it is published."""
     bots = "--candidate", "greedy", "--base", "planner", "--elo0", "-400", "--elo1", "-100", "--seed", "5"

@@ -140,6 +140,7 @@ async def test_the_end_of_a_program_is_one_line(tmp_path: Path, script: str, sum
         )
 
 
+@pytest.mark.level(2)
 async def test_a_server_that_ends_is_explained(tmp_path: Path) -> None:
     """Its own last line says what is wrong; the store is named without its password."""
     with pytest.raises(ProcessError) as refused:

@@ -172,6 +172,7 @@ async def test_an_interruption_changes_nothing(
     await check_end(store, resumed, config)
 
 
+@pytest.mark.level(1)
 @each_format
 async def test_a_kill_changes_nothing(store: AsyncStore, config: TournamentConfig, tmp_path: Path) -> None:
     host = hosts.Host(store)
@@ -488,6 +489,7 @@ async def test_a_tournament_ends_when_no_game_can_be_rated(store: AsyncStore) ->
     assert host.waits == []
 
 
+@pytest.mark.level(1)
 async def test_what_is_rated_does_not_depend_on_what_was_running(store: AsyncStore) -> None:
     def columns(run: TournamentRun) -> list[Standing]:
         return [replace(line, forfeit_counts=()) for line in run.status.standings.lines()]  # have match ids

@@ -57,7 +57,7 @@ def test_protocols_never_change() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.thorough if "expert" in name else ())
+        pytest.param(name, marks=pytest.mark.level(2) if "expert" in name else ())
         for name, protocol in PROTOCOLS.items()
         if protocol.deals == DEALS
     ],
@@ -88,6 +88,7 @@ def written(store: str, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.level(2)
 def test_the_planner_is_as_strong_as_itself(written: Path) -> None:
     result = verify_benchmark(written, asked=12, processes=1)
     assert result["chain"] == CHAIN

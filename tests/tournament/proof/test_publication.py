@@ -122,6 +122,7 @@ class Forger:
         self.file.write_bytes(canonical(self.result) + b"\n")
 
 
+@pytest.mark.level(1)
 def test_what_is_published_is_verified_by_several_processes(published: Path) -> None:
     verified = verify(published, processes=2, noted=COMMITMENT.hash)
     assert verified.games == 48
@@ -219,6 +220,7 @@ def test_forgeries_with_new_hashes_are_found(
     assert line in Forger(Path(shutil.copytree(published, tmp_path / "cup"))).found(forge)
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize("forge", [lambda acts: acts.pop(), lambda acts: acts[0].update(text="a friend")])
 def test_a_changed_log_has_another_end_of_the_chain(
     published: Path, tmp_path: Path, forge: Callable[[Any], object]
@@ -236,6 +238,7 @@ def test_a_changed_log_has_another_end_of_the_chain(
         verify(forger.folder, processes=1, noted=end)
 
 
+@pytest.mark.level(2)
 def test_bots_of_the_organiser_are_asked_again(published: Path, tmp_path: Path) -> None:
     """A legal move that the planner doesn't choose is found; so is another version of it."""
     assert verify(published, processes=1, sample=4, rng=Random(1)).games == 48
@@ -259,7 +262,7 @@ CHANCE = (
 GREEDY = "python -m happycity bot greedy={}"
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("command", "error", "text"),
     [
@@ -324,6 +327,7 @@ FORGED_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize(("forge", "line"), FORGED_FILES.values(), ids=FORGED_FILES)
 def test_a_changed_file_of_a_hosted_bot_is_found(
     published: Path, tmp_path: Path, forge: Callable[[Path], object], line: str
@@ -337,6 +341,7 @@ def test_a_changed_file_of_a_hosted_bot_is_found(
     assert "\n" not in str(found.value)
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize("key", ["chain", "games_sha256", "games"])
 def test_a_changed_hash_or_count_is_found(published: Path, tmp_path: Path, key: str) -> None:
     forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
@@ -380,6 +385,7 @@ def test_files_that_are_missing_or_added_are_found(published: Path, tmp_path: Pa
         verify(tmp_path / "none", processes=1)
 
 
+@pytest.mark.level(1)
 def test_a_bomb_is_not_unpacked(published: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(published, tmp_path / "cup"))
     (folder / GAMES_FILE).write_bytes(gzip.compress(bytes(50 * 2**20)))
@@ -404,6 +410,7 @@ def test_the_deals_follow_from_seed_salt_and_beacon() -> None:
     assert all(seed < 2**53 for seed in seeds)
 
 
+@pytest.mark.level(2)
 def test_commands_commit_publish_and_verify(run: Run, tmp_path: Path) -> None:
     """Statuses: 0 if all is true, 1 if something was changed, 2 for bad input."""
     file = tmp_path / "cup.toml"

@@ -66,7 +66,7 @@ def scores(rng: np.random.Generator, *, deals: int, gain: float) -> tuple[Floats
     return before, after, numbers
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_margins_agree_with_statsmodels() -> None:
     """The mean of the differences, in Elo linearised at the means, is a regression on a constant.
 
@@ -87,6 +87,7 @@ def test_margins_agree_with_statsmodels() -> None:
     assert elo.value == pytest.approx(400 * np.log10(odds[1] / odds[0]))
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize("deals", [10, 60])
 def test_intervals_hold_the_truth_as_often_as_they_say(deals: int) -> None:
     """Of 2,000 simulated comparisons, 95% of the intervals hold the gain, of scores and of Elo."""

@@ -67,7 +67,7 @@ def feed(sprt: Sprt, scores: Iterable[float]) -> Sprt:
     return sprt
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("draw", "elo1", "runs"),
     [(pair_blocks, 50, 600), (four_seat_blocks, 40, 600), (pair_blocks, 15, 100), (even_blocks, 10, 300)],
@@ -94,6 +94,7 @@ def test_the_ratio_by_hand() -> None:
     )
 
 
+@pytest.mark.level(2)
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), max_size=29))
 def test_exchanging_bots_and_hypotheses_turns_the_ratio_round(scores: list[float]) -> None:
     one = feed(new_sprt(elo0=-5, elo1=10), scores).state
@@ -161,6 +162,7 @@ def test_elo_and_score_are_inverse() -> None:
     assert logistic_elo(0.0) is logistic_elo(1.0) is None
 
 
+@pytest.mark.level(1)
 def test_the_interval_covers_the_truth() -> None:
     rng = np.random.default_rng(8)
     covered = 0
@@ -226,7 +228,7 @@ def test_a_test_that_was_nearly_all_won_has_the_interval_of_its_blocks() -> None
     assert state.elo_low + 50 < state.elo < state.elo_high - 50
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_intervals_hold_after_stopping_and_estimates_are_in_the_middle() -> None:
     """Of 400 whole tests with a true difference of elo1, whose plain intervals hold too rarely."""
     rng, truth = np.random.default_rng(8), expected_score(50)

@@ -24,6 +24,7 @@ minari = pytest.importorskip("minari")
 BOTS = {"random": "random", "greedy": "greedy", "planner": "planner", "random2": "random"}
 
 
+@pytest.mark.level(2)
 def test_a_game_can_be_played_again_from_its_rows(run: Run, played: Path) -> None:
     run("export", played, "--format", "records", "--out", "games.jsonl")
     assert dataset("games.jsonl", "--out", "rows.parquet") == "rows.parquet: 192 episodes\n"
@@ -43,6 +44,7 @@ def test_a_game_can_be_played_again_from_its_rows(run: Run, played: Path) -> Non
     assert not any(seats)
 
 
+@pytest.mark.level(2)
 def test_minari_loads_the_seats_of_a_bot(run: Run, played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(Path.cwd()))
     options = ("--format", "minari", "--bots", "greedy", "--reward", "points", "--out", "greedy-v0")
@@ -64,6 +66,7 @@ def test_minari_loads_the_seats_of_a_bot(run: Run, played: Path, monkeypatch: py
     assert "takes a new folder" in dataset(played, *options[:-1], "greedy")
 
 
+@pytest.mark.level(2)
 def test_concurrency_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for concurrency in (2, 40):
@@ -81,6 +84,7 @@ def test_concurrency_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert len(one) == 3
 
 
+@pytest.mark.level(1)
 def test_what_makes_no_data_set_is_refused_in_a_line(run: Run, played: Path) -> None:
     assert "no game with a record has such a seat" in dataset(
         played, "--out", "x.parquet", "--bots", "nobody"
@@ -89,7 +93,7 @@ def test_what_makes_no_data_set_is_refused_in_a_line(run: Run, played: Path) -> 
     assert not Path("x.parquet").exists()
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_an_example_imitates_a_bot(run: Run, played: Path) -> None:
     """By so few games it plays as the bot more often than a random choice does, and in the arena."""
     dataset(played, "--bots", "greedy", "--out", "greedy.parquet")

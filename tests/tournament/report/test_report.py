@@ -99,6 +99,7 @@ def rows_of(page: Page, section: str) -> dict[str, list[str]]:
 in_a_browser = pytest.mark.asyncio(loop_scope="session")
 
 
+@pytest.mark.level(1)
 @in_a_browser
 async def test_a_browser_shows_it_without_error_or_request(page: Page, window: Window) -> None:
     """Wide or on a phone, in the reader's colours, in charts too; the standings are on the first screen."""
@@ -126,6 +127,7 @@ async def test_the_browser_reports_trouble(tmp_path: Path, window: Window) -> No
     assert (len(tab.requests), len(tab.problems)) == (2, 3)
 
 
+@pytest.mark.level(1)
 @in_a_browser
 async def test_lines_have_their_names_at_their_ends(page: Page, window: Window) -> None:
     """Each in the colour of its line and apart from the others; a phone has a legend in their place."""
@@ -145,6 +147,7 @@ async def test_lines_have_their_names_at_their_ends(page: Page, window: Window) 
     assert await phone.evaluate(shown) is True
 
 
+@pytest.mark.level(1)
 @in_a_browser
 async def test_hostile_names_are_text(tmp_path: Path, run: Run, window: Window) -> None:
     league = League(
@@ -162,6 +165,7 @@ async def test_hostile_names_are_text(tmp_path: Path, run: Run, window: Window) 
     assert (len(tab.requests), tab.problems) == (1, [])
 
 
+@pytest.mark.level(1)
 def test_the_page_needs_nothing_else(page: Page) -> None:
     assert not {"script", "link", "img", "iframe", "object"} & set(page.elements)
     assert {value for _, name, value in page.attributes if name in {"src", "href"}} <= {
@@ -171,6 +175,7 @@ def test_the_page_needs_nothing_else(page: Page) -> None:
     assert "default-src 'none'" in page.text
 
 
+@pytest.mark.level(1)
 def test_every_chart_has_a_label(page: Page) -> None:
     """A screen reader hears what a chart shows, and finds the numbers in tables."""
     images = sum(name == "role" and value == "img" for _, name, value in page.attributes)
@@ -181,6 +186,7 @@ def test_every_chart_has_a_label(page: Page) -> None:
         assert len(page.tables[section]) == 1 + 4
 
 
+@pytest.mark.level(1)
 def test_the_numbers_are_those_that_are_shown(played: Path, page: Page, run: Run) -> None:
     standings = rows_of(page, "standings")
     for line in json_of(run, "show", played)["standings"]:
@@ -208,6 +214,7 @@ def test_the_result_comes_first(page: Page) -> None:
     assert re.search(r"played \d{4}-\d\d-\d\d \d\d:\d\d:\d\d to .* UTC", head)
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize(
     ("rounds", "text"),
     [
@@ -220,6 +227,7 @@ def test_a_doubtful_result_is_said_to_be_one(tmp_path: Path, run: Run, rounds: i
     assert text in report(run, url, tmp_path / "report.html").texts[""]
 
 
+@pytest.mark.level(1)
 def test_a_run_says_which_bots_shared_a_process(tmp_path: Path, run: Run) -> None:
     """Their times are mostly those of each other; of bots with own processes nothing is said."""
     made = make_run("20261122-080000")
@@ -238,6 +246,7 @@ def test_a_run_says_which_bots_shared_a_process(tmp_path: Path, run: Run) -> Non
         assert text in shown
 
 
+@pytest.mark.level(1)
 def test_the_settings_are_those_that_held(page: Page) -> None:
     settings = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page.text))
     words = {"format", "rounds", "seat orders", "decision seconds", "fallback", "max strikes"}
@@ -284,6 +293,7 @@ def test_forfeits_are_shown_with_their_reasons(tmp_path: Path, run: Run) -> None
     assert "Another 4 games with a disqualified bot are not rated" in page.texts[""]
 
 
+@pytest.mark.level(1)
 def test_think_times_are_shown_where_records_have_them(tmp_path: Path, run: Run) -> None:
     untimed = League(BOTS).store(tmp_path / "untimed.sqlite")
     assert "times" not in report(run, untimed, tmp_path / "untimed.html").texts
@@ -310,7 +320,7 @@ def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path) -> None:
     assert [games for games, _ in history.of("cem")] == [games for games in samples if games > 40]
 
 
-@pytest.mark.thorough
+@pytest.mark.level(2)
 def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
     url = League([f"bot-{number:02}" for number in range(50)], rounds=12).store(tmp_path / "games.sqlite")
     page = report(run, url, tmp_path / "report.html")
@@ -325,6 +335,7 @@ def test_too_many_bots_have_no_live_rating(tmp_path: Path, run: Run, monkeypatch
     assert "there is no live rating" in report(run, url, tmp_path / "report.html").texts["history"]
 
 
+@pytest.mark.level(1)
 def test_a_record_file_has_a_report(played: Path, page: Page, tmp_path: Path, run: Run) -> None:
     """Records alone have all but the settings and the time."""
     records = tmp_path / "games.jsonl"
@@ -337,6 +348,7 @@ def test_a_record_file_has_a_report(played: Path, page: Page, tmp_path: Path, ru
         assert again.tables[section] == [row[:columns] for row in page.tables[section]]
 
 
+@pytest.mark.level(1)
 def test_the_same_games_have_the_same_report(played: Path, page: Page, tmp_path: Path, run: Run) -> None:
     assert report(run, played, tmp_path / "second.html").text == page.text
 

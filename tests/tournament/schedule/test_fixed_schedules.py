@@ -116,6 +116,7 @@ def tables(bots: int, seats: int) -> int:
     return one_cycle(bots, seats, seat_orders=SeatOrders.SINGLE).total_games
 
 
+@pytest.mark.level(1)
 def test_round_robins_are_exactly_balanced() -> None:
     for bots, seats in fields.SIZES:
         schedule = one_cycle(bots, seats)
@@ -151,6 +152,7 @@ def test_pairs_meet_in_as_few_rounds_as_possible() -> None:
         assert max(game.round for game in games) == bots - 1 + bots % 2
 
 
+@pytest.mark.level(1)
 @few_examples
 @given(st.sampled_from(fields.SIZES), st.integers(0, 2**64 - 1))
 def test_cycles_differ_but_begin_alike(size: tuple[int, int], seed: int) -> None:

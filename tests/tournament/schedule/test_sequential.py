@@ -106,6 +106,7 @@ def by_seat(fixture: Fixture) -> FinishedGame:
     return finished(fixture, places=places)
 
 
+@pytest.mark.level(1)
 @given(st.permutations(range(12)), st.sets(st.integers(0, 11), max_size=3))
 def test_blocks_count_whole_and_in_order(order: list[int], voided: set[int]) -> None:
     games, played = fixtures(4, blocks=6), schedule(4, max_blocks=6)

@@ -82,6 +82,7 @@ def test_bots_of_equal_scores_meet(seats: int, closer: float) -> None:
                 scores[bot] += Fraction(seats - place, seats - 1)
 
 
+@pytest.mark.level(1)
 @few_examples
 @given(st.integers(2, 5), st.integers(1, 9), st.integers(0, 2**32))
 def test_byes_are_shared_evenly(seats: int, more: int, seed: int) -> None:
@@ -132,6 +133,7 @@ def estimate() -> Estimate:
     return estimate_of(Games(BOTS, played.tables))
 
 
+@pytest.mark.level(1)
 def test_only_results_that_choose_games_make_errors_larger() -> None:
     """A fixed schedule has the factor 1; a Swiss one is replayed, each time with the same factor."""
     rounds = TournamentConfig(bots=BOTS, game=Config(players=2), format=RandomRounds(rounds=8), seed=1)

@@ -66,6 +66,7 @@ def by_bot(lines: list[dict[str, Any]]) -> dict[str, tuple[int, float]]:
     return {line["bot"]: (int(line["games"]), round(line["elo"], 4)) for line in lines}
 
 
+@pytest.mark.level(1)
 def test_every_reader_counts_the_same_games(run_with_disqualified: Path, tmp_path: Path, run: Run) -> None:
     path = run_with_disqualified
     shown, rated = json_of(run, "show", path), json_of(run, "rate", path)

@@ -152,6 +152,7 @@ def test_a_source_can_be_read_twice_and_closed_in_the_middle(played: Path) -> No
     assert list(games) == []
 
 
+@pytest.mark.level(2)
 def test_games_are_read_as_a_stream(tmp_path: Path) -> None:
     """Two thousand games with their records, 3 MB of text, don't need a third of that at once."""
     url = League(BOTS, rounds=500).store(tmp_path / "games.sqlite")

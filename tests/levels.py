@@ -1,0 +1,217 @@
+"""The levels of the tests: how expensive each may be, and which of them a run includes.
+
+| level | what | CPU seconds |
+|---|---|---|
+| 0 | pure: a function, a class, a text | 0.2 |
+| 1 | served in the test's process, or a command called as a function | 0.5 |
+| 2 | whole programs | 5 |
+| 3 | a browser, other languages, an image, a sandbox, PostgreSQL, Ray, a learner | no limit |
+| 4 | `nightly`: too expensive for each change | no limit |
+
+A test's CPU time is that of its own process and of the programs that it started, with its own fixtures but
+without those that it shares. Its unit is a loop of additions that is timed in the same process, so that it
+doesn't depend on the machine: the limits are those of one that adds 20 million numbers a second.
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections import defaultdict
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+FOLDER: Final = Path(__file__).parent
+NIGHTLY: Final = 4
+LIMITS: Final = {0: 0.2, 1: 0.5, 2: 5.0}
+"""CPU seconds of a test, by its level."""
+MARGIN: Final = 3
+"""A test fails where it takes this many times its limit."""
+_FOLDERS: Final = {
+    "bridge": 1,
+    "check": 1,
+    "clients": 3,
+    "commands": 2,
+    "docs/test_site.py": 3,
+    "envs": 3,
+    "llm": 1,
+    "mcp": 1,
+    "misbehaviour": 1,
+    "new_bot": 1,
+    "release": 3,
+    "sdk": 1,
+    "server": 1,
+    "terminal": 1,
+    "tools": 1,
+    "tournament/cli": 1,
+    "tournament/client": 1,
+    "training": 3,
+    "viewer": 1,
+    "web": 1,
+}
+"""The level of a folder's tests, or a file's, which have no mark; 0 elsewhere."""
+_FIXTURES: Final = {"cluster": 3, "browser": 3}
+"""The level of tests with these fixtures, each of which starts a large program."""
+_MEANS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
+"""CPU seconds of a test on the whole, by the highest level of a run; for the estimate at its beginning."""
+_ADDITIONS: Final = 20_000
+_ADDITIONS_PER_SECOND: Final = 20e6
+
+
+def folder_level(path: Path) -> int:
+    """Return the level of a folder or file of tests, where no mark says otherwise."""
+    for folder in (path, *path.parents):
+        if folder.is_relative_to(FOLDER) and (level := _FOLDERS.get(folder.relative_to(FOLDER).as_posix())):
+            return level
+    return 0
+
+
+def level_of(item: pytest.Item) -> int:
+    """Return a test's level: the highest of its marks, else of its fixtures and its folder."""
+    if item.get_closest_marker("nightly"):
+        return NIGHTLY
+    if marked := [int(mark.args[0]) for mark in item.iter_markers("level")]:
+        assert max(marked) < NIGHTLY, f"{item.nodeid}: the levels of marks are below {NIGHTLY}"
+        return max(marked)
+    names = {*getattr(item, "fixturenames", ())}
+    params = (
+        item.callspec.params.values()
+        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        else ()
+    )
+    if any(str(param) == "postgresql" for param in params):
+        names.add("cluster")
+    return max([folder_level(item.path), *(level for name, level in _FIXTURES.items() if name in names)])
+
+
+def chosen(config: pytest.Config) -> range:
+    """Return the levels that a run includes.
+
+    Without `--levels`, those are 0 and 1, or all but the nightly tests of files and folders that are named.
+
+    Raises:
+        UsageError: `--levels` is neither a level nor two with a hyphen.
+    """
+    text = config.getoption("--levels")
+    if text is None:
+        named = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+        text = "0-1" if FOLDER in named else "0-3"
+    first, _, last = text.partition("-")
+    try:
+        return range(int(first), int(last or first) + 1)
+    except ValueError:
+        raise pytest.UsageError(f"--levels {text}: a level from 0 to {NIGHTLY}, or two as in 0-2") from None
+
+
+class Cost(NamedTuple):
+    """What one test, or one fixture that several tests share, took."""
+
+    name: str
+    level: int
+    seconds: float
+    """CPU seconds of the machine that adds 20 million numbers a second."""
+
+    def exceeds(self, times: float = 1) -> bool:
+        return self.seconds > times * LIMITS.get(self.level, float("inf"))
+
+
+def additions_per_second() -> float:
+    """Measure this process's speed, for about a millisecond."""
+    began = time.thread_time()
+    total = 0
+    for number in range(_ADDITIONS):
+        total += number
+    return _ADDITIONS / (time.thread_time() - began)
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it started and that ended."""
+    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+class Costs:
+    """Measures tests, reports the expensive ones, and fails those far above their limit."""
+
+    def __init__(self, *, listed: int, strict: bool) -> None:
+        self._listed, self._strict = listed, strict
+        self._shared = 0.0
+        """CPU seconds of what the current test has made or ended for others too."""
+        self._depth = 0
+        """How many shared fixtures, one inside the other, are being made or ended."""
+        self._began = 0.0
+        self._speed = 0.0
+        """Additions a second before the current test."""
+        self._costs: list[Cost] = []
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Generator[None]:
+        """Begin with a test."""
+        self._speed, self._shared, self._began = additions_per_second(), 0.0, cpu_seconds()
+        yield
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
+        """Charge no test with what others use too: neither its making nor its end."""
+        if fixturedef.scope == "function":
+            return (yield)
+        fixturedef.addfinalizer(self._end_shared)  # the first to be added is the last to be called
+        self._begin_shared()
+        try:
+            return (yield)
+        finally:
+            self._end_shared()
+            fixturedef.addfinalizer(self._begin_shared)
+
+    def _begin_shared(self) -> None:
+        if not self._depth:
+            self._shared -= cpu_seconds()
+        self._depth += 1
+
+    def _end_shared(self) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._shared += cpu_seconds()
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
+        """End with a test; fail where it was far too expensive."""
+        yield
+        # The slower speed, so that a machine which changes its own lets no test fail.
+        speed = min(self._speed, additions_per_second())
+        seconds = (cpu_seconds() - self._began - self._shared) * speed / _ADDITIONS_PER_SECOND
+        cost = Cost(item.nodeid, level_of(item), seconds)
+        item.user_properties.append(("cost", tuple(cost)))
+        if self._strict and cost.exceeds(MARGIN):
+            pytest.fail(
+                f"{seconds:.1f} CPU seconds, where level {cost.level} has {LIMITS[cost.level]:g}: "
+                "make it cheaper, or give it another level (CONTRIBUTING.md, Tests)",
+                pytrace=False,
+            )
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect what tests took, those of other processes too."""
+        if report.when == "teardown":
+            costs: Any = [value for name, value in report.user_properties if name == "cost"]
+            self._costs += [Cost(*cost) for cost in costs]
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Report what each level took, and which tests exceed it."""
+        by_level: dict[int, list[Cost]] = defaultdict(list)
+        for cost in sorted(self._costs, key=lambda cost: -cost.seconds):
+            by_level[cost.level].append(cost)
+        for level, costs in sorted(by_level.items()):
+            total = sum(cost.seconds for cost in costs)
+            terminalreporter.write_line(f"level {level}: {len(costs):,} tests, {total:,.0f} CPU seconds")
+            for cost in [cost for n, cost in enumerate(costs) if n < self._listed or cost.exceeds()]:
+                above = f", more than {LIMITS[level]:g}" if cost.exceeds() else ""
+                terminalreporter.write_line(f"  {cost.seconds:.2f}{above}: {cost.name}")
+
+
+def estimate(tests: int, levels: range, processes: int) -> str:
+    """Say how many tests there are, and about how long they take on this machine now."""
+    seconds = tests * _MEANS[levels[-1]] * _ADDITIONS_PER_SECOND / additions_per_second() / processes
+    return f"{tests:,} tests of levels {levels[0]}-{levels[-1]}: about {max(1, round(seconds / 60))} min"
