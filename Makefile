@@ -11,7 +11,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 COMPILED_TESTS := tests/game tests/bots tests/server/play
 CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup tests/clients
 
-.PHONY: help setup envs compiled pure run test test-programs test-all test-nightly compiled-copy coverage clients sdks fuzz lint format proto site clean
+.PHONY: help setup envs compiled pure run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint format proto site clean
 
 help: ## Show all targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -54,6 +54,11 @@ test-nightly: envs sdks ## Run what costs too much for each change: kills, learn
 	$(PYTEST) --levels 4
 	$(PYTEST) --levels 0-3 --hypothesis-profile=nightly -m hypothesis
 	$(BIN)/python -m tools mutants
+
+test-under-load: envs ## Run levels 0 to 2 three times beside four busy processes, and once on one core
+	busy=""; for each in 1 2 3 4; do $(BIN)/python -c 'while True: pass' & busy="$$busy $$!"; done; trap "kill $$busy" EXIT; \
+	for each in 1 2 3; do $(PYTEST) --levels 0-2 || exit 1; done
+	taskset --cpu-list 0 $(BIN)/pytest -n 2 --dist worksteal --levels 0-2
 
 compiled-copy: $(READY)
 	$(BIN)/python hatch_build.py compile --tree build/compiled

@@ -70,21 +70,18 @@ def folder_level(path: Path) -> int:
 
 
 def level_of(item: pytest.Item) -> int:
-    """Return a test's level: the highest of its marks, else of its fixtures and its folder."""
+    """Return a test's level: the highest of its marks, or its folder's; at least that of its fixtures."""
     if item.get_closest_marker("nightly"):
         return NIGHTLY
-    if marked := [int(mark.args[0]) for mark in item.iter_markers("level")]:
-        assert max(marked) < NIGHTLY, f"{item.nodeid}: the levels of marks are below {NIGHTLY}"
-        return max(marked)
+    marked = [int(mark.args[0]) for mark in item.iter_markers("level")]
+    assert max(marked, default=0) < NIGHTLY, f"{item.nodeid}: the levels of marks are below {NIGHTLY}"
     names = {*getattr(item, "fixturenames", ())}
-    params = (
-        item.callspec.params.values()
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-        else ()
-    )
-    if any(str(param) == "postgresql" for param in params):
+    if hasattr(item, "callspec") and any(
+        str(value) == "postgresql" for value in item.callspec.params.values()
+    ):
         names.add("cluster")
-    return max([folder_level(item.path), *(level for name, level in _FIXTURES.items() if name in names)])
+    needed = (level for name, level in _FIXTURES.items() if name in names)
+    return max([max(marked) if marked else folder_level(item.path), *needed])
 
 
 def chosen(config: pytest.Config) -> range:
