@@ -73,8 +73,8 @@ class TournamentState(Enum):
         return self not in (TournamentState.WAITING, TournamentState.RUNNING)
 
     @property
-    def revealed(self) -> bool:
-        """Whether its deals are out of play for good, so that they need no longer be secret."""
+    def ended(self) -> bool:
+        """Whether no host continues it by itself, so that its results stay as they are."""
         return self in (TournamentState.FINISHED, TournamentState.STOPPED, TournamentState.UNREADABLE)
 
 

@@ -26,7 +26,7 @@ async def results_feed(feeds: Feeds, _request: Request, _query: Query) -> Page:
     arena.gate.charge(FEED_CALLS)
     listed = await newest_tournaments(feeds, page_size=ENTRIES)
     results: list[tuple[datetime, Any]] = [
-        (_end_of(one), one) for one in listed if state_of(one.progress.state).revealed
+        (_end_of(one), one) for one in listed if state_of(one.progress.state).ended
     ]
     if arena.ladder.keeps_ladder:
         deals = (await arena.call(arena.ladder.ListLadderDeals, page_size=ENTRIES)).deals

@@ -9,6 +9,7 @@ from enum import Enum
 
 from happycity.runtime.tokens import Role, Token
 from happycity_server.errors import ApiError, Reason, invalid
+from happycity_tournament.visibility import Viewer
 
 MAX_REQUEST_ID = 64
 """Characters of a request id."""
@@ -31,6 +32,7 @@ _ORGANISERS = frozenset({Role.ORGANISER})
 _PLAYERS = _BOTS | _ORGANISERS
 WATCHERS = frozenset({Role.OBSERVER, Role.ORGANISER})
 """Who may watch a running match: a bot would see in it how the deal goes that it plays itself."""
+_VIEWERS = {Role.BOT: Viewer.BOT, Role.OBSERVER: Viewer.OBSERVER, Role.ORGANISER: Viewer.ORGANISER}
 EVERYBODY: Roles = frozenset()
 """In `ROLES`: nobody needs a token."""
 
@@ -176,9 +178,15 @@ def check_free_of_house(name: str, house: Collection[str]) -> None:
         raise ApiError(Reason.WRONG_NAME, text)
 
 
+def viewer() -> Viewer:
+    """Return who asks, as the rules of what is seen tell callers apart."""
+    roles = principal().roles
+    return max((seen for role, seen in _VIEWERS.items() if role in roles), default=Viewer.PUBLIC)
+
+
 def is_public() -> bool:
     """Return whether the caller may see no more than the public."""
-    return not principal().roles & MEMBERS
+    return viewer() is Viewer.PUBLIC
 
 
 def require_token(what: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -27,15 +27,7 @@ from happycity.wire.messages import config_message
 from happycity_ladder.entries import Deal as LadderDeal
 from happycity_ladder.entries import DealState
 from happycity_ladder.ladder_store import LadderStore
-from happycity_server.access.roles import (
-    READERS,
-    WATCHERS,
-    Visitor,
-    is_public,
-    principal,
-    request_key,
-    require,
-)
+from happycity_server.access.roles import READERS, WATCHERS, Visitor, principal, request_key, require, viewer
 from happycity_server.api.paging import ListQuery, entry_of, message_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
@@ -43,8 +35,16 @@ from happycity_server.people.practice import Practice, seats_of, single_match
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
+from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.storage.async_store import AsyncStore
+from happycity_tournament.visibility import (
+    Play,
+    Sight,
+    play_of,
+    sight_of_finished_match,
+    sight_of_open_match,
+)
 from happycity_tournament.wire import timestamp
 
 REMEMBERED_REQUESTS = 10_000
@@ -161,11 +161,11 @@ class MatchService(MatchServiceServicer):
         if match is not None:
             _check_watching(match)
             return _open_match(match), self._watches.live(match)
-        game, deal_id = await self._revealed(match_id)
+        game, deal_id = await self._shown_whole(match_id)
         if not self._watches.keeps(match_id):
             self._charge(REPLAY_CALLS)
         watched = await self._watches.finished(game, partial(self._record, match_id))
-        return _finished_match(game, deal_id, revealed=True), watched
+        return _finished_match(game, deal_id, Sight.ALL), watched
 
     async def GetMatchRecord(self, request: pb.GetMatchRecordRequest, context: object) -> pb.MatchRecord:
         """Return the record of a stored match."""
@@ -175,7 +175,7 @@ class MatchService(MatchServiceServicer):
         elif match is not None:
             text = f"match {request.match_id} is not over, so its deal is still secret"
             raise ApiError(Reason.MATCH_RUNNING, text)
-        await self._revealed(request.match_id)
+        await self._shown_whole(request.match_id)
         return pb.MatchRecord(json=await self._record(request.match_id))
 
     def _single(self, request: pb.CreateMatchRequest) -> MatchSpec:
@@ -220,45 +220,57 @@ class MatchService(MatchServiceServicer):
         return None if game is None else (await self._finished([game]))[match_id]
 
     async def _finished(self, games: Sequence[FinishedGame]) -> dict[int, pb.Match | None]:
-        """Write stored matches, with their deals where these are no longer in play; None: not for the caller.
-
-        The results of a game tell how a deal goes that is still in play, so the public gets none of it.
-        """
-        deals, revealed = await self._store.read(self._deals_of, games)
-        open_seeds = self._open_seeds()
+        """Write stored matches, with their deals where the caller may see these; None: not for the caller."""
+        sights = await self._sights(games)
         matches: dict[int, pb.Match | None] = {}
         for game in games:
-            deal, is_revealed = deals.get(game.match_id), game.tournament_id in revealed
-            in_play = game.practice or _in_play(game, deal, revealed=is_revealed, open_seeds=open_seeds)
-            message = _finished_match(game, None if deal is None else deal.id, revealed=is_revealed)
-            matches[game.match_id] = None if is_public() and in_play else message
+            sight, deal_id, _ = sights[game.match_id]
+            is_seen = sight is not Sight.NOTHING
+            matches[game.match_id] = _finished_match(game, deal_id, sight) if is_seen else None
         return matches
 
-    def _open_seeds(self) -> set[int]:
-        """Return the seeds of the deals of open matches, with which the public may learn no finished game."""
-        return {match.spec.deal.seed for match in self._places.newest_matches()} if is_public() else set()
+    async def _shown_whole(self, match_id: int) -> tuple[FinishedGame, int | None]:
+        """Return a finished match of which the caller may see all, and its deal in the ladder."""
+        game = await self._store.read(self._store.store.game, match_id)
+        if game is None:
+            raise _unknown(match_id)
+        sight, deal_id, others = (await self._sights([game]))[match_id]
+        if sight is Sight.ALL:
+            return game, deal_id
+        if others:
+            raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} shares its deal with {others}")
+        require(WATCHERS)  # what else is hidden from others: practice
+        raise _unknown(match_id)
 
-    def _deals_of(self, games: Sequence[FinishedGame]) -> tuple[dict[int, LadderDeal], set[int]]:
-        """Return the deals of games of the ladder, by match, and the tournaments whose deals are revealed."""
+    async def _sights(self, games: Sequence[FinishedGame]) -> dict[int, tuple[Sight, int | None, str]]:
+        """Return by match what the caller sees, its deal in the ladder, and what else is played of it."""
+        deals, states = await self._store.read(self._deals_of, games)
+        open_seeds = {match.spec.deal.seed for match in self._places.newest_matches()}
+        sights: dict[int, tuple[Sight, int | None, str]] = {}
+        for game in games:
+            deal = deals.get(game.match_id)
+            play, others = Play.ENDED, ""
+            if game.tournament_id is not None:
+                play = play_of(states[game.tournament_id])
+                if play is not Play.ENDED:
+                    others = f"others of tournament {game.tournament_id}, which is not finished"
+            elif deal is not None and deal.state is DealState.OPEN:
+                play, others = Play.OPEN, "others of the ladder, which are not over"
+            if play is Play.ENDED and game.deal_seed in open_seeds:
+                play, others = Play.REPEATED, "a match that is not over"
+            sight = sight_of_finished_match(viewer(), play, practice=game.practice, own=_is_own(game.bots))
+            sights[game.match_id] = sight, None if deal is None else deal.id, others
+        return sights
+
+    def _deals_of(
+        self, games: Sequence[FinishedGame]
+    ) -> tuple[dict[int, LadderDeal], dict[int, TournamentState | None]]:
+        """Return the deals of games of the ladder, by match, and the states of the others' tournaments."""
         store = self._store.store
         single = [game.match_id for game in games if game.tournament_id is None]
         numbers = {game.tournament_id for game in games if game.tournament_id is not None}
         states = {number: store.tournament_state(number) for number in numbers}
-        revealed = {number for number, state in states.items() if state is not None and state.revealed}
-        return self._ladder.deals_of_games(single) if single else {}, revealed
-
-    async def _revealed(self, match_id: int) -> tuple[FinishedGame, int | None]:
-        """Return a finished match whose deal is no longer in play, and its deal in the ladder."""
-        game = await self._store.read(self._store.store.game, match_id)
-        if game is None:
-            raise _unknown(match_id)
-        if game.practice and not _is_own(game.bots):
-            require(WATCHERS)
-        deals, revealed = await self._store.read(self._deals_of, [game])
-        deal, is_revealed = deals.get(match_id), game.tournament_id in revealed
-        if others := _in_play(game, deal, revealed=is_revealed, open_seeds=self._open_seeds()):
-            raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} shares its deal with {others}")
-        return game, None if deal is None else deal.id
+        return self._ladder.deals_of_games(single) if single else {}, states
 
     async def _record(self, match_id: int) -> str:
         """Return the record of a stored match."""
@@ -268,30 +280,25 @@ class MatchService(MatchServiceServicer):
         return record
 
 
-def _in_play(
-    game: FinishedGame, deal: LadderDeal | None, *, revealed: bool, open_seeds: Collection[int]
-) -> str:
-    """Return with which games that are not over a finished one shares its deal; "" if there are none.
-
-    `deal` is its deal in the ladder; `revealed`: those of its tournament are out of play.
-    """
-    if game.tournament_id is not None and not revealed:
-        return f"others of tournament {game.tournament_id}, which is still running"
-    if deal is not None and deal.state is DealState.OPEN:
-        return "others of the ladder, which are not over"
-    return "a match that is not over" if game.deal_seed in open_seeds else ""
+def _sight(match: OpenMatch) -> Sight:
+    """Return what the caller sees of a match that is not over."""
+    return sight_of_open_match(
+        viewer(),
+        practice=match.spec.practice,
+        own=_is_own(match.bots),
+        shown=match.spec.own_deal and Visitor.PUBLIC in principal().roles,
+    )
 
 
 def _check_watching(match: OpenMatch) -> None:
     """Refuse a caller that may not watch a match while it runs."""
-    is_shown = match.spec.own_deal and Visitor.PUBLIC in principal().roles
-    if not is_shown and not (match.spec.practice and _is_own(match.bots)):
+    if _sight(match) is not Sight.ALL:
         require(WATCHERS)
 
 
 def _shown(match: OpenMatch) -> pb.Match | None:
     """Write a match that is not over, if the caller may see that there is one."""
-    return None if match.spec.practice and is_public() else _open_match(match)
+    return None if _sight(match) is Sight.NOTHING else _open_match(match)
 
 
 def _admits(filters: Mapping[str, Any], match: OpenMatch) -> bool:
@@ -330,10 +337,10 @@ def _open_match(match: OpenMatch) -> pb.Match:
     )
 
 
-def _finished_match(game: FinishedGame, ladder_deal: int | None, *, revealed: bool) -> pb.Match:
-    """Write a stored match; `revealed`: the deals of its tournament are no longer in play."""
+def _finished_match(game: FinishedGame, ladder_deal: int | None, sight: Sight) -> pb.Match:
+    """Write a stored match, with its deal where all of it is seen."""
     deal = None
-    if revealed and game.position is not None:
+    if sight is Sight.ALL and game.position is not None:
         number, table, rotation = game.position
         deal = pb.ScheduledDeal(seed=game.deal_seed, round=number, table=table, rotation=rotation)
     return message_of(

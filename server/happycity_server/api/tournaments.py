@@ -15,10 +15,10 @@ from happycity_server.access.roles import (
     READERS,
     WATCHERS,
     is_public,
-    principal,
     request_key,
     require,
     require_token,
+    viewer,
 )
 from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
 from happycity_server.places.places import Places
@@ -26,6 +26,7 @@ from happycity_server.tournaments.registry import Tournaments
 from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentWatches
 from happycity_tournament.config import check_bots
 from happycity_tournament.standings.standings import Standings
+from happycity_tournament.visibility import Sight, sees_incidents, sight_of_tournament
 from happycity_tournament.wire import sprt_message, standing_message, state_of, tournament_config_of
 
 MAX_INTERVAL_SECONDS = 3600.0
@@ -46,12 +47,12 @@ class TournamentService(TournamentServiceServicer):
             check_bots(request.config.bots)  # first, as it is cheap
             config = tournament_config_of(request.config, default_seed=secrets.randbits(53))
             tournament_id = await self._tournaments.create(config, request_key=key)
-        return await self._tournaments.message(tournament_id)
+        return await self._tournaments.message(tournament_id, viewer())
 
     async def GetTournament(self, request: pb.GetTournamentRequest, context: object) -> pb.Tournament:
         """Return a tournament."""
-        tournament = await self._tournaments.message(request.tournament_id)
-        if not _has_ended(tournament):
+        tournament = await self._tournaments.message(request.tournament_id, viewer())
+        if not _is_seen(tournament):
             require_token(f"tournament {request.tournament_id}, which has not ended,")
         return tournament
 
@@ -63,10 +64,10 @@ class TournamentService(TournamentServiceServicer):
         page: list[pb.Tournament] = []
         token, left = "", PAGE_BYTES
         state, bot = query.filters.get("state"), query.filters.get("bot")
-        newest = self._tournaments.newest(query.limit, query.before_id, state=state, bot=bot)
+        newest = self._tournaments.newest(query.limit, query.before_id, state=state, bot=bot, viewer=viewer())
         async with aclosing(newest) as entries:
             async for entry in entries:
-                if is_public() and not _has_ended(entry):
+                if not _is_seen(entry):
                     continue
                 if len(page) == query.size or left <= 0:
                     token = page_token(page[-1].tournament_id)
@@ -78,12 +79,12 @@ class TournamentService(TournamentServiceServicer):
     async def StopTournament(self, request: pb.StopTournamentRequest, context: object) -> pb.Tournament:
         """Start no more games."""
         await self._tournaments.stop(request.tournament_id)
-        return await self._tournaments.message(request.tournament_id)
+        return await self._tournaments.message(request.tournament_id, viewer())
 
     async def ResumeTournament(self, request: pb.ResumeTournamentRequest, context: object) -> pb.Tournament:
         """Continue a tournament that was stopped or interrupted."""
         await self._tournaments.resume(request.tournament_id)
-        return await self._tournaments.message(request.tournament_id)
+        return await self._tournaments.message(request.tournament_id, viewer())
 
     async def DeleteTournament(
         self, request: pb.DeleteTournamentRequest, context: object
@@ -95,7 +96,7 @@ class TournamentService(TournamentServiceServicer):
     async def DisqualifyBot(self, request: pb.DisqualifyBotRequest, context: object) -> pb.Tournament:
         """Forfeit a bot's games that are not finished."""
         await self._tournaments.disqualify(request.tournament_id, request.bot)
-        return await self._tournaments.message(request.tournament_id)
+        return await self._tournaments.message(request.tournament_id, viewer())
 
     async def WatchTournament(
         self, request: pb.WatchTournamentRequest, context: object
@@ -109,7 +110,7 @@ class TournamentService(TournamentServiceServicer):
             request.tournament_id,
             interval=interval,
             with_final_ratings=request.with_final_ratings,
-            with_incidents=bool(WATCHERS & principal().roles),  # of games on deals that a bot may be playing
+            viewer=viewer(),
         )
         async for update in updates:
             yield update
@@ -138,8 +139,7 @@ class TournamentService(TournamentServiceServicer):
         await self._check_visible(tournament_id)
         status = await self._tournaments.status(tournament_id)
         activity = {entry.bot: entry for entry in self._places.activity(status.config.bots)}
-        may_watch = bool(WATCHERS & principal().roles)
-        return activity, self._watches.incidents(tournament_id) if may_watch else []
+        return activity, self._watches.incidents(tournament_id) if sees_incidents(viewer()) else []
 
     async def standings(self, tournament_id: int) -> Standings:
         """Return the standings of a tournament; while it is played, they go on changing."""
@@ -153,9 +153,9 @@ class TournamentService(TournamentServiceServicer):
             await self.GetTournament(pb.GetTournamentRequest(tournament_id=tournament_id), None)
 
 
-def _has_ended(tournament: pb.Tournament) -> bool:
-    """Return whether the deals of a tournament are out of play."""
-    return state_of(tournament.progress.state).revealed
+def _is_seen(tournament: pb.Tournament) -> bool:
+    """Return whether the caller sees that there is such a tournament."""
+    return sight_of_tournament(viewer(), state_of(tournament.progress.state)) is not Sight.NOTHING
 
 
 def _paths(config: pb.TournamentConfig) -> dict[str, str]:

@@ -35,6 +35,7 @@ from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.stored import Progress, StoredTournament
+from happycity_tournament.visibility import Viewer
 from happycity_tournament.wire import ratings_message, state_of, tournament_message
 
 KEPT_PROGRESS = 1000
@@ -340,15 +341,21 @@ class Tournaments:
         if playing is not None:
             await asyncio.wait((playing.task,), timeout=seconds)
 
-    async def message(self, tournament_id: int) -> pb.Tournament:
-        """Return a tournament with its progress."""
+    async def message(self, tournament_id: int, viewer: Viewer) -> pb.Tournament:
+        """Return a tournament with its progress, for the viewer's eyes."""
         status = self.playing(tournament_id)
         if status is not None:
-            return self._message(status)
-        return await self._resting_message(await self._stored(tournament_id))
+            return self._message(status, viewer)
+        return await self._resting_message(await self._stored(tournament_id), viewer)
 
     async def newest(
-        self, at_once: int, before_id: int | None, *, state: TournamentState | None, bot: str | None
+        self,
+        at_once: int,
+        before_id: int | None,
+        *,
+        state: TournamentState | None,
+        bot: str | None,
+        viewer: Viewer,
     ) -> AsyncGenerator[pb.Tournament, None]:
         """Yield tournaments with their progress, newest first; they are read from the store `at_once`.
 
@@ -359,7 +366,11 @@ class Tournaments:
         while stored := await self._store.read(store.tournaments, at_once, before_id, states=states, bot=bot):
             for tournament in stored:
                 status = self.playing(tournament.id)
-                message = await self._resting_message(tournament) if status is None else self._message(status)
+                message = (
+                    await self._resting_message(tournament, viewer)
+                    if status is None
+                    else self._message(status, viewer)
+                )
                 if state is None or state_of(message.progress.state) is state:
                     yield message
             if len(stored) < at_once:
@@ -397,20 +408,20 @@ class Tournaments:
                 self._rated = key, None if ratings is None else ratings_message(ratings)
             return self._rated[1]
 
-    def snapshot(self, status: TournamentStatus) -> Snapshot:
+    def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
         """Return a tournament that is in memory, with the games that are being played."""
         running = self._places.running(status.tournament_id)
         return replace(
-            played(status, self._places.lobby.not_connected(status.config.bots)),
+            played(status, self._places.lobby.not_connected(status.config.bots), viewer=viewer),
             games_running=len(running),
             decisions_running=sum(match.decisions for match in running),
         )
 
-    def _message(self, status: TournamentStatus) -> pb.Tournament:
-        return tournament_message(self.snapshot(status))
+    def _message(self, status: TournamentStatus, viewer: Viewer) -> pb.Tournament:
+        return tournament_message(self.snapshot(status, viewer))
 
-    async def _resting_message(self, stored: StoredTournament) -> pb.Tournament:
-        snapshot = listed(stored, await self._resting_progress(stored.id))
+    async def _resting_message(self, stored: StoredTournament, viewer: Viewer) -> pb.Tournament:
+        snapshot = listed(stored, await self._resting_progress(stored.id), viewer=viewer)
         missing = () if snapshot.config is None else self._places.lobby.not_connected(snapshot.config.bots)
         return tournament_message(replace(snapshot, missing_bots=tuple(missing)))
 

@@ -14,6 +14,7 @@ from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.standings.standings import Standing
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
+from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
 
 if TYPE_CHECKING:  # a client of a server does without
     from happycity_tournament.storage.store import Store
@@ -134,8 +135,17 @@ def stored_snapshot(store: Store, tournament_id: int, *, claimed: bool | None = 
     return listed(stored, store.progress(stored.id), claimed=claimed)
 
 
-def listed(stored: StoredTournament, progress: Progress, *, claimed: bool = False) -> Snapshot:
-    """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`."""
+def listed(
+    stored: StoredTournament,
+    progress: Progress,
+    *,
+    claimed: bool = False,
+    viewer: Viewer = Viewer.ORGANISER,
+) -> Snapshot:
+    """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`.
+
+    It is for the viewer's eyes; whoever reads the store itself is its organiser.
+    """
     state, problems = stored.state if claimed else resting_state(stored.state), stored.problems
     try:
         config = TournamentConfig.of(stored.config)
@@ -145,7 +155,7 @@ def listed(stored: StoredTournament, progress: Progress, *, claimed: bool = Fals
     return Snapshot(
         tournament_id=stored.id,
         config=config,
-        seed=config.seed if config is not None and state.revealed else None,
+        seed=None if config is None else _seed(config, state, viewer),
         created_at=stored.created_at,
         state=state,
         games_total=stored.games_total,
@@ -154,12 +164,14 @@ def listed(stored: StoredTournament, progress: Progress, *, claimed: bool = Fals
     )
 
 
-def played(status: TournamentStatus, missing_bots: Iterable[str] = ()) -> Snapshot:
-    """Return a tournament that is in memory, without its standings."""
+def played(
+    status: TournamentStatus, missing_bots: Iterable[str] = (), *, viewer: Viewer = Viewer.ORGANISER
+) -> Snapshot:
+    """Return a tournament that is in memory, without its standings, for the viewer's eyes."""
     return Snapshot(
         tournament_id=status.tournament_id,
         config=status.config,
-        seed=status.config.seed if status.state.revealed else None,
+        seed=_seed(status.config, status.state, viewer),
         created_at=status.created_at,
         state=status.state,
         games_total=status.games_total,
@@ -168,6 +180,10 @@ def played(status: TournamentStatus, missing_bots: Iterable[str] = ()) -> Snapsh
         test=status.test,
         **_so_far(status.progress, status.problems),
     )
+
+
+def _seed(config: TournamentConfig, state: TournamentState, viewer: Viewer) -> int | None:
+    return config.seed if sight_of_tournament(viewer, state) is Sight.ALL else None
 
 
 def _so_far(progress: Progress, problems: Problems) -> dict[str, Any]:

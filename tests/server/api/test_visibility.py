@@ -1,0 +1,52 @@
+"""What the services show of deals that may be played again."""
+
+from pathlib import Path
+
+from tests.server import harness as h
+from tests.server.api.tournaments import config as tournament_config
+
+from happycity.runtime.tokens import Role
+
+ROLES = {"ann": Role.BOT, "eve": Role.OBSERVER, "olga": Role.ORGANISER}
+
+
+def tokens_in(path: Path) -> dict[str, h.Metadata]:
+    """Create a token of each role; return what a call shows of it, by name."""
+    return {name: h.bearer(h.issued_token(path, role, name)) for name, role in ROLES.items()}
+
+
+async def test_a_bot_gets_no_record_of_a_deal_that_a_match_repeats(tmp_path: Path) -> None:
+    """The bot that plays it would know the order of the cards; who watches may look."""
+    path = tmp_path / "tokens.json"
+    ann, eve, olga = tokens_in(path).values()
+    async with h.serving(tmp_path, tokens=path, house="random") as (_, channel):
+        matches = h.matches_at(channel)
+        over = (await matches.CreateMatch(olga, **h.terms("random", "random", seed=7))).match_id
+        await matches.WaitMatch(olga, match_id=over)
+        assert (await matches.GetMatchRecord(ann, match_id=over)).json
+        await matches.CreateMatch(olga, **h.terms("random", "ann", seed=7))
+        for call in (matches.GetMatchRecord, lambda *by, **match: matches.WatchMatch(*by, **match).read()):
+            assert (await h.outcome_of(call(ann, match_id=over))).reason == "MATCH_RUNNING"
+            assert (await h.outcome_of(call(eve, match_id=over))).reason == ""
+        assert (await matches.GetMatch(ann, match_id=over)).HasField("result")
+
+
+async def test_the_seed_of_a_stopped_tournament_is_its_organisers(tmp_path: Path) -> None:
+    """It can be resumed, and its deals follow from the seed: no answer to another caller has it."""
+    path = tmp_path / "tokens.json"
+    callers = tokens_in(path)
+    async with h.serving(tmp_path, tokens=path, public=True) as (_, channel):
+        tournaments = h.tournaments_at(channel)
+        config = tournament_config("ann", "ben", rounds=1)
+        config.seed = 4711
+        created = await tournaments.CreateTournament(callers["olga"], config=config)
+        number = {"tournament_id": created.tournament_id}
+        await tournaments.StopTournament(callers["olga"], **number)
+        for name, metadata in {**callers, "": ()}.items():
+            (listed,) = (await tournaments.ListTournaments(metadata)).tournaments
+            answers = [
+                listed,
+                await tournaments.GetTournament(metadata, **number),
+                [update async for update in tournaments.WatchTournament(metadata, **number)][-1].tournament,
+            ]
+            assert [answer.config.seed for answer in answers] == [4711 if name == "olga" else 0] * 3, name
