@@ -84,7 +84,7 @@ def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.level(3)
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_a_ladder_loses_nothing() -> None:
     """No game is lost, all deals are rated, and a backup has its leaderboard.

@@ -88,6 +88,7 @@ def wait_for_workers(program: Program, count: int) -> None:
         programs.wait_for_line(program, " plays")
 
 
+@pytest.mark.nightly
 def test_results_do_not_depend_on_nodes(
     start: Start, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

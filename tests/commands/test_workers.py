@@ -55,8 +55,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
     ("workers", "arguments"),
     [
         (4, ("run", "--rounds", "12")),
-        (2, ("run", "--rounds", "10", "--mode", "expert")),
-        (2, ("run", "--rounds", "8", "--seats", "2", "--format", "swiss", "--concurrency", "3")),
+        pytest.param(2, ("run", "--rounds", "10", "--mode", "expert"), marks=pytest.mark.nightly),
+        pytest.param(
+            2,
+            ("run", "--rounds", "8", "--seats", "2", "--format", "swiss", "--concurrency", "3"),
+            marks=pytest.mark.nightly,
+        ),
         (4, ("sprt", "--candidate", "greedy", "--base", "random", "--concurrency", "8")),
     ],
     ids=["family", "expert", "swiss", "sprt"],

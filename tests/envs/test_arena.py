@@ -251,6 +251,7 @@ def test_a_policy_that_learns_gets_better_and_plays_from_its_file() -> None:
         bot.choose(Decision.of(other))
 
 
+@pytest.mark.nightly
 def test_a_policy_that_learns_comes_near_greedy() -> None:
     """It begins 900 Elo below greedy and is 140 below by then; much longer runs are in docs/benchmark.md."""
     pytest.importorskip("jax", reason="JAX is not installed: make envs")

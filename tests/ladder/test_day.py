@@ -101,7 +101,7 @@ def test_quotas_bound_a_day(guests: int, config: LadderConfig, tick: float) -> N
     assert np.mean(exact) < 0.9 * config.quotas.games_per_day
 
 
-@pytest.mark.level(3)
+@pytest.mark.nightly
 @pytest.mark.parametrize("world", [World(mean=500.0), World(drift=40.0), World(players=2, drift=0.0)])
 def test_ranked_intervals_hold(world: World) -> None:
     """At some distance from the anchor, and however fast strengths move; bounds allow for few worlds."""
@@ -110,7 +110,7 @@ def test_ranked_intervals_hold(world: World) -> None:
     assert np.mean(held) > 0.85
 
 
-@pytest.mark.level(3)
+@pytest.mark.nightly
 def test_a_strong_newcomer_is_soon_known() -> None:
     """At two seats a bot that is 700 Elo above the field isn't rated far too low after 80 deals."""
     world = World(players=2, house=(-300.0, -600.0), newcomer=700.0)

@@ -63,6 +63,7 @@ def _imported(module: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+@pytest.mark.nightly
 def test_python_package_is_built_alike_twice(tmp_path: Path) -> None:
     """Wheel, source distribution and lists are the same bytes, whenever built, and the wheel plays."""
     sums = []

@@ -1,8 +1,9 @@
 """The simulation service of a real server, with its worker processes."""
 
 import multiprocessing
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Set
 from contextlib import AsyncExitStack, asynccontextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,19 @@ from happycity_server.model.pool import PlayoutPool
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LINE = line(started())
+Processes = Set[BaseProcess]
 QUICK, RANDOM = pb.PLAYOUT_POLICY_QUICK, pb.PLAYOUT_POLICY_RANDOM
 
 
 class Caller(h.Service):
-    def __init__(self, channel: grpc.aio.Channel, metrics: str | None) -> None:
+    def __init__(self, channel: grpc.aio.Channel, metrics: str | None, others: Processes) -> None:
         super().__init__(channel, "happycity.model.v1beta1.ModelService")
         self._metrics = metrics
+        self._others = others
+
+    def workers(self) -> Processes:
+        """Return the server's own processes; those of other tests' servers may be there too."""
+        return {*multiprocessing.active_children()} - self._others
 
     def roll_out(self, *lines: pb.Line, **fields: Any) -> Any:
         """Return a call of Rollout, a valid one if no field makes it wrong."""
@@ -66,8 +73,9 @@ class Caller(h.Service):
 @asynccontextmanager
 async def caller_of(folder: Path, clocks: Clocks | None = None, **values: Any) -> AsyncIterator[Caller]:
     """Run a server while the context lasts; yields a caller of its service."""
+    others = {*multiprocessing.active_children()}
     async with h.serving(folder, clocks=clocks, metrics="127.0.0.1:0", **values) as (server, channel):
-        yield Caller(channel, server.metrics)
+        yield Caller(channel, server.metrics, others)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -124,7 +132,7 @@ async def test_calls_take_turns_and_cancelled_ones_are_not_played_on(caller: Cal
 async def test_dead_worker_costs_one_call(caller: Caller) -> None:
     """If a worker dies, the call that it played fails, and the next call gets a new worker."""
     large = await caller.large_call()
-    (worker,) = multiprocessing.active_children()
+    (worker,) = caller.workers()
     worker.kill()
     assert (await h.outcome_of(large)).status is grpc.StatusCode.INTERNAL
     assert len((await caller.roll_out()).results) == 1
@@ -133,13 +141,14 @@ async def test_dead_worker_costs_one_call(caller: Caller) -> None:
 @pytest.mark.level(2)
 async def test_server_stops_in_the_middle(tmp_path: Path) -> None:
     """Calls end with SHUTTING_DOWN, and no process stays behind."""
-    others = set(multiprocessing.active_children())
+    others = {*multiprocessing.active_children()}
     async with AsyncExitStack() as closing:
         async with h.serving(tmp_path) as (server, _):
             channel = await closing.enter_async_context(grpc.aio.insecure_channel(server.address))
-            large = await Caller(channel, None).large_call()
+            caller = Caller(channel, None, others)
+            large = await caller.large_call()
         assert (await h.outcome_of(large)).reason == "SHUTTING_DOWN"
-    assert set(multiprocessing.active_children()) == others
+    assert not caller.workers()
 
 
 async def test_a_call_returns_in_time_with_the_playouts_so_far(caller: Caller) -> None:

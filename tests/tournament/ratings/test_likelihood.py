@@ -80,7 +80,7 @@ def test_the_prior_is_a_drawn_game_for_each_bot() -> None:
     assert 7 / (math.exp(2 * one) + 1) == pytest.approx(1 / (1 + math.exp(-one)) - 0.5)
 
 
-@pytest.mark.level(3)
+@pytest.mark.nightly
 def test_strict_rankings_agree_with_choix() -> None:
     """Tables of two to five seats together are one model (Maystre's choix)."""
     import choix  # noqa: PLC0415 - its import takes seconds

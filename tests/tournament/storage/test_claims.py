@@ -59,6 +59,7 @@ def test_a_store_has_one_server(url: str) -> None:
         second.claim()
 
 
+@pytest.mark.level(2)
 def test_a_killed_server_leaves_no_claim(url: str) -> None:
     """Everybody sees its claim, and a server that is restarted waits for its end instead of failing."""
     with claimed_elsewhere(url) as holder, Store.existing(url) as reader, Store.create(url) as store:
