@@ -108,8 +108,10 @@ class Child:
     def yield_to_games(self) -> None:
         """Let the server come first where cores are short, as its clock runs for bots."""
         if sys.platform != "win32":
-            with suppress(ProcessLookupError):  # it ended at once
-                os.setpriority(os.PRIO_PGRP, self.pid, BOT_NICENESS)
+            with suppress(ProcessLookupError, PermissionError):  # it ended at once, or belongs to root by now
+                # Never lowered, which only root may do: this process itself may be a nice one.
+                niceness = max(BOT_NICENESS, os.getpriority(os.PRIO_PGRP, self.pid))
+                os.setpriority(os.PRIO_PGRP, self.pid, niceness)
 
     def terminate(self) -> None:
         """Ask the program and all that it has started to end."""
