@@ -92,6 +92,7 @@ class GroupedCommand(TyperCommand):
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
+        self.help = self.help or "python -OO removes what is said here; -O doesn't."
         for parameter in self.params:
             if parameter.metavar is None and isinstance(parameter, TyperOption):
                 annotation = parameter.type_descriptor.annotation
