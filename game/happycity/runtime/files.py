@@ -29,5 +29,8 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
         with partial.open("rb+") as file:
             os.fsync(file.fileno())
         partial.replace(target)
+    except OSError as error:
+        error.filename = str(path)  # those of writing have none, as where the disk is full
+        raise
     finally:
         partial.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from rich.console import Console
 from happycity import HappyCityError
 from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
-from happycity.runtime.commands import is_quiet, remark
+from happycity.runtime.commands import is_quiet, os_problem, remark
 from happycity_tournament.cli.console import print_result, show
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
@@ -62,8 +62,8 @@ class Presenter:
         except (asyncio.CancelledError, KeyboardInterrupt):
             typer.echo(self._with_advice("aborted"), err=True)
             sys.exit(event_loop.EXIT_STOPPED)
-        except ServerEndedError as error:
-            raise HappyCityError(self._with_advice(str(error))) from None
+        except (ServerEndedError, OSError) as error:
+            raise HappyCityError(self._with_advice(os_problem(error, self.folder))) from None
         except NotBegunError as error:
             advice = f"{self._continue_with()}; a run whose file has begin_incomplete = true goes on"
             raise HappyCityError(f"{error}; {advice}") from None

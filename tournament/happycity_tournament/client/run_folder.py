@@ -18,7 +18,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from happycity import ConfigError
+from happycity import ConfigError, HappyCityError
 from happycity.runtime.files import replacing
 from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
 from happycity_tournament.lineup import Lineup
@@ -222,7 +222,8 @@ def discarded_unless_begun(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not (folder / RUN_FILE).exists() and str(folder) not in str(error):
+        is_place = isinstance(error, HappyCityError) and str(folder) in str(error)
+        if not (folder / RUN_FILE).exists() and not is_place:
             shutil.rmtree(folder, ignore_errors=True)
         raise
 
