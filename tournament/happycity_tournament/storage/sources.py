@@ -236,7 +236,7 @@ class RecordSource(Source):
         """Yield the place and text of every line that isn't blank."""
         for path in self.files:
             try:
-                with path.open(encoding="utf-8") as file:
+                with path.open(encoding="utf-8-sig") as file:
                     for number, line in enumerate(file, start=1):
                         if line.strip():
                             yield f"{path}:{number}", line
