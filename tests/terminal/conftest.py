@@ -42,5 +42,5 @@ def run_folder(played: Path) -> Path:
     bots = tuple(BotEntry(name=bot, join=True) for bot in BOTS)
     venue = OwnServer(store=own_store(FOLDER))
     lineup = Lineup(bots=bots, directory=Path.cwd())
-    Run(folder=FOLDER, tournament_id=1, venue=venue, lineup=lineup).save()
+    Run(folder=FOLDER, tournament_id=1, created_at=0.0, venue=venue, lineup=lineup).save()
     return FOLDER

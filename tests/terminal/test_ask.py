@@ -59,6 +59,7 @@ def played_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     Run(
         folder=folder,
         tournament_id=tournament_id,
+        created_at=0.0,
         venue=OwnServer(store=own_store(folder)),
         lineup=Lineup(bots=entries, directory=folder),
     ).save()

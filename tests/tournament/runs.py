@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.tournament.leagues import League
+from tests.tournament.leagues import START, League
 
 from happycity_tournament.client.run_folder import RUNS, OwnServer, Run, own_store
 from happycity_tournament.config import TournamentState
@@ -15,7 +15,11 @@ LEAGUE = League(BOTS, rounds=3, timed=True)
 
 
 def make_run(
-    name: str, *, state: TournamentState = TournamentState.FINISHED, games: int | None = None
+    name: str,
+    *,
+    state: TournamentState = TournamentState.FINISHED,
+    games: int | None = None,
+    created_at: float = START,
 ) -> Run:
     """Make a run whose bots connect by themselves.
 
@@ -23,6 +27,7 @@ def make_run(
         name: the name of its folder.
         state: where its tournament stands.
         games: how many of its games are finished; None: all.
+        created_at: what its file says of its creation.
     """
     folder = RUNS / name
     folder.mkdir(parents=True)
@@ -31,6 +36,7 @@ def make_run(
     run = Run(
         folder=folder,
         tournament_id=tournament_id,
+        created_at=created_at,
         venue=OwnServer(store=own_store(folder)),
         lineup=Lineup(bots=tuple(BotEntry(name=name, join=True) for name in BOTS), directory=Path.cwd()),
     )

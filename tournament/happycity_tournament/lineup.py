@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -151,4 +152,10 @@ class Lineup:
             program = words_of(command)[0]
             path = program if "/" not in program else self.directory / program
             if shutil.which(path) is None:
-                raise ConfigError(f"bot {name}: {program!r} can't be started: there is no such program")
+                if Path(path).is_dir():
+                    reason = "it is a folder"
+                elif "/" in program and Path(path).exists():
+                    reason = f"it may not be executed; allow it by: chmod +x {shlex.quote(program)}"
+                else:
+                    reason = "there is no such program"
+                raise ConfigError(f"bot {name}: {program!r} can't be started: {reason}")

@@ -13,6 +13,7 @@ from typing import IO
 from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status
 from happycity.runtime.event_loop import end_tasks
+from happycity.runtime.output import Allowance
 from happycity_bridge.decode import Answer, parse_answer
 from happycity_bridge.encode import Line
 from happycity_bridge.errors import AnswerError, ProgramEndedError, ProgramError
@@ -47,6 +48,7 @@ class Program:
         """Why it can't play on; None while it can."""
         self._closing = False
         self._last_error_line = ""
+        self._allowance = Allowance()
         self._connecting = asyncio.create_task(self._connect())
         self._output = asyncio.create_task(self._read(child.stdout, self._on_output_line))
         self._errors = asyncio.create_task(self._read(child.stderr, self._on_error_line))
@@ -92,6 +94,7 @@ class Program:
         finally:
             await self._child.stop(CLOSE_SECONDS)
             await end_tasks(self._connecting, self._watching, self._output, self._errors)
+            self._say(self._allowance.rest())
             for pipe in self._pipes:
                 pipe.close()
             if self._stdin is not None and self._stdin.get_write_buffer_size():
@@ -136,6 +139,10 @@ class Program:
     def _on_error_line(self, text: str) -> None:
         if line := text.rstrip():
             self._last_error_line = one_line(line)
+            self._say(self._allowance.passed(line))
+
+    def _say(self, lines: Sequence[str]) -> None:
+        for line in lines:
             _log.info("%s: %s", self._label, line)
 
     def _fail(self, error: ProgramError) -> None:

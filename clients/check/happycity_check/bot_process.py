@@ -24,8 +24,8 @@ class BotProcess:
         self._files = folder / f"{number}.out", folder / f"{number}.err"
         environment = child_environment(**variables)
         environment.pop("GRPC_VERBOSITY", None)  # what a bot logs is its own business
-        with self._files[0].open("wb") as output, self._files[1].open("wb") as errors:
-            self.child = Child.start(command, environment=environment, stdout=output, stderr=errors)
+        output, errors = self._files
+        self.child = Child.start(command, environment=environment, stdout=output, stderr=errors)
 
     @property
     def output(self) -> str:

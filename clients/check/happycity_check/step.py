@@ -46,7 +46,7 @@ def step(
 
     def decorate(run: Run) -> Step:
         name = run.__name__.strip("_").replace("_", "-")
-        demand = (run.__doc__ or "").removesuffix(".")
+        demand = (run.__doc__ or name).removesuffix(".")  # python -OO drops it
         return Step(name=name, demand=demand, advice=advice, run=run, needs=needs, sdk=sdk, waits=waits)
 
     return decorate

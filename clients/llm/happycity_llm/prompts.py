@@ -11,6 +11,7 @@ from happycity import Config, ConfigError, Mode, Scoring, View
 from happycity.rules.cards import Card, CardKind
 from happycity.rules.cities import Cities
 from happycity.rules.deals import DECKS, LAST_ROUND, START_COINS
+from happycity.runtime.files import read_text
 from happycity.text.board import Standing, board_lines, deck_prices, plain
 from happycity.text.words import events_in_words, move_in_words, plural
 from happycity_client import Decision, GameStarted
@@ -110,7 +111,7 @@ def _template(name: str, folder: Path | None) -> Template:
     own = folder / name if folder is not None else None
     try:
         if own is not None and own.exists():
-            text = own.read_text(encoding="utf-8")
+            text = read_text(own)
         else:
             text = files("happycity_llm").joinpath("templates", name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from happycity import Config, ConfigError, HappyCityError, TimeControl
+from happycity import Config, ConfigError, TimeControl
 from happycity.records.playback import Playback
 from happycity.records.record import loads
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
@@ -23,7 +23,13 @@ from happycity_terminal.play import GamePlan
 from happycity_terminal.screen import is_terminal, text_width, write
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.client.connection import ServerError, connect
-from happycity_tournament.client.run_folder import OwnServer, RemoteServer, new_folder, own_store
+from happycity_tournament.client.run_folder import (
+    OwnServer,
+    RemoteServer,
+    discarded_unless_begun,
+    new_folder,
+    own_store,
+)
 from happycity_tournament.client.session import Observer, play_new
 from happycity_tournament.config import RandomRounds, SeatOrders, TournamentConfig, TournamentState
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entries
@@ -78,13 +84,10 @@ def play_match(plan: GamePlan, *, no_clock: bool, as_json: bool) -> None:
     remark(f"playing on seed {plan.seed}; output: {folder}/; Ctrl-C stops it")
     game = _Game(lineup, folder, watch=not as_json)
     try:
-        last = event_loop.run(game.play(config))
+        with discarded_unless_begun(folder):
+            last = event_loop.run(game.play(config))
     except (asyncio.CancelledError, KeyboardInterrupt):
         last = None
-    except HappyCityError:
-        with suppress(OSError):  # there is something in it
-            folder.rmdir()
-        raise
     if last is None or last.state is not TournamentState.FINISHED:
         typer.echo("the game was aborted", err=True)
         raise typer.Exit(event_loop.EXIT_STOPPED)

@@ -101,10 +101,13 @@ def submit_bot(server: str | None, folder: Path, act: Act, *, wait: bool, as_jso
             submission: pb.Submission = await at.call(at.hosting.GetSubmission, named)
             if act == "show" or not wait or submission.state != pb.SUBMISSION_STATE_TRYING:
                 return submission
+            if submission.result:  # the server could not try it
+                return submission
             await asyncio.sleep(POLL_SECONDS)
 
     submission = call_server(RemoteServer.at(server, bot=bot.name), call)
-    is_rejected = act == "submit" and submission.state == pb.SUBMISSION_STATE_REJECTED
+    has_failed = submission.state in (pb.SUBMISSION_STATE_REJECTED, pb.SUBMISSION_STATE_TRYING)
+    is_rejected = act == "submit" and has_failed and bool(submission.result)
     if as_json:
         write_json(message_json(submission))
     else:

@@ -1,15 +1,22 @@
-"""Child processes: each in a session of its own, so that everything that it starts ends with it."""
+"""Child processes: everything that one starts ends with it, and with this process.
+
+Each is in a session of its own, and has a mark in its environment, by which what has left the session is
+found where there is `/proc`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import re
+import secrets
 import shlex
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -19,11 +26,16 @@ from typing import IO, Self
 
 from happycity.errors import HappyCityError
 from happycity.match import one_line
+from happycity.runtime import output
 
 _KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 POLL_SECONDS = 0.02
 """How often a process group that is to end is looked at: nothing reports the end of a group."""
 BOT_NICENESS = 5
+STRAYS_KILLED = 100
+"""How often what a program has left behind is looked for, as it may start more meanwhile."""
+DRAIN_SECONDS = 1.0
+"""How long the end of a program's output is waited for where what it has started still holds it open."""
 TAIL_BYTES = 65_536
 """The part of a program's output that is searched for its last line."""
 
@@ -37,6 +49,18 @@ MODEL_KEYS = ("HAPPYCITY_LLM_KEY", "OPENAI_API_KEY")
 """Variables that may hold the key of a language model's endpoint, for `happycity llm` alone."""
 
 
+_MARK = "STARTED_BY_HAPPYCITY"
+_marks = (f"{secrets.token_hex(8)}-{number}" for number in itertools.count())
+_GUARD = """
+read line && exit
+kill -KILL "-$0"
+for file in /proc/[0-9]*/environ; do
+    grep -qs "$1" "$file" && pid=${file#/proc/} && kill -KILL "${pid%/environ}"
+done
+"""
+"""A shell waits for a line on its standard input, and gets none if this process is killed."""
+
+
 class ChildError(HappyCityError):
     """A program can't be started."""
 
@@ -44,13 +68,36 @@ class ChildError(HappyCityError):
 class Child:
     """A running program, and all that it has started; `start` makes it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], *, foreground: bool = False) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], mark: str, *, logs: Sequence[Path | None], foreground: bool
+    ) -> None:
         self.pid = process.pid
         """The id of the process, which is also that of its group."""
-        self.stdin, self.stdout, self.stderr = process.stdin, process.stdout, process.stderr
+        self.stdin = process.stdin
+        self.stdout, self.stderr = (
+            None if log is not None else pipe
+            for pipe, log in zip((process.stdout, process.stderr), logs, strict=True)
+        )
         """Its standard streams, those of them that are pipes."""
-        self._process = process
-        self._foreground = foreground
+        self._process, self._mark, self._foreground = process, mark, foreground
+        self._keepers = [
+            threading.Thread(target=output.keep, args=(pipe, log), daemon=True)
+            for pipe, log in zip((process.stdout, process.stderr), logs, strict=True)
+            if pipe is not None and log is not None
+        ]
+        for keeper in self._keepers:
+            keeper.start()
+        self._guard: subprocess.Popen[bytes] | None = None
+        self._releasing = threading.Lock()
+        if process.stdin is None and not foreground and sys.platform != "win32":
+            self._guard = subprocess.Popen(  # noqa: S603 - the own shell
+                ("/bin/sh", "-c", _GUARD, str(self.pid), mark),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+                start_new_session=True,
+            )
         self.cpu_seconds: float | None = None
         """CPU time of the program and its children; None while it runs, and where that isn't known."""
         # Not a future of asyncio's, as programs may be started before an event loop; it can't be cancelled.
@@ -65,12 +112,15 @@ class Child:
         *,
         environment: Mapping[str, str],
         stdin: int | None = subprocess.DEVNULL,
-        stdout: int | IO[bytes] | None = subprocess.DEVNULL,
-        stderr: int | IO[bytes] | None = subprocess.DEVNULL,
+        stdout: int | IO[bytes] | Path | None = subprocess.DEVNULL,
+        stderr: int | IO[bytes] | Path | None = subprocess.DEVNULL,
         directory: Path | None = None,
         foreground: bool = False,
     ) -> Self:
         """Start a program, by default in this process's folder; its streams are as for `subprocess.Popen`.
+
+        To a file that is given by its path, the first and the last part of a stream are added. If this
+        process is killed, so is the program, unless its standard input is a pipe, whose end it can read.
 
         In the foreground it belongs to the terminal of this process, and a Ctrl-C there goes to both. What it
         has started itself then doesn't end with it.
@@ -78,22 +128,32 @@ class Child:
         Raises:
             ChildError: there is no such program or folder, or it can't be executed.
         """
+        mark = next(_marks)
+        logs = [stream if isinstance(stream, Path) else None for stream in (stdout, stderr)]
+        streams = [subprocess.PIPE if isinstance(stream, Path) else stream for stream in (stdout, stderr)]
+        if isinstance(stdout, Path) and stderr == stdout:
+            streams[1] = subprocess.STDOUT
+        for log in filter(None, logs):
+            log.touch()
         try:
             # Not by asyncio: where its loop is uvloop, that forks, which gRPC doesn't like.
             process = subprocess.Popen(  # noqa: S603 - the caller asks for just this program
                 command,
                 stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                env=environment,
+                stdout=streams[0],
+                stderr=streams[1],
+                env={**environment, _MARK: f"{os.environ.get(_MARK, '')}:{mark}"},
                 cwd=directory,
                 start_new_session=not foreground,  # a Ctrl-C at the terminal is for this process alone
             )
         except (OSError, ValueError) as error:
             where = f" in {directory}" if directory is not None else ""
             reason = error.strerror if isinstance(error, OSError) else str(error)
+            place = Path() if directory is None else directory
+            if isinstance(error, FileNotFoundError) and place.is_dir() and (place / command[0]).is_file():
+                reason = "its first line names an interpreter that isn't there"
             raise ChildError(f"{command[0]!r} can't be started{where}: {reason}") from None
-        return cls(process, foreground=foreground)
+        return cls(process, mark, logs=logs, foreground=foreground)
 
     @property
     def status(self) -> int | None:
@@ -108,8 +168,10 @@ class Child:
     def yield_to_games(self) -> None:
         """Let the server come first where cores are short, as its clock runs for bots."""
         if sys.platform != "win32":
-            with suppress(ProcessLookupError):  # it ended at once
-                os.setpriority(os.PRIO_PGRP, self.pid, BOT_NICENESS)
+            with suppress(ProcessLookupError, PermissionError):  # it ended at once, or belongs to root by now
+                # Never lowered, which only root may do: this process itself may be a nice one.
+                niceness = max(BOT_NICENESS, os.getpriority(os.PRIO_PGRP, self.pid))
+                os.setpriority(os.PRIO_PGRP, self.pid, niceness)
 
     def terminate(self) -> None:
         """Ask the program and all that it has started to end."""
@@ -134,7 +196,34 @@ class Child:
                     await asyncio.sleep(POLL_SECONDS)
         finally:
             self.kill()
+            await asyncio.to_thread(self._end_strays)
             await self.wait()
+
+    def _end_strays(self) -> None:
+        """Kill what has left the program's session, and release the guard, which has nothing to do then."""
+        for _ in range(STRAYS_KILLED):
+            if self._foreground or not (strays := self._strays()):
+                break
+            for pid in strays:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, _KILL)
+            time.sleep(POLL_SECONDS)
+        self._release_guard()
+
+    def _release_guard(self) -> None:
+        with self._releasing:
+            if self._guard is not None:
+                self._guard.communicate(b"\n")
+                self._guard = None
+
+    def _strays(self) -> list[int]:
+        """Return the processes with this program's mark, those left out that have ended."""
+        found, mark = [], self._mark.encode()
+        for file in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):  # it has ended, or belongs to another user
+                if mark in file.read_bytes():
+                    found.append(int(file.parent.name))
+        return found
 
     def _signal(self, number: int) -> bool:
         """Send a signal to the group, 0 for none; return whether there is anything of the group."""
@@ -157,7 +246,12 @@ class Child:
             _, status, usage = os.wait4(self.pid, 0)
             self._process.returncode = os.waitstatus_to_exitcode(status)
             self.cpu_seconds = usage.ru_utime + usage.ru_stime
-        self._ended.set_result(self._process.wait())
+        status = self._process.wait()
+        for keeper in self._keepers:
+            keeper.join(DRAIN_SECONDS)
+        if not self._strays():
+            self._release_guard()
+        self._ended.set_result(status)
 
 
 def child_environment(**variables: str) -> dict[str, str]:

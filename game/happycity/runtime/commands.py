@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,6 +40,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _METAVARS: dict[object, str] = {int: "N", float: "N", str: "TEXT", Path: "FILE"}
 """What stands for a value in the help, by its type."""
 _quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The disk is full, or this user's share of it."""
 
 
 def is_quiet() -> bool:
@@ -92,6 +97,7 @@ class GroupedCommand(TyperCommand):
 
     def __init__(self, *args: Any, **attributes: Any) -> None:
         super().__init__(*args, **attributes)
+        self.help = self.help or "python -OO removes what is said here; -O doesn't."
         for parameter in self.params:
             if parameter.metavar is None and isinstance(parameter, TyperOption):
                 annotation = parameter.type_descriptor.annotation
@@ -204,8 +210,7 @@ def run_cli(cli: typer.Typer) -> NoReturn:
     except ReplayError as error:
         _fail(str(error), status=1)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename is not None else ""
-        _fail(f"{where}{error.strerror or error}", status=2)
+        _fail(os_problem(error), status=2)
     except HappyCityError as error:
         _fail(*getattr(error, "problems", (str(error),)), status=2)
     except typer.TyperException as error:  # of the options and arguments
@@ -215,6 +220,16 @@ def run_cli(cli: typer.Typer) -> NoReturn:
         typer.echo(text, err=True)  # the help, as a command is missing
         sys.exit(2)
     sys.exit(status or 0)
+
+
+def os_problem(error: Exception, place: Path | None = None) -> str:
+    """Return in one line what is wrong and where; of the system's errors, those of writing name no file."""
+    if not isinstance(error, OSError):
+        return str(error)
+    named = place if error.filename is None else error.filename
+    where = f"{named}: " if named is not None else ""
+    advice = "; free some disk space" if error.errno in NO_ROOM else ""
+    return f"{where}{error.strerror or error}{advice}"
 
 
 def _usage_problem(error: typer.TyperException) -> str:

@@ -24,7 +24,8 @@ def open_standard_streams() -> None:
     Else the next file or socket would take their numbers: prints would go there, and libuv would abort.
 
     A standard output that is unbuffered by PYTHONUNBUFFERED is opened again with a buffer for lines: Python
-    drops what the system doesn't take at once, as of a long text in a pipe while a signal comes.
+    drops what the system doesn't take at once, as of a long text in a pipe while a signal comes. Characters
+    that the output's encoding lacks are replaced.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
@@ -43,6 +44,8 @@ def open_standard_streams() -> None:
         errors = getattr(stream, "errors", None)
         opened = open(descriptor, mode, 1, encoding, errors, closefd=False)  # noqa: SIM115 - it stays open
         setattr(sys, name, opened)
+    if hasattr(sys.stdout, "reconfigure"):  # a title may have characters that a terminal doesn't
+        sys.stdout.reconfigure(errors="replace")
 
 
 def run(main: Coroutine[Any, Any, _T]) -> _T:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from happycity.errors import ConfigError
+from happycity.runtime.files import read_text
 from happycity.runtime.transport import (
     SERVER_VARIABLE,
     TOKENS_VARIABLE,
@@ -107,7 +108,7 @@ def read_settings_file(environ: MutableMapping[str, str]) -> None:
     named = environ.get(SETTINGS_VARIABLE)
     path = Path(named or SETTINGS_FILE)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).split("\n")
     except FileNotFoundError:
         if named:
             raise ConfigError(f"{SETTINGS_VARIABLE}: there is no file {path}") from None

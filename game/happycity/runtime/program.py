@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from happycity.errors import ConfigError, HappyCityError
+from happycity.runtime.files import read_text
 
 _PREFIX, _SUFFIX = "HAPPYCITY_", "_FILE"
 
@@ -54,7 +55,7 @@ def run_program(main: Callable[[], None]) -> NoReturn:
 
 def _read(path: Path, name: str) -> str:
     try:
-        text = path.read_text(encoding="utf-8").strip()
+        text = read_text(path).strip()
     except OSError as error:
         raise ConfigError(f"{name}: {path} can't be read: {error.strerror}") from None
     except UnicodeDecodeError:

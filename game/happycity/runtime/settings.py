@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from happycity.errors import ConfigError, HappyCityError, suggestion
+from happycity.runtime.files import read_text
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
 _Settings = TypeVar("_Settings", bound="Settings")
@@ -196,7 +197,7 @@ def naming_flags(keys: Container[str]) -> Iterator[None]:
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file; SettingsError if it can't be read, or is not TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except OSError as error:
         raise SettingsError([f"{path} can't be read: {error.strerror}"]) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -31,7 +31,7 @@ from pydantic import (
 
 from happycity.errors import ConfigError, HappyCityError
 from happycity.match import check_bot_name, one_line
-from happycity.runtime.files import replacing
+from happycity.runtime.files import read_text, replacing
 from happycity.runtime.transport import file_stamp
 
 PREFIX = "hc"
@@ -198,7 +198,7 @@ def read_tokens_file(path: Path) -> StoredTokens:
         TokenError: it can't be read, or is not a tokens file.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         raise
     except (OSError, UnicodeDecodeError) as error:

@@ -23,6 +23,7 @@ from happycity_tournament.hosted.submissions import Submissions, Upload
 
 MOST_WAITING = 64
 """Submissions that may wait for their trial."""
+UNTRIED = ("the server could not try it, which is no fault of the bot; it tries again when it starts next",)
 FIXED = "a tournament plays the submission of before; submit the new one when that is over"
 
 _log = structlog.get_logger()
@@ -58,6 +59,7 @@ class Hosting:
             if submission.state == pb.SUBMISSION_STATE_PLAYING:
                 self._bots.run(submission)
             elif submission.state == pb.SUBMISSION_STATE_TRYING:
+                del submission.result[:]  # of a server that could not try it
                 self._waiting.put_nowait(submission)
         self.on_change(self._bots.digests)
         self._tasks = asyncio.create_task(self._try_all()), asyncio.create_task(self._sweep())
@@ -104,9 +106,8 @@ class Hosting:
                 await self._try(submission)
             except Exception:  # noqa: BLE001 - other bots' trials go on
                 _log.exception("trial_failed", bot=submission.bot.name, digest=submission.digest)
-                result = ("the server failed; its log says why",)
                 with suppress(OSError):  # which may be what has failed
-                    await self._note(submission, pb.SUBMISSION_STATE_REJECTED, result)
+                    await self._note(submission, pb.SUBMISSION_STATE_TRYING, UNTRIED)
 
     async def _try(self, submission: pb.Submission) -> None:
         """Try a bot, and let it play in place of the version before if it passes."""
@@ -117,6 +118,7 @@ class Hosting:
             if self.is_fixed(bot):
                 raise TrialError(FIXED)
         except TrialError as error:
+            await asyncio.to_thread(self.sandbox.check)  # else the bot is not at fault
             await self._note(submission, pb.SUBMISSION_STATE_REJECTED, error.lines)
             return
         if (playing := self.submissions.playing(bot)) is not None:

@@ -20,6 +20,7 @@ import structlog
 from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
 from happycity.runtime.event_loop import end_tasks
+from happycity.runtime.output import Allowance
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
 from happycity_tournament.lineup import Lineup
@@ -204,28 +205,17 @@ async def _watch_bot(name: str, child: Child) -> None:
     reader.start()
     async with guarded(child):
         await child.wait()
-    await asyncio.to_thread(reader.join)  # its output ends with the last of its processes
+    await asyncio.to_thread(reader.join, STOP_SECONDS)  # its output ends with the last of its processes
 
 
 @asynccontextmanager
 async def guarded(child: Child) -> AsyncIterator[None]:
-    """Stop a program and all that it has started at the end, and kill them if this process is killed.
-
-    A bot doesn't read its standard input, whose end would tell it. So a shell waits for a line on its own,
-    and gets none if this process is killed.
-    """
-    guard = None
-    if sys.platform != "win32":
-        child.yield_to_games()
-        script = ("/bin/sh", "-c", 'read line || kill -KILL "-$0"', str(child.pid))
-        guard = Child.start(script, environment={}, stdin=subprocess.PIPE)
+    """Let the server come before a program, and stop it with all that it has started at the end."""
+    child.yield_to_games()
     try:
         yield
     finally:
         await child.stop(STOP_SECONDS)
-        if guard is not None and guard.stdin is not None:
-            guard.stdin.write(b"\n")
-            guard.stdin.close()
 
 
 async def keep_running(
@@ -256,7 +246,11 @@ async def keep_running(
 
 def _log_output(name: str, output: IO[bytes]) -> None:
     """Write what a bot prints to the log of this process, in a thread of its own."""
+    allowance = Allowance()
     with output:
         while line := output.readline(_LINE_BYTES):
             if text := one_line(line.decode(errors="replace")):
-                _log.info("bot_says", bot=name, text=text)
+                for said in allowance.passed(text):
+                    _log.info("bot_says", bot=name, text=said)
+    for said in allowance.rest():
+        _log.info("bot_says", bot=name, text=said)

@@ -43,6 +43,9 @@ KEPT_PROGRESS = 1000
 KEPT_STATUSES = 4
 """Maximum number of statuses of resting tournaments that are kept in memory."""
 
+RETRY_SECONDS = 5.0
+"""How often a tournament is tried again that the store has stopped, as by a full disk."""
+
 _log = structlog.get_logger()
 _T = TypeVar("_T")
 
@@ -77,6 +80,9 @@ class Tournaments:
         """By tournament: held while it is resumed or deleted, or one of its bots disqualified."""
         self._calls: set[asyncio.Task[Any]] = set()
         """Calls that are completed even if their callers leave."""
+        self._continues = False
+        """Whether tournaments that were interrupted are continued here."""
+        self._retries: set[asyncio.Task[Any]] = set()
         self._unstored_profiles: dict[int, dict[str, BotProfile]] = {}
         """By tournament whose bots' profiles are being stored: those that came meanwhile."""
         self._resting: dict[int, tuple[StoredTournament, TournamentStatus]] = {}
@@ -151,6 +157,7 @@ class Tournaments:
 
     async def resume_all(self) -> None:
         """Continue every tournament that an earlier server on this store left unfinished."""
+        self._continues = True
         stored = await self._store.read(self._store.store.tournaments, None, states=UNFINISHED)
         for tournament in reversed(stored):
             try:
@@ -302,6 +309,9 @@ class Tournaments:
         except StoreError as error:
             problem = f"the server's store {error.problem}"
             _log.error("tournament_failed", tournament=tournament_id, problem=str(error))
+            if error.for_all and self._continues:
+                problem += "; the tournament goes on when games can be stored again"
+                started(self._retry(tournament_id), self._retries)
         except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
             problem = "the server failed in this tournament; its log says why"
             _log.exception("tournament_failed", tournament=tournament_id)
@@ -316,8 +326,24 @@ class Tournaments:
         with suppress(StoreError):
             await self._store.write(self._store.store.set_problems, tournament_id, status.problems)
 
+    async def _retry(self, tournament_id: int) -> None:
+        """Continue a tournament as soon as that can be stored, unless it was stopped meanwhile."""
+        while True:
+            await asyncio.sleep(RETRY_SECONDS)
+            try:
+                if (await self._stored(tournament_id)).state in UNFINISHED:
+                    await self.resume(tournament_id)
+                return
+            except StoreError:
+                continue
+            except (ApiError, ConfigError) as error:  # it was deleted, for example
+                _log.error("tournament_not_resumed", tournament=tournament_id, problem=str(error))
+                return
+
     def interrupt_all(self) -> None:
         """Let no tournament start another game, because the server is about to stop."""
+        for retry in self._retries:
+            retry.cancel()
         for playing in self._runs.values():
             playing.run.interrupt()
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.tournament.conftest import Run, json_of
+from tests.tournament.leagues import START
 from tests.tournament.runs import LEAGUE, make_run
 
 from happycity_tournament.client.run_folder import Run as RunFolder
@@ -74,17 +75,17 @@ def test_a_deleted_run_leaves_other_things_alone(run: Run, finished_run: RunFold
 
 
 def test_runs_are_listed_newest_first(run: Run, finished_run: RunFolder) -> None:
-    for number in (2, 10):  # numbers in names count
-        make_run(f"20261122-080000-{number}")
+    for number in (2, 10):
+        make_run(f"20261122-080000-{number}", created_at=START + number)
     broken = Path("runs/20261122-060000")
     broken.mkdir()
     (broken / "run.json").write_text("{}")
     listed = json_of(run, "list")
-    names = ["080000-10", "080000-2", "080000", "070000", "060000"]
+    names = ["060000", "080000-10", "080000-2", "080000", "070000"]
     assert [Path(entry["run"]).name for entry in listed] == [f"20261122-{name}" for name in names]
-    assert [entry["state"] for entry in listed] == ["finished", "finished", "finished", "stopped", None]
-    assert set(listed[0]) == LISTED | {"run"}
-    assert "can't be read as a run" in listed[-1]["remarks"][0]
+    assert [entry["state"] for entry in listed] == [None, "finished", "finished", "finished", "stopped"]
+    assert set(listed[1]) == LISTED | {"run"}
+    assert "can't be read as a run" in listed[0]["remarks"][0]
     status, output, _ = run("list")
     assert status == 0
     for text in (str(finished_run.folder), "12 of 12", "4 of 12", BOTS, "can't be read as a run"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.tournament.conftest import Run, json_of
-from tests.tournament.leagues import League
+from tests.tournament.leagues import START, League
 from tests.tournament.runs import LEAGUE
 
 from happycity.errors import ConfigError
@@ -92,7 +92,7 @@ def test_a_run_on_a_server_is_found_there(run: Run, open_run: tuple[RunFolder, s
     folder = Path("runs/20261122-090000")
     folder.mkdir()
     remote = RemoteServer(address=address, access=Access())
-    RunFolder(folder=folder, tournament_id=1, venue=remote, lineup=opened.lineup).save()
+    RunFolder(folder=folder, tournament_id=1, created_at=START + 1, venue=remote, lineup=opened.lineup).save()
     assert json_of(run, "show")["games"] == 5
     assert json_of(run, "list")[0]["remarks"] == [f"on {address}"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.tournament.conftest import Run
+from tests.tournament.leagues import START
 from tests.tournament.runs import LEAGUE
 
 from happycity import Config
@@ -52,7 +53,9 @@ def session(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             with Store.create(venue.store) as store:
                 tournament_id = LEAGUE.add_to(store, state=state, games=stored)
                 snapshot = load_snapshot(store, tournament_id)
-            RunFolder(folder=folder, tournament_id=tournament_id, venue=venue, lineup=lineup).save()
+            RunFolder(
+                folder=folder, tournament_id=tournament_id, created_at=START, venue=venue, lineup=lineup
+            ).save()
             for progress in (TournamentState.WAITING, TournamentState.RUNNING):
                 missing = ("guest",) if progress is TournamentState.WAITING else ()
                 observer.update(replace(snapshot, state=progress, missing_bots=missing))

@@ -16,8 +16,13 @@ from happycity_tournament.lineup import BotEntry, Lineup
 PASSWORD_URL = "postgresql+psycopg://me:hidden@host/games?password=hidden&sslmode=require"
 
 
-def saved(folder: Path, venue: run_folder.Venue, lineup: Lineup | None = None) -> run_folder.Run:
-    run_folder.Run(folder=folder, tournament_id=3, venue=venue, lineup=lineup or Lineup()).save()
+def saved(
+    folder: Path, venue: run_folder.Venue, lineup: Lineup | None = None, *, created_at: float = 3.0
+) -> run_folder.Run:
+    run = run_folder.Run(
+        folder=folder, tournament_id=3, created_at=created_at, venue=venue, lineup=lineup or Lineup()
+    )
+    run.save()
     return run_folder.Run.load(folder)
 
 
@@ -39,7 +44,7 @@ def test_a_run_outlives_its_process(tmp_path: Path, venue: run_folder.Venue) -> 
         processes=2,
         directory=tmp_path / "bots",
     )
-    expected = run_folder.Run(folder=tmp_path, tournament_id=3, venue=venue, lineup=lineup)
+    expected = run_folder.Run(folder=tmp_path, tournament_id=3, created_at=3.0, venue=venue, lineup=lineup)
     assert saved(tmp_path, venue, lineup) == expected
 
 
@@ -85,14 +90,14 @@ def test_a_file_that_is_not_a_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_folders_have_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs that begin in the same second have numbers; the highest one is the latest."""
+    """Runs that begin in the same second have numbers; the one that was created last is the latest."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("time.strftime", lambda form: "20261122-070000")
+    monkeypatch.setattr("time.strftime", lambda form, moment: "20261122-070000")
     with pytest.raises(ConfigError, match="there is no run in runs/"):
         run_folder.latest_run()
     folders = [run_folder.new_folder() for _ in range(11)]
-    for folder in folders:
-        saved(folder, run_folder.OwnServer(store=run_folder.own_store(folder)))
+    for created_at, folder in enumerate(folders):
+        saved(folder, run_folder.OwnServer(store=run_folder.own_store(folder)), created_at=created_at)
     run_folder.new_folder()  # its run is not set up yet
     assert [folder.name for folder in folders[:2]] == ["20261122-070000", "20261122-070000-2"]
     assert run_folder.latest_run() == folders[-1]

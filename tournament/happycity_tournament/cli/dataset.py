@@ -45,6 +45,7 @@ def dataset(
     if file_format == "minari" and (out.exists() or not re.fullmatch(r"[-\w]+-v\d+", out.name)):
         raise ConfigError(f"--out: {out}: Minari takes a new folder that is named like planner-v0")
     with open_sources([address]) as (source,), reading_games():
+        source.check()
         found = episodes(source, bots=set(filter(None, bots.split(","))), reward=Reward(reward))
         if file_format == "minari":
             count = write_minari(found, out, reward=Reward(reward))

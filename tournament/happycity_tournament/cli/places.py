@@ -30,6 +30,7 @@ from happycity.runtime.transport import SERVER_VARIABLE, Access, is_unix
 from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import (
     RUN_FILE,
+    TOKENS_FILE,
     OwnServer,
     RemoteServer,
     Run,
@@ -39,6 +40,7 @@ from happycity_tournament.client.run_folder import (
 )
 from happycity_tournament.client.server_source import ServerSource
 from happycity_tournament.games import LARGEST_ID, FinishedGame
+from happycity_tournament.proof.commitment import COMMITMENT_FILE
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.standings.counted import configs_of
 from happycity_tournament.storage.sources import LIST_GAMES, RecordSource, Source, StoreSource, is_sqlite
@@ -298,8 +300,13 @@ def _named_game(source: str | None, match_id: int | None) -> RecordedGame:
 def _records(text: str) -> Path | None:
     """Return the file or folder of records that a text names; None if it names something else."""
     path = Path(text)
-    is_other = not text or "://" in text or not _exists(text) or is_run(path) or is_sqlite(path)
-    return None if is_other else path
+    is_place = not text or "://" in text or not _exists(text) or is_run(path)
+    return None if is_place or is_sqlite(path) or _is_unbegun(path) else path
+
+
+def _is_unbegun(folder: Path) -> bool:
+    """Return whether a folder without a tournament has what is in that of a run."""
+    return any((folder / name).exists() for name in (COMMITMENT_FILE, TOKENS_FILE))
 
 
 def _not_a_place(text: str) -> str:
@@ -309,6 +316,8 @@ def _not_a_place(text: str) -> str:
         return f"{shown}: there is no such file or folder; a server is named by grpc://{shown}"
     if text.isdecimal() and not _exists(text):
         return f"{shown}: a tournament is named by its place too, such as grpc://HOST:PORT#{shown}"
+    if _is_unbegun(Path(text)):
+        return f"{shown}: no tournament began in it; what its programs printed is in its *.log files"
     if _exists(text):
         return f"{shown} is neither a run's folder nor a store"
     runs = list(map(str, run_folders()))

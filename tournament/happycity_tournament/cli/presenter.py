@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,10 @@ from rich.console import Console
 from happycity import HappyCityError
 from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
-from happycity.runtime.commands import is_quiet, remark
+from happycity.runtime.commands import is_quiet, os_problem, remark
 from happycity_tournament.cli.console import print_result, show
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
-from happycity_tournament.client.connection import ServerError
 from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Venue, own_store, without_password
 from happycity_tournament.client.session import (
     NotBegunError,
@@ -31,7 +29,6 @@ from happycity_tournament.client.session import (
 )
 from happycity_tournament.config import TournamentState
 from happycity_tournament.play.snapshot import Snapshot
-from happycity_tournament.proof.commitment import COMMITMENT_FILE
 from happycity_tournament.ratings.sprt import Verdict
 
 PURE = "pure Python; compiled code plays faster: docs/performance.md#compiled"
@@ -62,18 +59,11 @@ class Presenter:
         try:
             with Display(logs=self.folder) as display:
                 last = event_loop.run(session(display))
-        except ServerError:
-            if self.folder is not None:
-                with suppress(OSError):  # there is something in it
-                    if [path.name for path in self.folder.iterdir()] == [COMMITMENT_FILE]:
-                        (self.folder / COMMITMENT_FILE).unlink()  # of a tournament that was never made
-                    self.folder.rmdir()
-            raise
         except (asyncio.CancelledError, KeyboardInterrupt):
             typer.echo(self._with_advice("aborted"), err=True)
             sys.exit(event_loop.EXIT_STOPPED)
-        except ServerEndedError as error:
-            raise HappyCityError(self._with_advice(str(error))) from None
+        except (ServerEndedError, OSError) as error:
+            raise HappyCityError(self._with_advice(os_problem(error, self.folder))) from None
         except NotBegunError as error:
             advice = f"{self._continue_with()}; a run whose file has begin_incomplete = true goes on"
             raise HappyCityError(f"{error}; {advice}") from None
@@ -128,7 +118,7 @@ class Presenter:
     def _with_advice(self, text: str) -> str:
         """Add to a text where the finished games are, and how to continue the tournament."""
         if self.folder is not None and not (self.folder / RUN_FILE).exists():
-            return text  # the tournament was never created
+            return f"{text} before the first game: nothing is left to continue"
         if isinstance(self.venue, OwnServer):
             # Imported here, as few runs end early, and SQLAlchemy takes a tenth of a second.
             from happycity_tournament.storage.database import StoreError  # noqa: PLC0415

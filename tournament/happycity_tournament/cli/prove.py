@@ -66,6 +66,7 @@ def publish(
     commitment = Commitment.load(run.folder)
     hosted = _submissions(run, commitment, files_of)
     with open_sources([with_tournament(address)]) as (source,), reading_games():
+        source.check()
         acts = _acts(run, commitment)
         print_published(
             publish_games(source, commitment, folder, processes=PROCESSES, acts=acts, hosted=hosted)

@@ -35,5 +35,5 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     if not isinstance(server, RemoteServer):
         raise ConfigError(f"{found.address}: name the folder of its run, which says what bots to start")
     presenter = Presenter(server, as_json=as_json, arguments=found.address)
-    others = Run(folder=Path(), tournament_id=found.id, venue=server, lineup=Lineup())
+    others = Run(folder=Path(), tournament_id=found.id, created_at=0.0, venue=server, lineup=Lineup())
     presenter.play(lambda observer: resume_run(others, observer))

@@ -24,7 +24,14 @@ from happycity_tournament.cli.settings import (
     example,
 )
 from happycity_tournament.client.connection import call_server
-from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Venue, new_folder, own_store
+from happycity_tournament.client.run_folder import (
+    OwnServer,
+    RemoteServer,
+    Venue,
+    discarded_unless_begun,
+    new_folder,
+    own_store,
+)
 from happycity_tournament.client.session import default_workers, play_new
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
@@ -140,24 +147,25 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
     config = commitment.deals
     schedule = schedule_of(config)
     folder = new_folder()
-    commitment.save(folder)
-    if settings.salt is not None:
-        remark(f"commitment {commitment.hash}")
-    if venue is None:
-        workers = settings.workers
-        if workers is None:
-            games = schedule.total_games
-            workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
-        venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
-    presenter = Presenter(
-        venue,
-        as_json=as_json,
-        folder=folder,
-        starts_bots=bool(lineup.started),
-        fail_on_forfeit=settings.fail_on_forfeit,
-    )
-    return presenter.play(
-        lambda observer: play_new(
-            config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web
+    with discarded_unless_begun(folder):
+        commitment.save(folder)
+        if settings.salt is not None:
+            remark(f"commitment {commitment.hash}")
+        if venue is None:
+            workers = settings.workers
+            if workers is None:
+                games = schedule.total_games
+                workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
+            venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
+        presenter = Presenter(
+            venue,
+            as_json=as_json,
+            folder=folder,
+            starts_bots=bool(lineup.started),
+            fail_on_forfeit=settings.fail_on_forfeit,
         )
-    )
+        return presenter.play(
+            lambda observer: play_new(
+                config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web
+            )
+        )

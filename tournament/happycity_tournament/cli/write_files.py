@@ -38,6 +38,7 @@ def export(
         keep_apart(source, out)
         check_output("--out", out)
         with reading_games():
+            source.check()
             exported = export_games(source, out, file_format=file_format, game=game)
     lacking = f", {exported.without_record:,} without a record" if exported.without_record else ""
     remark(f"{out}: {plural(exported.games, 'game')}{lacking}")

@@ -109,18 +109,17 @@ class BotProcess(Process):
         """Start a program that plays; its `environment` is added to that of this process."""
 
         def start() -> Child:
-            with log.open("ab") as output:
-                try:
-                    child = Child.start(
-                        command,
-                        environment=child_environment(**model_keys(command), **environment),
-                        stdin=stdin,
-                        stdout=output,
-                        stderr=output,
-                        directory=directory,
-                    )
-                except HappyCityError as error:
-                    raise ProcessError(f"{name}: {error}") from None
+            try:
+                child = Child.start(
+                    command,
+                    environment=child_environment(**model_keys(command), **environment),
+                    stdin=stdin,
+                    stdout=log,
+                    stderr=log,
+                    directory=directory,
+                )
+            except HappyCityError as error:
+                raise ProcessError(f"{name}: {error}") from None
             child.yield_to_games()
             return child
 

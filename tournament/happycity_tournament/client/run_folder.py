@@ -5,18 +5,20 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-import re
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from happycity import ConfigError
+from happycity import ConfigError, HappyCityError
 from happycity.runtime.files import replacing
 from happycity.runtime.transport import DEFAULT_ADDRESS, SERVER_VARIABLE, Access, Target
 from happycity_tournament.lineup import Lineup
@@ -112,6 +114,7 @@ class _Content(BaseModel):
 
     format: Literal["happycity-run/1"] = "happycity-run/1"
     tournament: int
+    created_at: float
     venue: OwnServer | RemoteServer
     """A store in the run's folder is "", so that the folder may be moved."""
     lineup: Lineup
@@ -124,6 +127,8 @@ class Run:
     folder: Path
     """Where its file and the output of its processes are."""
     tournament_id: int
+    created_at: float
+    """Unix time of the tournament's creation, as its store has it."""
     venue: Venue
     lineup: Lineup
 
@@ -146,11 +151,22 @@ class Run:
         venue = content.venue
         if isinstance(venue, OwnServer):
             venue = replace(venue, store=venue.store or own_store(folder))
-        return cls(folder=folder, tournament_id=content.tournament, venue=venue, lineup=content.lineup)
+        return cls(
+            folder=folder,
+            tournament_id=content.tournament,
+            created_at=content.created_at,
+            venue=venue,
+            lineup=content.lineup,
+        )
 
     def save(self) -> None:
         """Write the file of the run; a kill leaves the whole file or none."""
-        content = _Content(tournament=self.tournament_id, venue=self._saved_venue(), lineup=self.lineup)
+        content = _Content(
+            tournament=self.tournament_id,
+            created_at=self.created_at,
+            venue=self._saved_venue(),
+            lineup=self.lineup,
+        )
         with replacing(self.folder / RUN_FILE) as partial:
             partial.write_text(content.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
@@ -164,10 +180,11 @@ class Run:
 
     def remove(self) -> None:
         """Remove what the run has made; other files stay, and so does a store that holds more."""
+        from happycity_tournament.proof.commitment import COMMITMENT_FILE
         from happycity_tournament.storage.claims import LOCK_SUFFIX
         from happycity_tournament.storage.store import Store
 
-        made = [RUN_FILE, SERVER_FILE, TOKENS_FILE, USAGE_FILE, f".{TOKENS_FILE}.lock"]
+        made = [RUN_FILE, COMMITMENT_FILE, SERVER_FILE, TOKENS_FILE, USAGE_FILE, f".{TOKENS_FILE}.lock"]
         if isinstance(self.venue, OwnServer) and self.venue.store == own_store(self.folder):
             with Store.existing(self.venue.store) as store:
                 is_empty = not store.tournaments(1) and not store.games(1)
@@ -185,21 +202,45 @@ def own_store(folder: Path) -> str:
 
 
 def new_folder() -> Path:
-    """Make a folder for a run, named after the time."""
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    number = 1
-    while True:
+    """Make a folder for a run, named after the time in UTC."""
+    RUNS.mkdir(parents=True, exist_ok=True)
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    for number in count(1):
         folder = RUNS / (stamp if number == 1 else f"{stamp}-{number}")
         with suppress(FileExistsError):
-            folder.mkdir(parents=True)
+            folder.mkdir()
             return folder
-        number += 1
+    raise AssertionError("the numbers have no end")
+
+
+@contextmanager
+def discarded_unless_begun(folder: Path) -> Iterator[None]:
+    """Remove a folder that `new_folder` made if its run ends before it is created.
+
+    It stays if the error says that the cause is in it.
+    """
+    try:
+        yield
+    except BaseException as error:
+        is_place = isinstance(error, HappyCityError) and str(folder) in str(error)
+        if not (folder / RUN_FILE).exists() and not is_place:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def run_folders() -> list[Path]:
-    """Return the folders of all runs, the newest first."""
-    folders = (path.parent for path in RUNS.glob(f"*/{RUN_FILE}"))
-    return sorted(folders, key=lambda folder: [int(part) for part in re.findall(r"\d+", folder.name)])[::-1]
+    """Return the folders of all runs, by what they say of their creation, the newest first.
+
+    One that can't be read may be the newest, so it comes before the others.
+    """
+    return sorted((path.parent for path in RUNS.glob(f"*/{RUN_FILE}")), key=_creation, reverse=True)
+
+
+def _creation(folder: Path) -> tuple[float, str]:
+    try:
+        return Run.load(folder).created_at, folder.name
+    except ConfigError:
+        return math.inf, folder.name
 
 
 def latest_run() -> Path:

@@ -270,7 +270,13 @@ async def play_new(
                 storing = "happycity_tournament.storage.store"
                 asyncio.get_running_loop().run_in_executor(None, import_module, storing)
             created = await arena.connection.create(config)
-            Run(folder=folder, tournament_id=created.tournament_id, venue=venue, lineup=lineup).save()
+            Run(
+                folder=folder,
+                tournament_id=created.tournament_id,
+                created_at=created.created_at,
+                venue=venue,
+                lineup=lineup,
+            ).save()
             return await arena.play(created.tournament_id, observer)
 
 

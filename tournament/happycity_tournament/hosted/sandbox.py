@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,6 +33,8 @@ FIRST_UID = 2_000_000_000
 """Where a server runs as root, each bot has a user id of its own from here on."""
 _SLOTS = 499
 """How far apart those are of processes that start bots; a prime, so that these begin with different cores."""
+TRY_SECONDS = 60.0
+"""How long a program that does nothing may take in the sandbox."""
 _NOBODY = 65534
 _SDK = ("happycity", "happycity_client", "happycity_bots", "happycity_bridge", "happycity_entry")
 _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/java-17-openjdk")
@@ -66,7 +68,28 @@ class Sandbox:
             with replacing(self._filter) as partial:
                 partial.write_bytes(seccomp.program())
             (folder / "try" / "files").mkdir(parents=True, exist_ok=True)
-            _try(self.command(pb.HostedBot(command="python3 -c pass"), folder / "try", "run"), self._filter)
+            self.check()
+
+    def check(self) -> None:
+        """Make sure that Python with the SDK runs in bubblewrap; ConfigError with what it says if not."""
+        if self._filter is None:
+            return  # what is in the image of a container isn't known
+        imports = "; ".join(f"import {name}" for name in filter(find_spec, _SDK))
+        tried = subprocess.run(  # noqa: S603 - the own launcher
+            self.command(
+                pb.HostedBot(command=f"python3 -c '{imports}'"), self._filter.with_name("try"), "run"
+            ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "HAPPYCITY_SERVER": f"unix:{self._filter}"},
+            check=False,
+            timeout=TRY_SECONDS,
+        )
+        if tried.returncode:
+            said = tried.stdout.decode(errors="replace").split("\n")
+            text = next(filter(None, map(one_line, reversed(said))), f"status {tried.returncode}")
+            raise ConfigError(f"sandbox: {BWRAP} doesn't run {sys.executable} on this machine: {text}")
 
     @property
     def takes_images(self) -> bool:
@@ -100,23 +123,6 @@ class Sandbox:
         return words
 
 
-def _try(command: Sequence[str], socket: Path) -> None:
-    """Make sure that a command runs in the sandbox; ConfigError with what it says if not."""
-    tried = subprocess.run(  # noqa: S603 - the own launcher
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        env={**os.environ, "HAPPYCITY_SERVER": f"unix:{socket}"},
-        check=False,
-        timeout=60,
-    )
-    if tried.returncode:
-        said = tried.stdout.decode(errors="replace").split("\n")
-        text = next(filter(None, map(one_line, reversed(said))), f"status {tried.returncode}")
-        raise ConfigError(f"sandbox: {BWRAP} doesn't work on this machine: {text}")
-
-
 def _template(setting: str) -> list[str]:
     """Read the setting of a template; ConfigError if it can't be one."""
     try:
@@ -144,6 +150,9 @@ def _bubblewrap(memory: int) -> Iterator[str]:
             yield from ("--cap-add", f"CAP_{capability}")
     else:
         yield from ("--unshare-user", "--disable-userns", "--uid", str(_NOBODY), "--gid", str(_NOBODY))
+    # First, as they hide what is below them: this Python may be below /tmp.
+    yield from ("--proc", "/proc", "--dev", "/dev")
+    yield from ("--size", str(TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108 - its own
     for path in _readable():
         # Bubblewrap makes missing parents for itself alone.
         for parent in [*reversed(path.parents)][1:]:
@@ -151,10 +160,8 @@ def _bubblewrap(memory: int) -> Iterator[str]:
         yield from ("--ro-bind", str(path), str(path))
     for link in filter(os.path.islink, _LINKS):
         yield from ("--symlink", os.readlink(link), link)
-    yield from ("--proc", "/proc", "--dev", "/dev")
     # A shared mapping of /dev/zero is memory that no limit counts.
     yield from ("--ro-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev")
-    yield from ("--size", str(TMP_BYTES), "--perms", "1777", "--tmpfs", "/tmp")  # noqa: S108 - its own
     yield from ("--ro-bind", "{folder}", HOME, "--chdir", HOME)
     yield from ("--dir", "/run", "--bind", "{socket}", launcher.SOCKET, "--remount-ro", "/")
     for name in launcher.OF_RUNTIME:

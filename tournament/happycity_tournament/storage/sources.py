@@ -25,6 +25,7 @@ from happycity_tournament.recorded_games import (
     in_parts,
     named_record,
 )
+from happycity_tournament.storage.backup import check_store
 from happycity_tournament.storage.database import DAMAGED, StoreError, is_file
 from happycity_tournament.storage.store import Store
 from happycity_tournament.storage.stored import StoredTournament
@@ -98,6 +99,9 @@ class Source(ABC):
         """Return the error of a game that isn't there."""
         return SourceError(self.name, f"it has no game {match_id}; this lists its games: {LIST_GAMES}")
 
+    def check(self) -> None:  # noqa: B027 - what isn't a store is read as a whole anyway
+        """Make sure that games are complete, which reading some may not notice; StoreError if not."""
+
     def close(self) -> None:  # noqa: B027 - few sources keep something open
         """Close what is open."""
 
@@ -170,6 +174,11 @@ class StoreSource(Source):
         self._check(game.bots)
         return game, self._store.record(match_id)
 
+    def check(self) -> None:
+        """Let SQLite check a file as a whole."""
+        for path in self.files:
+            check_store(path)
+
     def close(self) -> None:
         """Close the store; readings that have not ended end."""
         self._opened.close()
@@ -227,7 +236,7 @@ class RecordSource(Source):
         """Yield the place and text of every line that isn't blank."""
         for path in self.files:
             try:
-                with path.open(encoding="utf-8") as file:
+                with path.open(encoding="utf-8-sig") as file:
                     for number, line in enumerate(file, start=1):
                         if line.strip():
                             yield f"{path}:{number}", line

@@ -29,7 +29,7 @@ class _SubmissionStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Submi
     SUBMISSION_STATE_UNSPECIFIED: _SubmissionState.ValueType  # 0
     """Never sent."""
     SUBMISSION_STATE_TRYING: _SubmissionState.ValueType  # 1
-    """It waits to be tried, or is being tried."""
+    """It waits to be tried, or is being tried. A result says why the server could not try it so far."""
     SUBMISSION_STATE_REJECTED: _SubmissionState.ValueType  # 2
     """The trial failed; the result says why."""
     SUBMISSION_STATE_PLAYING: _SubmissionState.ValueType  # 3
@@ -43,7 +43,7 @@ class SubmissionState(_SubmissionState, metaclass=_SubmissionStateEnumTypeWrappe
 SUBMISSION_STATE_UNSPECIFIED: SubmissionState.ValueType  # 0
 """Never sent."""
 SUBMISSION_STATE_TRYING: SubmissionState.ValueType  # 1
-"""It waits to be tried, or is being tried."""
+"""It waits to be tried, or is being tried. A result says why the server could not try it so far."""
 SUBMISSION_STATE_REJECTED: SubmissionState.ValueType  # 2
 """The trial failed; the result says why."""
 SUBMISSION_STATE_PLAYING: SubmissionState.ValueType  # 3

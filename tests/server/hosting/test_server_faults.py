@@ -1,0 +1,157 @@
+"""What is the server's own fault is said when it starts, and never charged to a guest's bot."""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from tests.server.harness import settings
+from tests.server.hosting.conftest import why_not
+from tests.waiting import LIMIT
+
+from happycity import ConfigError
+from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
+from happycity_server.hosting import hosting
+from happycity_server.hosting.hosting import Hosting
+from happycity_server.hosting.trial import TrialError
+from happycity_server.process.programs import Programs
+from happycity_tournament.hosted import sandbox
+from happycity_tournament.hosted.sandbox import BWRAP, MEMORY_BYTES, Sandbox
+
+TEMPLATE = "true {socket} {folder} {command}"
+"""A sandbox that needs nothing of this machine."""
+
+
+class Guests:
+    """Stands for a server's tokens: everybody's name is taken."""
+
+    is_open = False
+
+    def bots(self) -> set[str]:
+        return {"alice"}
+
+
+async def tried(folder: Path, trial: Callable[[], str], sandbox_check: Callable[[], None]) -> pb.Submission:
+    """Submit a bot, whose trial ends in a way; return what became of it."""
+    hosted = Hosting(settings(folder, sandbox=TEMPLATE), folder / "bots", cast("Any", Guests()))
+    over, loop, save = asyncio.Event(), asyncio.get_running_loop(), hosted.submissions.save
+
+    def saved(submission: pb.Submission) -> None:
+        save(submission)
+        if submission.result:
+            loop.call_soon_threadsafe(over.set)
+
+    async def check(command: object) -> str:
+        return trial()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hosted.submissions, "save", saved)
+        patch.setattr(hosted.sandbox, "check", sandbox_check)
+        patch.setattr(hosting, "check", check)
+        hosted.start(Programs(), "unix:/nowhere")
+        with closing(hosted.submissions.upload(pb.HostedBot(name="alice", command="python x"))) as upload:
+            upload.take(pb.SubmitRequest(file=pb.HostedFile(path="x")))
+            upload.take(pb.SubmitRequest(content=b"x"))
+            kept = await hosted.keep(upload, "Team 7", datetime.now(UTC))
+        async with asyncio.timeout(LIMIT):
+            await over.wait()
+        await hosted.stop()
+    return kept
+
+
+def fails(error: Exception) -> Callable[[], Any]:
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+def has_files(folder: Path) -> bool:
+    return any(folder.glob("bots/**/files/x"))
+
+
+WRONG_BOT = TrialError("conformance: the bot did not connect; its process ended with status 127")
+
+
+@pytest.mark.parametrize(
+    ("trial", "check", "state"),
+    [
+        (fails(WRONG_BOT), lambda: None, pb.SUBMISSION_STATE_REJECTED),
+        (
+            fails(WRONG_BOT),
+            fails(ConfigError("bwrap makes no namespaces")),
+            pb.SUBMISSION_STATE_TRYING,
+        ),
+        (fails(OSError(28, "No space left on device")), lambda: None, pb.SUBMISSION_STATE_TRYING),
+        (fails(RuntimeError()), lambda: None, pb.SUBMISSION_STATE_TRYING),
+    ],
+    ids=["the bot's command", "no sandbox any more", "a full disk", "a defect of the server"],
+)
+async def test_only_a_bots_own_fault_rejects_it(
+    tmp_path: Path, trial: Callable[[], str], check: Callable[[], None], state: int
+) -> None:
+    """The others are tried again by the next server."""
+    submission = await tried(tmp_path, trial, check)
+    assert submission.state == state
+    assert ("no fault of the bot" in submission.result[0]) == (state == pb.SUBMISSION_STATE_TRYING)
+    assert has_files(tmp_path) == (state == pb.SUBMISSION_STATE_TRYING)
+
+
+def make_python(place: Path, sdk: str) -> None:
+    """Make a virtual environment with a module `sdk_of_this_test`."""
+    (place / "bin").mkdir()
+    for name in ("python", "python3"):
+        (place / "bin" / name).symlink_to(Path(sys.base_prefix) / "bin" / "python3")
+    (place / "pyvenv.cfg").write_text(f"home = {sys.base_prefix}/bin\n")
+    packages = place / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "sdk_of_this_test.py").write_text(sdk)
+    sys.path.insert(0, str(packages))
+
+
+@pytest.mark.level(3)
+@pytest.mark.parametrize("below", ["/tmp", "/dev/shm", "/run", "/var/tmp"])
+def test_python_may_be_below_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
+    """The sandbox has folders of its own there, which don't hide Python."""
+    if reason := why_not():
+        pytest.skip(reason)
+    if not Path(below).is_dir():
+        pytest.skip(f"there is no {below}")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sandbox, "_SDK", ("sdk_of_this_test",))
+    try:
+        made = tempfile.TemporaryDirectory(dir=below)
+    except PermissionError:
+        pytest.skip(f"{below} can't be written to")
+    with made as name:
+        Path(name).chmod(0o755)
+        make_python(Path(name), "")
+        monkeypatch.setattr(sys, "prefix", name)
+        Sandbox(BWRAP, tmp_path, memory=MEMORY_BYTES)
+
+
+@pytest.mark.level(3)
+def test_a_server_whose_bots_could_not_import_the_sdk_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reason := why_not():
+        pytest.skip(reason)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sandbox, "_SDK", ("sdk_of_this_test",))
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        make_python(Path(name), "import nothing_like_it")
+        monkeypatch.setattr(sys, "prefix", name)
+        with pytest.raises(ConfigError, match=r"bwrap doesn't run .*No module named 'nothing_like_it'"):
+            Sandbox(BWRAP, tmp_path, memory=MEMORY_BYTES)
+
+
+def test_a_server_without_bubblewrap_does_not_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match="there is no program 'bwrap' on this machine"):
+        Sandbox(BWRAP, tmp_path, memory=MEMORY_BYTES)
