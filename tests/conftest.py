@@ -44,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--costs", type=int, default=0, metavar="N", help="list the N most expensive tests of each level"
     )
+    group.addoption(
+        "--no-cost-limits",
+        action="store_true",
+        help="let no test fail for what it costs, only for what it finds",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,7 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A server of one module may log while another's test reads what a command prints, so not to `sys.stderr`.
     structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.__stderr__))
     # Coverage and more examples cost time of their own.
-    strict = not config.getoption("--hypothesis-profile") and not config.pluginmanager.hasplugin("_cov")
+    slow = config.getoption("--hypothesis-profile") or config.pluginmanager.hasplugin("_cov")
+    strict = not slow and not config.getoption("--no-cost-limits")
     config.pluginmanager.register(levels.Costs(listed=config.getoption("--costs"), strict=strict))
 
 

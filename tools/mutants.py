@@ -5,12 +5,15 @@
     python -m tools mutants --only sqlite     # those whose file, old or new text has the word
 
 The changes are made in copies of the checkout, one for each process, and never in the checkout. A mutant that
-no test notices survives: the program lists it and ends with status 1.
+no test of levels 0 and 1 notices survives: the program lists it and ends with status 1. An entry of the list
+whose tests are of another level says so by `--levels`, before them. Tests that fail without any mutant are an
+error, as they would notice all mutants.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import queue
 import shutil
@@ -19,6 +22,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -29,7 +33,7 @@ from typing import Final
 from tools import ROOT
 
 _LIST: Final = ROOT / "tools" / "mutants.toml"
-_TIME_LIMIT: Final = 280  # seconds of one test run: a mutant that makes tests hang is noticed too
+_LEVELS: Final = "--levels=0-1"
 _NOT_COPIED: Final = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "node_modules", "target", "runs", "*.so", "__pycache__", ".*_cache"
 )
@@ -49,7 +53,12 @@ class Mutant:
     new: str
     """What takes its place."""
     tests: tuple[str, ...]
-    """The arguments of pytest that are to notice it."""
+    """The arguments of pytest that are to notice it: paths, after a `--levels` where it is not 0-1."""
+
+    @property
+    def needs_programs(self) -> bool:
+        """Whether tests of a level above 1 are to notice it."""
+        return any(argument.startswith("--levels") for argument in self.tests)
 
     def __str__(self) -> str:
         return f"{self.file}: {self._line(self.old)} -> {self._line(self.new) or '(nothing)'}"
@@ -81,48 +90,92 @@ def mutants() -> list[Mutant]:
     ]
 
 
-@contextmanager
-def trees(number: int) -> Iterator[queue.Queue[Path]]:
-    """Yield copies of the checkout, which are removed at the end."""
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        free: queue.Queue[Path] = queue.Queue()
-        for index in range(number):
-            tree = Path(folder, str(index))
-            shutil.copytree(ROOT, tree, ignore=_NOT_COPIED, symlinks=True)
-            (tree / ".venv").symlink_to(Path(sys.prefix))
-            free.put(tree)
-        yield free
+class Tree:
+    """A copy of the checkout in which one mutant after the other is made.
 
-
-def is_noticed(mutant: Mutant, free: queue.Queue[Path]) -> bool:
-    """Return whether a test fails with the mutant.
-
-    Raises:
-        ValueError: the mutant can't be made, or its tests don't exist.
+    Python keeps the bytecode of all modules, and takes that of a module for current where its source has
+    the time and the size that are noted in it. Two texts of a file may have one size and be written in one
+    second, so each text gets a second of its own: the checkout's file keeps its time, and each mutant gets a
+    later one, none of them twice.
     """
-    tree = free.get()
-    try:
-        mutant.apply(tree)
-        return _fails(tree, mutant.tests)
-    finally:
-        shutil.copyfile(ROOT / mutant.file, tree / mutant.file)
-        free.put(tree)
+
+    def __init__(self, folder: Path) -> None:
+        shutil.copytree(ROOT, folder, ignore=_NOT_COPIED, symlinks=True)
+        (folder / ".venv").symlink_to(Path(sys.prefix))
+        self.folder = folder
+        self._seconds = itertools.count(1)
+
+    @contextmanager
+    def changed(self, mutant: Mutant) -> Iterator[None]:
+        """Make a mutant, and take it back at the end.
+
+        Raises:
+            ValueError: the mutant can't be made.
+        """
+        path = self.folder / mutant.file
+        try:
+            mutant.apply(self.folder)
+            changed_at = (ROOT / mutant.file).stat().st_mtime + next(self._seconds)
+            os.utime(path, (changed_at, changed_at))
+            yield
+        finally:
+            shutil.copy2(ROOT / mutant.file, path)
+
+    def passes(self, tests: Sequence[str]) -> bool:
+        """Return whether tests pass. One that hangs fails, by its own limit.
+
+        Raises:
+            ValueError: the tests don't exist.
+        """
+        packages = [*self.folder.glob("*/happycity*"), *self.folder.glob("clients/*/happycity*")]
+        path = os.pathsep.join(sorted({str(package.parent) for package in packages if package.is_dir()}))
+        environment = os.environ | {"PYTHONPATH": path}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        command = [
+            *(sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"),
+            *("--no-cost-limits", _LEVELS, *tests),
+        ]
+        run = subprocess.run(command, cwd=self.folder, env=environment, check=False, capture_output=True)
+        if run.returncode >= _NOT_RUN:
+            raise ValueError(f"pytest {' '.join(tests)}: {(run.stdout + run.stderr).decode()[-500:]}")
+        return run.returncode == 0
 
 
-def _fails(tree: Path, tests: Sequence[str]) -> bool:
-    packages = [str(path.parent) for path in tree.glob("*/happycity*") if path.is_dir()]
-    packages += [str(path.parent) for path in tree.glob("clients/*/happycity*") if path.is_dir()]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(packages), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    try:
-        run = subprocess.run(
-            command, cwd=tree, env=environment, check=False, capture_output=True, timeout=_TIME_LIMIT
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    if run.returncode >= _NOT_RUN:
-        raise ValueError(f"pytest {' '.join(tests)}: {(run.stdout + run.stderr).decode()[-500:]}")
-    return run.returncode != 0
+class Trees:
+    """Some copies of the checkout, each of which is used by one thread at a time."""
+
+    def __init__(self, folder: Path, number: int) -> None:
+        self._free: queue.Queue[Tree] = queue.Queue()
+        for index in range(number):
+            self._free.put(Tree(folder / str(index)))
+
+    @contextmanager
+    def one(self) -> Iterator[Tree]:
+        """Yield a copy that no other thread uses."""
+        tree = self._free.get()
+        try:
+            yield tree
+        finally:
+            self._free.put(tree)
+
+    def check(self, tests: Sequence[str]) -> None:
+        """Run tests without a mutant.
+
+        Raises:
+            ValueError: one fails, or they don't exist.
+        """
+        with self.one() as tree:
+            if not tree.passes(tests):
+                raise ValueError(f"pytest {' '.join(tests)}: a test fails without a mutant")
+
+    def is_noticed(self, mutant: Mutant) -> bool:
+        """Return whether a test fails with a mutant.
+
+        Raises:
+            ValueError: the mutant can't be made, or its tests don't exist.
+        """
+        with self.one() as tree, tree.changed(mutant):
+            return not tree.passes(mutant.tests)
 
 
 def main() -> None:
@@ -141,10 +194,14 @@ def main() -> None:
     ]
     survivors = []
     began = time.monotonic()
-    with trees(chosen.processes) as free, ThreadPoolExecutor(chosen.processes) as pool:
-        for number, (mutant, noticed) in enumerate(
-            zip(wanted, pool.map(lambda mutant: is_noticed(mutant, free), wanted), strict=True), 1
-        ):
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-") as folder,
+        ThreadPoolExecutor(chosen.processes) as pool,
+    ):
+        trees = Trees(Path(folder), chosen.processes)
+        deque(pool.map(trees.check, dict.fromkeys(mutant.tests for mutant in wanted)), maxlen=0)
+        results = zip(wanted, pool.map(trees.is_noticed, wanted), strict=True)
+        for number, (mutant, noticed) in enumerate(results, 1):
             print(f"{number:>4}/{len(wanted)} {'noticed' if noticed else 'SURVIVES'}  {mutant}", flush=True)
             survivors += [] if noticed else [mutant]
     minutes = (time.monotonic() - began) / 60

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.commands.programs import happycity
 from tests.programs import run
+from tests.waiting import LIMIT
 
 from happycity_bots.catalogue import BOTS
 from happycity_check.runner import check, steps_named
@@ -21,7 +22,6 @@ from happycity_check.step import Status, Step
 from happycity_check.steps import STEPS
 from happycity_check.trial_bot import Options
 
-DEADLINE = 120
 QUICK = tuple(step for step in steps_named(()) if not step.waits)
 """The steps that are not known to wait for many seconds."""
 PLAYED = steps_named(("table-sizes", "expert", "deterministic"))
@@ -33,7 +33,7 @@ HAPPYCITY = (sys.executable, "-m", "happycity")
 @contextmanager
 def listening(*steps: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start the check of a bot that connects by itself; give its process and address."""
-    arguments = [*HAPPYCITY, "check", "--listen", "127.0.0.1:0", "--timeout", str(DEADLINE), *steps]
+    arguments = [*HAPPYCITY, "check", "--listen", "127.0.0.1:0", "--timeout", str(LIMIT), *steps]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -47,7 +47,7 @@ def listening(*steps: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 @pytest.mark.parametrize(("bot", "steps"), [(bot, PLAYED if bot != "random" else QUICK) for bot in BOTS])
 async def test_the_reference_bots_pass_every_step(bot: str, steps: tuple[Step, ...]) -> None:
     """They share what speaks the protocol, so one is asked everything, and the others play."""
-    options = Options(command=f"{' '.join(HAPPYCITY)} bot check={bot}", token="abc", timeout=DEADLINE)
+    options = Options(command=f"{' '.join(HAPPYCITY)} bot check={bot}", token="abc", timeout=LIMIT)
     findings, facts = await check(options, steps)
     bad = [finding.step.name for finding in findings if finding.status is not Status.OK]
     assert bad == (["token-alone"] if bot == "random" else [])  # its name is in the command
@@ -58,7 +58,7 @@ async def test_the_reference_bots_pass_every_step(bot: str, steps: tuple[Step, .
 def test_a_good_bot_ends_the_command_with_status_0() -> None:
     """Steps are shown as lines, beside which the result is printed as JSON."""
     steps = ("--only", "speed", "--only", "deterministic", "--only", "clean-exit")
-    done = run("check", "--bot", f"{RAW_BOT} none", *steps, "--timeout", str(DEADLINE), "--json")
+    done = run("check", "--bot", f"{RAW_BOT} none", *steps, "--timeout", str(LIMIT), "--json")
     assert done.returncode == 0, done.stderr
     assert re.search(r"^ok +hello +hello from 'check', raw bot", done.stderr, flags=re.MULTILINE)
     assert done.stderr.splitlines()[-1].startswith("passed: ")
@@ -72,7 +72,7 @@ def test_a_good_bot_ends_the_command_with_status_0() -> None:
 def test_a_bad_bot_ends_the_command_with_status_1() -> None:
     done = happycity(
         *("check", "--bot", f"{RAW_BOT} first-decision"),
-        *("--only", "first-decision", "--only", "name", "--json", "--timeout", DEADLINE),
+        *("--only", "first-decision", "--only", "name", "--json", "--timeout", LIMIT),
     )
     assert done.status == 1
     result = json.loads(done.output)
@@ -112,6 +112,7 @@ def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
     assert "the bot did not connect; its process ended with status 1; its last line: no brain" in text
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("program", "expected"),
     [
@@ -122,7 +123,7 @@ def test_a_bot_that_does_not_start_is_reported_with_its_last_line() -> None:
 )
 def test_bots_say_who_they_are(program: str, expected: str) -> None:
     bot = f"{shlex.join(HAPPYCITY)} {program}"
-    done = happycity("check", "--bot", bot, "--only", "name", "--timeout", DEADLINE)
+    done = happycity("check", "--bot", bot, "--only", "name", "--timeout", LIMIT)
     assert re.search(expected, done.output, flags=re.MULTILINE), done.output
 
 
@@ -135,18 +136,20 @@ def test_a_bot_may_connect_by_itself() -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        output, _ = process.communicate(timeout=DEADLINE)
-        bot.wait(DEADLINE)
+        output, _ = process.communicate(timeout=LIMIT)
+        bot.terminate()  # or it looks for the server for a minute
+        bot.wait(LIMIT)
     assert process.returncode == 0, output
     assert "hello from 'mine'" in output
     assert "skipped  clean-exit" in output
 
 
+@pytest.mark.level(2)
 def test_ctrl_c_stops_the_check() -> None:
     """One line and status 130, whatever it waits for."""
     with listening() as (process, _):
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=DEADLINE)
+        output, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert output.splitlines()[-1] == "stopped"
 
@@ -154,7 +157,7 @@ def test_ctrl_c_stops_the_check() -> None:
 @pytest.mark.level(2)
 def test_ctrl_c_takes_the_bot_along() -> None:
     """A bot that was started is ended, here while it keeps the check waiting in the middle of a game."""
-    arguments = [*HAPPYCITY, "check", "--bot", f"{RAW_BOT} whole-game", "--timeout", str(DEADLINE)]
+    arguments = [*HAPPYCITY, "check", "--bot", f"{RAW_BOT} whole-game", "--timeout", str(LIMIT)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         output = ""
@@ -163,7 +166,7 @@ def test_ctrl_c_takes_the_bot_along() -> None:
             if "first-decision" in line:
                 break
         process.send_signal(signal.SIGINT)
-        assert process.wait(DEADLINE) == 130
+        assert process.wait(LIMIT) == 130
     bot = re.search(r"raw bot (\d+)", output)
     assert bot is not None
     with pytest.raises(ProcessLookupError):

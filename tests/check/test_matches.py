@@ -7,6 +7,7 @@ import grpc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.game.rules.ledger import Ledger
+from tests.waiting import LIMIT
 
 from happycity import Config, Deal, Ending, Mode, VoidReason
 from happycity.records.random_games import movers_rng, record_random_game
@@ -123,7 +124,7 @@ async def test_messages_that_are_sent_at_the_same_time_all_arrive() -> None:
     nonces = [*range(1, 101)]
     async with ScriptedServer.listening() as server, grpc.aio.insecure_channel(server.address) as channel:
         call = PlayServiceStub(channel).Play()
-        stream = await server.accept(60.0)
+        stream = await server.accept(LIMIT)
         pings = [play.PlayResponse(ping=play.Ping(nonce=nonce)) for nonce in nonces]
         await asyncio.gather(*map(stream.send, pings))
         stream.end()

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from tests.commands.programs import Gate, Program, Start
-from tests.waiting import LIMIT
+
+DEADLINE = 60.0
+"""Seconds that what a killed program has started may live on."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +40,7 @@ def start() -> Iterator[Start]:
     yield start_one
     for program in programs:
         program.kill()
-        program.communicate(timeout=LIMIT)  # the limit of pytest has passed already if the test hung
+        program.communicate(timeout=DEADLINE)  # the limit of pytest has passed already if the test hung
 
 
 @pytest.fixture

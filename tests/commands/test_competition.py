@@ -17,9 +17,11 @@ import httpx
 import pytest
 from tests.programs import run
 from tests.server.hosting.conftest import why_not
-from tests.waiting import LIMIT, PATIENT
 from tools.languages import LANGUAGES, command, missing
 
+SECONDS = 300.0
+"""For each program, on a machine with much load."""
+PATIENT = ("--connect-seconds", "120", "--decision-seconds", "60", "--grace-seconds", "60")
 FIRST_MOVE = Path(__file__).parent / "bots/first_move.py"
 HOSTED = "--hosted", "bots", "--sandbox", "bwrap"
 LADDER = {"deals_at_once": 2, "games_per_day": 100_000, "decision_seconds": 60.0, "grace_seconds": 60.0}
@@ -45,7 +47,7 @@ class Competition:
 
     def run(self, folder: str, *arguments: object, module: str = "happycity", status: int = 0) -> str:
         """Run a command in a folder to its end; return its output."""
-        done = run(*arguments, module=module, cwd=self.top / folder, timeout=LIMIT)
+        done = run(*arguments, module=module, cwd=self.top / folder, timeout=SECONDS)
         assert done.returncode == status, (arguments, done.stdout, done.stderr)
         return done.stdout
 
@@ -98,7 +100,7 @@ class Competition:
         """Return a browser that has no token, and trusts the organiser's certificate."""
         trusted = ssl.create_default_context(cafile=str(self.top / "cup/ca.pem"))
         pages = self.organiser_settings()["HAPPYCITY_WEB"]
-        return httpx.Client(verify=trusted, base_url=pages, headers={"origin": pages}, timeout=LIMIT)
+        return httpx.Client(verify=trusted, base_url=pages, headers={"origin": pages}, timeout=SECONDS)
 
     def guest_joins_in_the_browser(self, name: str, program: Sequence[str]) -> None:
         """Do the same by the pages: the organiser's, and the one to which the link leads."""
@@ -117,14 +119,14 @@ class Competition:
         for program in self.running.values():
             program.terminate()
         for program in self.running.values():
-            program.communicate(timeout=LIMIT)
+            program.communicate(timeout=SECONDS)
 
 
 def until(is_so: Callable[[], object]) -> None:
     """Ask until it is so. Each question is a program of its own, so they need no pauses."""
-    deadline = time.monotonic() + LIMIT
+    deadline = time.monotonic() + SECONDS
     while not is_so():
-        assert time.monotonic() < deadline, f"it took more than {LIMIT:g} s"
+        assert time.monotonic() < deadline, f"it took more than {SECONDS:g} s"
 
 
 @pytest.fixture
@@ -272,7 +274,7 @@ def public_looks(competition: Competition) -> None:
 def guest_leaves(competition: Competition) -> None:
     """All bots of the guest leave, also the one that the server runs."""
     competition.run("python", "join", "--revoke")
-    assert competition.running["python"].wait(LIMIT) == 2
+    assert competition.running["python"].wait(SECONDS) == 2
     assert "python" not in competition.run("cup", "token", "list")
     until(lambda: not competition.connected() & {"python", "hosted"})
 

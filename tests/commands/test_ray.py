@@ -15,7 +15,6 @@ from tests.commands import programs
 from tests.commands.programs import ALL_GAMES, Gate, Program, Start
 from tests.server.harness import issued_token
 from tests.server.hosting.conftest import host, why_not
-from tests.waiting import LIMIT
 
 from happycity import Config, TimeControl
 from happycity.runtime.tokens import Role
@@ -27,6 +26,7 @@ from happycity_tournament.storage.store import Store
 
 pytestmark = [pytest.mark.level(3), pytest.mark.timeout(900)]
 
+END_SECONDS = 60.0
 AT_ONCE = 2
 GAMES = 60
 
@@ -78,7 +78,7 @@ def wait_until_nothing_runs() -> None:
         for process, text in left.items():
             with suppress(ProcessLookupError):
                 handle = os.pidfd_open(process)
-                ended, _, _ = select.select([handle], [], [], LIMIT)
+                ended, _, _ = select.select([handle], [], [], END_SECONDS)
                 os.close(handle)
                 assert ended, text
 
@@ -117,7 +117,7 @@ def test_results_do_not_depend_on_nodes(
         bots = [os.pidfd_open(number) for number, text in programs_on_nodes().items() if "gated.py" in text]
         cluster.remove_node(other, allow_graceful=False)
         programs.wait_for_line(run, " was lost; ")
-        ended, _, _ = select.select(bots, [], [], LIMIT)
+        ended, _, _ = select.select(bots, [], [], END_SECONDS)
         assert ended  # or the lost node's bot would take permits that the games need
         for handle in bots:
             os.close(handle)

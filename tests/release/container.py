@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tests.waiting import LIMIT
-
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "happycity-image"
 IMAGE = "localhost/happycity"
 _BUILDAH = (
@@ -69,7 +67,7 @@ class Host:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=LIMIT,
+            timeout=120,
             check=False,
         )
 
@@ -133,4 +131,4 @@ class Container:
         """Send the image's stop signal; return the exit status, and the seconds that it took."""
         started = time.monotonic()
         os.kill(self.pid, getattr(signal, self.image.config["StopSignal"]))
-        return self.process.wait(LIMIT), time.monotonic() - started
+        return self.process.wait(60), time.monotonic() - started

@@ -13,7 +13,6 @@ import grpc
 import pytest
 from tests.server.harness import bearer, issued_token
 from tests.server.server_process import ServerProcess, server_process
-from tests.waiting import LIMIT
 
 from happycity.runtime.tokens import Role
 from happycity.v1.match_service_pb2 import ListMatchesRequest
@@ -68,12 +67,12 @@ def newcomer_is_served(server: ServerProcess, token: str = "") -> None:
     metadata = bearer(token) if token else ()
     with grpc.insecure_channel(server.address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
         request = ListMatchesRequest()
-        MatchServiceStub(channel).ListMatches(request, metadata=metadata, timeout=LIMIT, wait_for_ready=True)
+        MatchServiceStub(channel).ListMatches(request, metadata=metadata, timeout=60, wait_for_ready=True)
 
 
 def connect(server: ServerProcess) -> socket.socket:
     host, _, port = server.address.rpartition(":")
-    return socket.create_connection((host, int(port)), timeout=LIMIT)
+    return socket.create_connection((host, int(port)), timeout=60)
 
 
 def send_calls(server: ServerProcess, calls: int, *, reset: bool) -> None:

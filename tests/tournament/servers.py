@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from structlog.testing import capture_logs
-from tests.waiting import LIMIT
 
 from happycity.runtime.transport import Access
 from happycity_bots import BOTS
@@ -19,6 +18,8 @@ from happycity_tournament.client.connection import connect
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.play.snapshot import Snapshot
 
+CALL_SECONDS = 120.0
+"""A call that takes longer fails by itself: a limit of pytest's would not reach what waits for the server."""
 _T = TypeVar("_T")
 
 
@@ -42,7 +43,7 @@ class Arena:
 
     def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run something in the server's thread and return its result."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(LIMIT)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(CALL_SECONDS)
 
     def play(self, config: TournamentConfig) -> Snapshot:
 
@@ -96,5 +97,5 @@ def arena(folder: Path, bots: Mapping[str, str], **settings: Any) -> Iterator[Ar
         finally:
             opened.close()
             opened.call(stop())
-            thread.join(LIMIT)
+            thread.join(CALL_SECONDS)
             assert not thread.is_alive(), "the server does not stop"

@@ -318,7 +318,12 @@ class CleanExit(RawBot):  # ends without a goodbye
         os._exit(0)
 
 
-if __name__ == "__main__":
-    name = "".join(word.capitalize() for word in sys.argv[1].split("-"))
+def bot_class(fault: str) -> type[RawBot]:
+    """Return the bot with a fault, or the good one."""
+    name = "".join(word.capitalize() for word in fault.split("-"))
     bots: dict[str, type[RawBot]] = {bot.__name__: bot for bot in RawBot.__subclasses__()}
-    bots.get(name, RawBot)().run()
+    return bots.get(name, RawBot)
+
+
+if __name__ == "__main__":
+    bot_class(sys.argv[1])().run()

@@ -11,12 +11,12 @@ import grpc
 from tests.server.conftest import FirstMove
 from tests.server.harness import Outcome, Service, refused
 from tests.tournament.servers import Arena, arena
-from tests.waiting import LIMIT
 
 from happycity import BotInfo, Move
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_client import Bot, Decision
 
+PATIENCE_SECONDS = 60.0
 _T = TypeVar("_T")
 
 FILE = """
@@ -77,12 +77,12 @@ class LadderServer:
 
 def until(event: Callable[[], _T | None]) -> _T:
     """Return what an event returns once it has come; nothing announces it, so it is asked for often."""
-    deadline = time.monotonic() + LIMIT
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         result = event()
         if result:
             return result
-    raise TimeoutError(f"nothing came of {event} within {LIMIT:g} s")
+    raise TimeoutError(f"nothing came of {event} within {PATIENCE_SECONDS:g} s")
 
 
 def refusal(call: Callable[[], object]) -> Outcome:

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.model.lines import estimates, item, line, rolled_out, started
-from tests.waiting import LIMIT
 
 from happycity import Game, Mode, Move
 from happycity.match import seat_results
@@ -251,4 +250,4 @@ async def test_a_call_that_is_cancelled_keeps_no_place() -> None:
     await asyncio.sleep(0)
     turns.give()
     granted.cancel()
-    await asyncio.wait_for(last, LIMIT)
+    await asyncio.wait_for(last, 60)

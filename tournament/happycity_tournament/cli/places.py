@@ -3,6 +3,7 @@
 | address | what is meant |
 |---|---|
 | `runs/x` | the folder of a run: its tournament, on its server or in its store |
+| `runs/x#3` | tournament 3 of the server or store of a run |
 | `games.sqlite#3`, `postgresql://host/db#3` | tournament 3 of a store |
 | `grpc://host:port#3`, `grpcs://host:port#3` | tournament 3 of a server |
 | `games.jsonl`, a folder of records | games of no tournament |
@@ -76,7 +77,10 @@ class Tournament(Place):
     @property
     def address(self) -> str:
         """The tournament as commands take it."""
-        return f"{self.name}#{self.id}" if self.run is None else str(self.run.folder)
+        if self.run is None:
+            return f"{self.name}#{self.id}"
+        folder = str(self.run.folder)
+        return folder if self.id == self.run.tournament_id else f"{folder}#{self.id}"
 
 
 def place_at(address: str | None) -> Place:
@@ -192,11 +196,15 @@ def game_arguments(source: str | None, game: str | None) -> tuple[str | None, in
 
 
 def find_run(address: str | None) -> Run | None:
-    """Return the run that an address names, by default the latest one; None for any other place."""
-    text, _ = _split(address or "")
-    if text:
-        return _load_run(Path(text)) if is_run(Path(text)) else None
-    return None if os.environ.get(SERVER_VARIABLE) else _load_run(latest_run())
+    """Return the run that an address names, by default the latest one; None for any other place.
+
+    With a number, it is the run as if it had played that tournament.
+    """
+    text, number = _split(address or "")
+    if not is_run(Path(text)) if text else os.environ.get(SERVER_VARIABLE):
+        return None
+    run = _load_run(Path(text) if text else latest_run())
+    return replace(run, tournament_id=number or run.tournament_id)
 
 
 def server_playing(address: str | None) -> RemoteServer:
