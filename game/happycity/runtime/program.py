@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from happycity.errors import ConfigError, HappyCityError
+from happycity.runtime.installation import install_command
 
 _PREFIX, _SUFFIX = "HAPPYCITY_", "_FILE"
 
@@ -77,8 +78,9 @@ def missing_packages(extra: str) -> list[str]:
 def check_installed(extra: str) -> None:
     """Refuse to go on without what an extra needs, with a ConfigError that says how to install it."""
     if missing := missing_packages(extra):
-        how = f"install it by: pip install 'happycity[{extra}]'"
-        raise ConfigError(f"{extra}: {', '.join(missing)} is not installed; {how}")
+        raise ConfigError(
+            f"{extra}: {', '.join(missing)} is not installed; install it by: {install_command(extra)}"
+        )
 
 
 def _is_installed(name: str) -> bool:
