@@ -38,4 +38,5 @@ def test_a_project_does_what_its_readme_says(language: str, tmp_path: Path) -> N
     author = Reader(tmp_path, environment)
     author.run(f"happycity new-bot ann --language {language}")
     author.run("cd ann")
-    follow_readme(author)
+    # A check would start 30 Java machines, one after the other; the SDK's own tests do.
+    follow_readme(author, without="make check" if language == "java" else "")
