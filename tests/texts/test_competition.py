@@ -33,7 +33,7 @@ def guest(tmp_path: Path) -> Iterator[Reader]:
 
 
 def opened(organiser: Reader, *options: str) -> list[str]:
-    """Let an organiser make a competition on this machine and go there; return the commands it is told."""
+    """Let an organiser make a competition on this machine and go there; return the commands it names next."""
     with socket.create_server(("localhost", 0)) as free:
         port = free.getsockname()[1]
     said = organiser.run(f"happycity competition init cup --host localhost --port {port} {' '.join(options)}")
@@ -51,7 +51,7 @@ def follow_settings(organiser: Reader, name: str) -> str:
 
 
 def follow_guests_readme(guest: Reader, text: str, link: str) -> None:
-    """Do what a guest is told. The checkout of these tests is what `git` and `pip` would get."""
+    """Do what the README for guests says. The checkout of these tests is what `git` and `pip` would get."""
     lines = [line.replace("LINK", link).replace("NAME", "alice") for line in command_lines(text)]
     for line in lines:
         if line.startswith("git clone "):
