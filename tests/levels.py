@@ -41,6 +41,7 @@ _FOLDERS: Final = {
     "mcp": 1,
     "misbehaviour": 1,
     "new_bot": 1,
+    "readers": 3,
     "release": 3,
     "sdk": 1,
     "server": 1,

@@ -1,8 +1,9 @@
-"""Install Debian packages that optional tests need, as root; without them those tests are skipped.
+"""Install what optional tests need, without which they are skipped: Debian packages, as root, and others.
 
     python -m tools install                      # all of them
     python -m tools install browser postgres     # these
     python -m tools install image && tools/release/build-image
+    python -m tools install html grpcurl         # into this checkout, by npm and Go
 
 It needs nothing but Python, so it also runs as root outside of `.venv`.
 """
@@ -24,7 +25,15 @@ class Need(NamedTuple):
     programs: tuple[str, ...]
     """Any of these shows that the packages are installed."""
     packages: tuple[str, ...]
+    command: tuple[str, ...] = ()
+    """What installs it into this checkout instead, which takes no root."""
 
+
+_ROOT = Path(__file__).resolve().parents[1]
+READERS = _ROOT / "tests" / "readers"
+"""Where the package of the checker of HTML is, with its version in package-lock.json."""
+GRPCURL = _ROOT / "build" / "readers" / "grpcurl"
+VNU = READERS / "node_modules" / ".bin" / "vnu"
 
 NEEDS = {
     "browser": Need(("chromium", "chromium-browser", "google-chrome"), ("chromium",)),
@@ -45,6 +54,20 @@ NEEDS = {
     "prometheus": Need(("prometheus",), ("prometheus",)),
     "sandbox": Need(("bwrap",), ("bubblewrap",)),
     "podman": Need(("podman",), ("podman", "crun", "runc")),
+    "ruby": Need(("grpc_tools_ruby_protoc",), ("ruby", "ruby-grpc", "ruby-grpc-tools")),
+    "html": Need(
+        (str(VNU),),
+        (),
+        ("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--prefix", str(READERS)),
+    ),
+    "grpcurl": Need(
+        (str(GRPCURL),),
+        (),
+        (
+            *("env", f"GOBIN={GRPCURL.parent}"),
+            *("go", "install", "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4"),
+        ),
+    ),
 }
 
 
@@ -58,9 +81,20 @@ def install(names: list[str]) -> None:
     """Install what is missing of these.
 
     Raises:
-        SystemExit: nothing can be installed here, or apt-get failed.
+        SystemExit: nothing can be installed here, or what installs failed.
     """
     missing = [name for name in names if not is_installed(NEEDS[name])]
+    _install_packages([name for name in missing if NEEDS[name].packages])
+    for name in missing:
+        if command := NEEDS[name].command:
+            program = next(word for word in command if word != "env" and "=" not in word)
+            if shutil.which(program) is None:
+                sys.exit(f"error: {name}: {program} is not installed, which installs it")
+            if status := subprocess.run(command, check=False).returncode:
+                sys.exit(status)
+
+
+def _install_packages(missing: list[str]) -> None:
     packages = [package for name in missing for package in NEEDS[name].packages]
     if not packages:
         return

@@ -10,12 +10,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
+from happycity.runtime.installation import install_command
+
 try:
     import typer
 except ModuleNotFoundError:  # a bot needs none of the commands
-    sys.stderr.write(
-        "error: the commands are not installed; install them by: pip install 'happycity[arena]'\n"
-    )
+    sys.stderr.write(f"error: the commands are not installed; install them by: {install_command('arena')}\n")
     raise SystemExit(2) from None
 
 from happycity.errors import RecordError, ReplayError

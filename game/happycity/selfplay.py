@@ -1,6 +1,6 @@
 """Games for learners: positions as arrays, moves as numbers, and many games played in step.
 
-It needs numpy (`pip install 'happycity[selfplay]'`), which the rest of `happycity` does without.
+It needs numpy (the extra `selfplay`), which the rest of `happycity` does without.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from google.protobuf.message import Message
 
 from happycity import ConfigError
 from happycity.runtime.event_loop import running
+from happycity.runtime.installation import install_command
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import joined
@@ -160,7 +161,7 @@ def _entry_point() -> EntryPoint:
     if missing or not found:
         lacks = f" ({', '.join(missing)} missing)" if missing else ""
         raise ConfigError(
-            f"web: the pages are not installed{lacks}; install them by: pip install 'happycity[{EXTRA}]'"
+            f"web: the pages are not installed{lacks}; install them by: {install_command(EXTRA)}"
         )
     return found[0]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools import ROOT
 
 from happycity_check.runner import check, steps_named
 from happycity_check.step import Status
@@ -81,4 +82,4 @@ def test_the_commands_say_how_to_install_them() -> None:
     code = f"{BARE}sys.argv = ['happycity', '--version']; runpy.run_module('happycity', run_name='__main__')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "pip install 'happycity[arena]'" in done.stderr
+    assert f"pip install '{ROOT}[arena]'" in done.stderr

@@ -50,11 +50,12 @@ def all_commands() -> Iterator[tuple[str, Command]]:
         if entry.name == "tournament":  # a program of its own
             continue
         command = entry.load()
-        if not isinstance(command, typer.Typer):
-            one = Commands("")
-            one.command(entry.name)(command)
-            command = one
-        happycity.add_command(typer.main.get_command(command), entry.name)
+        if isinstance(command, typer.Typer):  # a group, even of one command
+            happycity.add_command(typer.main.get_group(command), entry.name)
+            continue
+        one = Commands("")
+        one.command(entry.name)(command)
+        happycity.add_command(typer.main.get_command(one), entry.name)
     yield from _commands_below("happycity", happycity)
     yield from _commands_below("tournament", typer.main.get_command(tournament_app))
 

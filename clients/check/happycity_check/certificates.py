@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 
+from happycity.runtime.installation import install_command
 from happycity_check.errors import SkippedError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def new_ca() -> CA:
     try:
         import trustme  # noqa: PLC0415 - only some extras bring it
     except ModuleNotFoundError:
-        raise SkippedError("certificates need trustme; pip install 'happycity[arena]' brings it") from None
+        raise SkippedError(f"certificates need trustme; {install_command('arena')} brings it") from None
     return trustme.CA()
 
 

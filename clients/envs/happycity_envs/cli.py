@@ -13,6 +13,7 @@ import typer
 from happycity import BotInfo, ConfigError
 from happycity.errors import suggestion
 from happycity.runtime.commands import Server, Token
+from happycity.runtime.installation import install_command
 
 if TYPE_CHECKING:  # the help of all commands does without OpenSpiel and gRPC
     from happycity_envs.openspiel_bot import MakeBot
@@ -77,7 +78,7 @@ def _maker(bot: str, *, simulations: int, playouts: Playouts) -> MakeBot:
         from happycity_envs.openspiel_bot import mcts_bot, random_bot  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"{error.name} is not installed; install it by: pip install 'happycity[openspiel]'"
+            f"{error.name} is not installed; install it by: {install_command('openspiel')}"
         ) from None
     if bot == "mcts":
         return mcts_bot(simulations=simulations, evaluator=playouts.value)

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
+from happycity.runtime.installation import own_checkout
 from happycity_new_bot.languages import LANGUAGES
-from happycity_new_bot.project import own_checkout, write_project
+from happycity_new_bot.project import REPOSITORY, write_project
 
 Language = StrEnum("Language", {name: name for name in LANGUAGES})  # type: ignore[misc] # typer wants an enum
 
@@ -46,6 +47,8 @@ def new_bot(
     if checkout is not None and not (checkout / "clients").is_dir():
         raise ConfigError(f"--checkout: {checkout} is not a checkout of the arena: it has no folder clients")
     root = None if published else (checkout or own_checkout())
+    if root is None and not published:
+        raise ConfigError(f"--checkout: name one, as no SDK is published yet: git clone {REPOSITORY}")
     folder = folder.resolve()
     write_project(folder, language.value, name=name or folder.name, checkout=root and root.resolve())
     typer.echo(

@@ -12,16 +12,12 @@ from string import Template
 
 from happycity import ConfigError
 from happycity.match import check_bot_name
+from happycity.runtime.installation import own_checkout
 from happycity_new_bot.languages import LANGUAGES
 
+REPOSITORY = "https://github.com/happycity-arena/happycity"
 TEMPLATE = ".in"
 """The end of names of files that have fields; others are copied as they are."""
-
-
-def own_checkout() -> Path | None:
-    """Return the checkout from which this package runs; None if it is installed."""
-    root = Path(__file__).resolve().parents[3]
-    return root if (root / "clients" / "go" / "go.mod").exists() else None
 
 
 def write_project(folder: Path, language: str, *, name: str, checkout: Path | None) -> list[Path]:
@@ -104,7 +100,9 @@ def _fields(language: str, name: str, checkout: Path | None) -> dict[str, str]:
         + ("" if is_published else f" --build-context checkout={copied}")
         + " .",
         "ci_packages": _CI_PACKAGES.format(packages=spec.packages) if spec.packages else "",
-        "ci_arena": _PUBLISHED_CI if is_published else _CI_CHECKOUT.format(checkout=copied),
+        "ci_arena": _PUBLISHED_CI
+        if is_published
+        else _CI_CHECKOUT.format(checkout=copied, repository=REPOSITORY),
     }
 
 
@@ -131,7 +129,7 @@ published, `happycity new-bot` writes its name and version instead."""
 _CI_CHECKOUT = """\
       - run: |  # the arena is not published yet: its checkout is put where this project looks for it
           sudo mkdir -p {checkout} && sudo chown "$USER" {checkout}
-          git clone --depth 1 https://github.com/happycity-arena/happycity {checkout}
+          git clone --depth 1 {repository} {checkout}
           pip install '{checkout}[arena]'"""
 _CI_PACKAGES = "      - run: sudo apt-get update && sudo apt-get install -y {packages}"
-_PUBLISHED_CI = "      - run: pip install 'happycity[arena]'"
+_PUBLISHED_CI = f"      - run: pip install 'happycity[arena] @ git+{REPOSITORY}'"

@@ -14,6 +14,7 @@ from happycity import ConfigError
 from happycity.match import check_person_name
 from happycity.runtime import event_loop
 from happycity.runtime.commands import remark
+from happycity.runtime.installation import install_command
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity_terminal.play import GamePlan, has_game
@@ -41,7 +42,7 @@ def play_in_browser(plan: GamePlan, address: str | None, *, is_seeded: bool, ope
     if missing := missing_packages("web"):
         raise ConfigError(
             f"--web: the pages are not installed ({', '.join(missing)} missing); "
-            "install them by: pip install 'happycity[web]'"
+            f"install them by: {install_command('web')}"
         )
     lineup = Lineup(bots=bot_entries(plan.against, (), (), flag="--against"))
     fields = form_fields(plan, lineup.names)

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from happycity.errors import ConfigError, HappyCityError
 from happycity.runtime.files import read_text
+from happycity.runtime.installation import install_command
 
 _PREFIX, _SUFFIX = "HAPPYCITY_", "_FILE"
 
@@ -78,8 +79,9 @@ def missing_packages(extra: str) -> list[str]:
 def check_installed(extra: str) -> None:
     """Refuse to go on without what an extra needs, with a ConfigError that says how to install it."""
     if missing := missing_packages(extra):
-        how = f"install it by: pip install 'happycity[{extra}]'"
-        raise ConfigError(f"{extra}: {', '.join(missing)} is not installed; {how}")
+        raise ConfigError(
+            f"{extra}: {', '.join(missing)} is not installed; install it by: {install_command(extra)}"
+        )
 
 
 def _is_installed(name: str) -> bool:

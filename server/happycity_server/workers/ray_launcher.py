@@ -18,6 +18,7 @@ import structlog
 
 from happycity import ConfigError, HappyCityError
 from happycity.match import one_line
+from happycity.runtime.installation import install_command
 from happycity.runtime.program import missing_packages, run_program
 from happycity.runtime.transport import Target, host_and_port, joined
 from happycity_server.config import MAX_WORKERS, LogFormat
@@ -42,7 +43,7 @@ def check_ray(address: str) -> None:
     """
     if missing := missing_packages("ray"):
         raise ConfigError(
-            f"--ray: {' and '.join(missing)} is not installed; install it by: pip install 'happycity[ray]'"
+            f"--ray: {' and '.join(missing)} is not installed; install it by: {install_command('ray')}"
         )
     try:
         host, port = host_and_port(address.removeprefix("ray://"))

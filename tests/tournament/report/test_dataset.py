@@ -50,7 +50,7 @@ def test_minari_loads_the_seats_of_a_bot(run: Run, played: Path, monkeypatch: py
     options = ("--format", "minari", "--bots", "greedy", "--reward", "points", "--out", "greedy-v0")
     assert dataset(played, *options) == "greedy-v0: 48 episodes\n"
     loaded = minari.load_dataset("greedy-v0")
-    assert (loaded.total_episodes, loaded.id) == (48, "happycity/greedy-v0")
+    assert (loaded.total_episodes, loaded.id) == (48, "greedy-v0")
     episode = loaded[7]
     steps = len(episode.actions)
     assert episode.observations.shape == (steps + 1, Observations(4).size)

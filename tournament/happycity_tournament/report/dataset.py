@@ -175,7 +175,7 @@ def write_minari(found: Iterator[Episode], out: Path, *, reward: Reward) -> int:
             )
 
     storage.update_episodes(buffers())
-    storage.update_metadata({"dataset_id": f"happycity/{out.name}", "minari_version": version("minari")})
+    storage.update_metadata({"dataset_id": out.name, "minari_version": version("minari")})
     count = int(storage.total_episodes)
     partial.rename(out)
     return count

@@ -32,6 +32,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, Ope
 from sqlalchemy.schema import CreateTable
 
 from happycity import HappyCityError
+from happycity.runtime.installation import install_command
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
 from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
 
@@ -62,8 +63,8 @@ _POSTGRESQL_ADVICE = {
 }
 """What to advise, by the beginning of PostgreSQL's SQLSTATE; the longest match counts."""
 
-_EXTRAS = {"psycopg": "happycity[postgresql]"}
-"""What to install for a driver, where that is an extra of this project."""
+_EXTRAS = {"psycopg": "postgresql"}
+"""The extra of this project that brings a driver."""
 
 _POSTGRESQL_TIMEOUTS = {
     "connect_timeout": "10",
@@ -355,8 +356,9 @@ def translate_errors(url: str) -> Iterator[None]:
     except json.JSONDecodeError as error:  # in a column
         raise StoreError(url, DAMAGED) from error
     except ImportError as error:
-        package = _EXTRAS.get(error.name or "", "it")
-        raise StoreError(url, f"needs the Python package {error.name}; install {package}") from error
+        extra = _EXTRAS.get(error.name or "")
+        how = f" by: {install_command(extra)}" if extra else ""
+        raise StoreError(url, f"needs the Python package {error.name}; install it{how}") from error
     except (SQLAlchemyError, sqlite3.Error) as error:
         raise StoreError(url, _advice(error), for_all=isinstance(error, OperationalError)) from error
 
