@@ -187,7 +187,7 @@ async def test_nothing_is_kept_for_clients_that_only_initialize(address: str) ->
         serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
         httpx.AsyncClient(timeout=LIMIT) as client,
     ):
-        for _ in range(60):
+        for _ in range(200):
             response = await client.post(
                 url, json=HELLO, headers={"Accept": "application/json, text/event-stream"}
             )
