@@ -75,25 +75,15 @@ def played(game: Game) -> list[Move]:
     return moves
 
 
-CASES = [(seed, mode, players) for mode in Mode for players in (2, 3, 4) for seed in range(5)]
+CASES = [(seed, mode, players) for mode in Mode for players in (2, 3, 4) for seed in range(2)]
 BOX = (9, Mode.EXPERT, 2)
 """A game in which a special copies one of the box."""
 
 
-@pytest.mark.level(1)
-@pytest.mark.parametrize(
-    "cases",
-    [[*CASES[::4], BOX], pytest.param(CASES, marks=pytest.mark.level(2))],
-    ids=len,
-)
-def test_the_luck_of_all_orders_of_the_decks_cancels(cases: list[tuple[int, Mode, int]]) -> None:
+@pytest.mark.parametrize(("seed", "mode", "players"), [*CASES, BOX])
+def test_the_luck_of_all_orders_of_the_decks_cancels(seed: int, mode: Mode, players: int) -> None:
     """Each order is as likely; the moves follow from what is seen, as those of any bot do."""
-    for seed, mode, players in cases:
-        check_orders(late_game(Config(players=players, mode=mode), seed, SIZES))
-
-
-def check_orders(late: Game) -> None:
-    players = late.config.players
+    late = late_game(Config(players=players, mode=mode), seed, SIZES)
     totals = [0.0] * players
     for game in orders_of(late):
         luck = total_luck(draws_of(game, played(game), meaningless_values), players)
@@ -163,16 +153,18 @@ def test_the_values_do_not_depend_on_hidden_orders() -> None:
 SEED = 71 * 10**8
 
 
-@pytest.mark.parametrize("games", [16, pytest.param(120, marks=pytest.mark.level(2))])
+@pytest.mark.level(1)
 @pytest.mark.parametrize("second", [GreedyBot, ClumsyBot])
-def test_taking_luck_off_keeps_the_mean(second: type[Bot], games: int) -> None:
+def test_taking_luck_off_keeps_the_mean(second: type[Bot]) -> None:
     """The luck's mean is 0 within four errors, and scores without it vary less."""
+    games = 24
     won, luck, _ = np.array(unbiased(second, Config(players=2), games=games, seed=SEED)).T
     assert abs(luck.mean()) < 4 * luck.std(ddof=1) / games**0.5
     assert (won - luck).std() < won.std()
 
 
-@pytest.mark.parametrize("games", [12, pytest.param(100, marks=pytest.mark.level(2))])
+@pytest.mark.level(1)
+@pytest.mark.parametrize("games", [12, pytest.param(100, marks=pytest.mark.nightly)])
 def test_predicted_places_are_those_that_follow(games: int) -> None:
     """Each tenth with some seats is within four errors and 10 points; all places together have one mean."""
     tenths = reliability(Mode.FAMILY, games=games, seed=SEED)

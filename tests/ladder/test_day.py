@@ -84,7 +84,7 @@ class Day:
     ("guests", "config", "tick"),
     [
         (6, LadderConfig(quotas=Quotas(games_per_day=400, exact_error=40.0)), 300.0),
-        pytest.param(100, LadderConfig(), 120.0, marks=pytest.mark.level(2)),
+        pytest.param(25, LadderConfig(), 120.0, marks=pytest.mark.level(2)),
     ],
 )
 def test_quotas_bound_a_day(guests: int, config: LadderConfig, tick: float) -> None:

@@ -58,11 +58,11 @@ def test_chance_makes_hardly_any_flags(players: int) -> None:
     assert flags_of(played(deals=400, seed=players, players=players)) == []
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 def test_the_size_of_the_tests_is_kept() -> None:
-    """Of 200 fields of honest bots at most 2 in 100 have a flag at all."""
-    flagged = sum(bool(flags_of(played(deals=600, seed=seed))) for seed in range(200))
-    assert flagged <= 4
+    """Of 25 fields of honest bots, none has a flag at all: at most 2 in 100 should."""
+    flagged = sum(bool(flags_of(played(deals=600, seed=seed))) for seed in range(25))
+    assert flagged == 0
 
 
 def test_a_helper_is_found_with_whom_it_helps() -> None:

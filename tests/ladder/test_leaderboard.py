@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,7 +78,6 @@ def test_who_never_played_has_no_line() -> None:
     assert leaderboard(versions, {1: rating(1500, deals=0)}, {}, CONFIG, present=set(), at=NOW) == []
 
 
-@pytest.mark.level(2)
 @given(
     st.lists(
         st.tuples(st.sampled_from("abcdef"), st.floats(500, 2500), st.floats(0, 100), st.floats(0, 30)),

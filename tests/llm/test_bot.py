@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.llm.endpoints import KEY, Handler, completion, endpoint
+from tests.waiting import LIMIT
 
 from happycity import Config, Game
 from happycity_bots.greedy import GreedyBot
@@ -26,7 +27,7 @@ def decision_and_start() -> tuple[Decision, GameStarted]:
 
 
 def model(
-    url: str, *, blind: bool = False, timeout: float = 20.0, budget: Budget | None = None
+    url: str, *, blind: bool = False, timeout: float = LIMIT, budget: Budget | None = None
 ) -> LanguageModel:
     asked = Endpoint(
         model="m", base_url=url, api_key=KEY, max_tokens=50, temperature=0.5, budget=budget or Budget()
@@ -166,7 +167,7 @@ async def test_whatever_fails_the_fallback_plays_and_says_why(
     answer: Answer, cause: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """No failure of an endpoint is a crash of the bot; keys stay out of the log."""
-    timeout = 1.0 if cause == "no answer in time" else 60.0
+    timeout = 1.0 if cause == "no answer in time" else LIMIT
     with caplog.at_level(logging.WARNING, "happycity_llm"):
         move, decision, asked = await chosen(answer, timeout=timeout)
     greedy = GreedyBot(decision_and_start()[1]).choose(decision_and_start()[0])

@@ -15,13 +15,14 @@ import pytest
 from tests.commands.programs import happycity
 from tests.llm.endpoints import KEY, completion, endpoint
 from tests.programs import run
+from tests.waiting import PATIENT
 
 from happycity import Ending
 from happycity.records.record import loads
 from happycity_tournament.storage.store import Store
 
 HAPPYCITY = [sys.executable, "-m", "happycity"]
-SEATED = "--seats", "2", "--decision-seconds", "30", "--connect-seconds", "60", "--no-web"
+SEATED = "--seats", "2", "--no-web", *PATIENT
 
 
 @pytest.fixture

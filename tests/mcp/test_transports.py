@@ -15,6 +15,7 @@ import pytest
 from mcp import Client
 from tests.mcp.clients import Player, joined, settings_at, stdio
 from tests.server.harness import PATIENT, serving
+from tests.waiting import LIMIT
 
 from happycity import Config, ConfigError
 from happycity.runtime import http as http_module
@@ -126,7 +127,7 @@ def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "happycity"
         process.send_signal(stop)
-        assert process.wait(60) == 0
+        assert process.wait(LIMIT) == 0
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_a_signal_ends_the_command(stop: signal.Signals) -> None:
 async def test_only_those_who_may_are_served(headers: dict[str, str], token: str, status: int) -> None:
     """Pages of other sites and callers without the token get nothing; 400 is a request without content."""
     http = HttpSettings(address="127.0.0.1:0", token=token, allowed_hosts=("arena.example.org",))
-    async with serving_http(settings_at(""), http) as url, httpx.AsyncClient(timeout=60) as client:
+    async with serving_http(settings_at(""), http) as url, httpx.AsyncClient(timeout=LIMIT) as client:
         response = await client.post(
             url, json={}, headers={"Accept": "application/json, text/event-stream", **headers}
         )
@@ -154,7 +155,7 @@ async def test_only_those_who_may_are_served(headers: dict[str, str], token: str
 async def test_a_huge_request_is_refused() -> None:
     async with (
         serving_http(settings_at(""), HttpSettings(address="127.0.0.1:0")) as url,
-        httpx.AsyncClient(timeout=60) as client,
+        httpx.AsyncClient(timeout=LIMIT) as client,
     ):
         assert (await client.post(url, content=b"x" * 100_000)).status_code == 413
 
@@ -172,7 +173,7 @@ async def test_idle_connections_of_a_stranger_shut_no_agent_out(monkeypatch: pyt
             writer.write(b"POST /mcp HTTP/1.1\r\nX: ")
         ends = [(await reader.read()).split(b"\r\n")[0] for reader, _ in strangers]
         assert ends == [b"HTTP/1.1 408 Request Timeout"] * 20 + [b"HTTP/1.1 503 Service Unavailable"] * 280
-        async with httpx.AsyncClient(timeout=60, headers={"Authorization": "Bearer secret"}) as client:
+        async with httpx.AsyncClient(timeout=LIMIT, headers={"Authorization": "Bearer secret"}) as client:
             accepted = {"Accept": "application/json, text/event-stream"}
             assert (await client.post(url, json={}, headers=accepted)).status_code == 400
         for _, writer in strangers:
@@ -184,7 +185,7 @@ async def test_nothing_is_kept_for_clients_that_only_initialize(address: str) ->
     """However often a client of an older version of MCP begins again, the next one gets in."""
     async with (
         serving_http(settings_at(address), HttpSettings(address="127.0.0.1:0")) as url,
-        httpx.AsyncClient(timeout=60) as client,
+        httpx.AsyncClient(timeout=LIMIT) as client,
     ):
         for _ in range(200):
             response = await client.post(

@@ -1,6 +1,5 @@
 """What is said of damaged records, see `damages.txt`."""
 
-import copy
 import json
 from collections.abc import Iterator
 from functools import reduce
@@ -12,16 +11,16 @@ from tests.game.records.test_records import SERVED, TRACED
 from tests.tables import Table
 
 from happycity import RecordError, ReplayError
-from happycity.records.record import Json
+from happycity.records.record import Json, dumps
 from happycity.records.replay import metrics_of, replay, results_of
 
-WHOLE: Json = {**TRACED, **{part: SERVED[part] for part in ("endings", "reasons", "clock", "metrics")}}
+WHOLE = dumps({**TRACED, **{part: SERVED[part] for part in ("endings", "reasons", "clock", "metrics")}})
 WIDTH = 150
 
 
 def damaged(damage: str) -> Json:
     """Return a record of whose part another value takes the place, or which lacks one."""
-    record = copy.deepcopy(WHOLE)
+    record: Json = json.loads(WHOLE)
     path, _, value = damage.partition(" = ")
     *places, last = [place_of(name) for name in path.removeprefix("without ").split(".")]
     node = reduce(lambda node, place: node[place], places, record)
@@ -39,9 +38,10 @@ def place_of(name: str) -> Any:
 
 
 def refusals(damage: str) -> Iterator[str]:
+    record = damaged(damage)
     for read in (replay, results_of, metrics_of):
         try:
-            read(damaged(damage))
+            read(record)
         except (RecordError, ReplayError) as error:
             yield f"{read.__name__}: {type(error).__name__}: {error}"[:WIDTH]
 

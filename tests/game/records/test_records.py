@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.examples import few_examples
 from tests.game.rules.positions import stacked_deal
 
 from happycity import Config, Deal, Ending, Game, Mode, Outcome, RecordError, ReplayError, Scoring
@@ -149,13 +150,14 @@ def refusal(line: str) -> str:
     return ""
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
+@few_examples
 @given(damaged())
 def test_damage_is_reported_or_harmless(record: Json) -> None:
     assert len(refusal(json.dumps(record)).splitlines()) <= 1
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 @pytest.mark.parametrize(
     "read", [results_of, endings_of, metrics_of, config_of, deal_of], ids=lambda read: read.__name__
 )

@@ -121,7 +121,6 @@ def test_a_closed_game_plays_on_by_itself() -> None:
     assert endings[0] == endings[1] != endings[2]
 
 
-@pytest.mark.level(2)
 @given(positions())
 def test_copies_and_pickles_are_the_same_position(game: Game) -> None:
     """Search libraries copy and pickle games; both go on as the game itself does."""
@@ -132,7 +131,6 @@ def test_copies_and_pickles_are_the_same_position(game: Game) -> None:
         assert (twin.view(), twin.outcome) == (ending.view(), ending.outcome)
 
 
-@pytest.mark.level(2)
 @given(deals, seeds)
 def test_discarded_cards_are_those_that_were_discarded(deal: Deal, seed: int) -> None:
     game = Game(deal)

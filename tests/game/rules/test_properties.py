@@ -1,15 +1,16 @@
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.examples import few_examples
 from tests.game.rules.ledger import Ledger
 
 from happycity import CardKind, Config, Deal, Game, Mode, Move, Phase, Scoring
 from happycity.records.random_games import movers_rng, play_random_game, record_random_game
-from happycity.records.record import dumps, loads, trace
+from happycity.records.record import Json, dumps, loads, trace
 from happycity.records.replay import replay
 from happycity.rules.cards import BUILDINGS
 from happycity.rules.deals import MAX_SEED
@@ -57,7 +58,7 @@ def history(game: Game, moves: list[Move]) -> list[object]:
     return seen
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 @given(deals, seeds)
 def test_the_events_account_for_the_game(deal: Deal, seed: int) -> None:
     """The public state follows from the events; no building is ever lost or made.
@@ -74,7 +75,6 @@ def test_the_events_account_for_the_game(deal: Deal, seed: int) -> None:
     ledger.check(game.view())
 
 
-@pytest.mark.level(2)
 @given(deals, seeds)
 def test_cities_keep_the_rules(deal: Deal, seed: int) -> None:
     """No coin is owed, and no city has a name twice, an eleventh card or a second special."""
@@ -92,7 +92,6 @@ def test_cities_keep_the_rules(deal: Deal, seed: int) -> None:
     assert max(map(len, game.view().cities)) == 10 or game.round == 30
 
 
-@pytest.mark.level(2)
 @given(deals, seeds)
 def test_a_decision_has_two_moves_or_more(deal: Deal, seed: int) -> None:
     """Legal moves are never a single one, never repeated, and all gone exactly when the game is over."""
@@ -114,7 +113,6 @@ def test_every_legal_move_can_be_played(game: Game) -> None:
         assert twin.view() != game.view()
 
 
-@pytest.mark.level(2)
 @given(deals, seeds)
 def test_turns_are_equal(deal: Deal, seed: int) -> None:
     """Every seat is asked to keep or discard in every round, and the game ends with a round."""
@@ -148,7 +146,6 @@ def test_outcomes_follow_from_the_cities(deal: Deal, seed: int) -> None:
     assert outcome.ranks == tuple(best_first.index(result) + 1 for result in results)
 
 
-@pytest.mark.level(2)
 @given(deals, seeds)
 def test_hidden_orders_do_not_show(deal: Deal, seed: int) -> None:
     """Deals that differ only in cards that are never turned over, and in the box, give the same game.
@@ -187,7 +184,7 @@ def test_a_view_makes_a_game_that_looks_alike(game: Game, seed: int) -> None:
     assert twin.outcome is not None
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 @given(positions(), seeds)
 def test_worlds_are_drawn_one_after_another(game: Game, seed: int) -> None:
     """The worlds of a view are those that single draws from the same randomness give, and are independent."""
@@ -224,11 +221,11 @@ def test_a_copy_is_independent(game: Game, seed: int) -> None:
     assert (other.view(), other.events, other.legal_moves, tuple(other.reshuffles)) == before
 
 
-@pytest.mark.level(3)
-@pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
-@given(deal=deals, seed=seeds)
-def test_records_replay(traced: bool, deal: Deal, seed: int) -> None:  # noqa: FBT001
-    record = record_random_game(deal, movers_rng(seed), trace=trace if traced else None)
+@pytest.mark.level(1)
+@few_examples
+@given(deals, seeds, st.sampled_from([None, trace]))
+def test_records_replay(deal: Deal, seed: int, tracer: Callable[[Game], Json] | None) -> None:
+    record = record_random_game(deal, movers_rng(seed), trace=tracer)
     game = replay(loads(dumps(record)))
     assert game.outcome is not None
     assert record["outcome"]["points"] == list(game.outcome.points)

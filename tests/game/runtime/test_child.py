@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.waiting import LIMIT
 
 from happycity.runtime.child import (
     TAIL_BYTES,
@@ -25,12 +26,10 @@ from happycity.runtime.child import (
     words_of,
 )
 
-LONG = 60.0
-
 # Starts a child, which ignores SIGTERM if that is wanted, and says its id as soon as it is ready.
 PARENT = """
 import os, signal, subprocess, sys, time
-code = sys.argv[1] + "; print(os.getpid(), flush=True); time.sleep(1000)"
+code = sys.argv[1] + "; print(os.getpid(), flush=True); signal.pause()"
 child = subprocess.Popen([sys.executable, "-c", "import os, signal, time; " + code])
 if len(sys.argv) > 2:
     sys.exit(int(sys.argv[2]) if child.stdout is None and input() == "" else 1)
@@ -73,28 +72,28 @@ class Watched:
         return not self._poll.poll(0)
 
     def wait(self) -> None:
-        assert self._poll.poll(LONG * 1000)
+        assert self._poll.poll(LIMIT * 1000)
         os.close(self._handle)
 
 
 async def test_a_program_is_waited_for() -> None:
     # The exit status is there as soon as the program has ended, and stays.
     child = start(python("raise SystemExit(3)"))
-    assert await child.wait(LONG) == 3
+    assert await child.wait(LIMIT) == 3
     assert child.status == 3
     assert await child.wait() == 3
 
     # Waiting ends after its time; the program doesn't.
-    child = start(python("import time; time.sleep(1000)"))
+    child = start(python("import signal; signal.pause()"))
     assert await child.wait(0.01) is None
     assert child.status is None
-    await child.stop(LONG)
+    await child.stop(LIMIT)
     assert child.status == -signal.SIGTERM
 
     # A program that has ended is stopped already.
     child = start(python("pass"))
     for _ in range(2):
-        await child.stop(LONG)
+        await child.stop(LIMIT)
     assert child.status == 0 or child.status == -signal.SIGTERM
 
 
@@ -103,7 +102,7 @@ async def test_a_program_is_asked_first_and_then_killed() -> None:
     goodbye = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))"
     with piped(python(f"{goodbye}; print(1, flush=True); signal.pause()")) as child:
         await line_of(child)
-        await child.stop(LONG)
+        await child.stop(LIMIT)
         assert child.status == 7
 
     # After the grace time nothing is asked any more.
@@ -116,7 +115,7 @@ async def test_a_program_is_asked_first_and_then_killed() -> None:
     # A caller that gives up waiting leaves no process behind.
     with piped(stubborn) as child:
         await line_of(child)
-        stopping = asyncio.create_task(child.stop(LONG))
+        stopping = asyncio.create_task(child.stop(LIMIT))
         await asyncio.sleep(0)
         stopping.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -124,7 +123,7 @@ async def test_a_program_is_asked_first_and_then_killed() -> None:
         assert child.status == -signal.SIGKILL
 
 
-@pytest.mark.parametrize(("code", "grace"), [(MEEK, LONG), (STUBBORN, 0.5)], ids=["meek", "stubborn"])
+@pytest.mark.parametrize(("code", "grace"), [(MEEK, LIMIT), (STUBBORN, 0.5)], ids=["meek", "stubborn"])
 async def test_stopping_ends_the_whole_group(code: str, grace: float) -> None:
     with piped(python(PARENT, code)) as child:
         grandchild = Watched(int(await line_of(child)))
@@ -140,20 +139,28 @@ async def test_what_a_program_leaves_behind_is_killed_without_grace() -> None:
         assert child.stdin is not None
         child.stdin.write(b"\n")
         child.stdin.flush()
-        assert await child.wait(LONG) == 5
+        assert await child.wait(LIMIT) == 5
         assert grandchild.runs
-        await child.stop(LONG)
+        await child.stop(LIMIT)
         grandchild.wait()
         assert child.status == 5
 
 
 async def test_a_grandchild_has_the_grace_time_too() -> None:
     """A shell that ends at once doesn't take the goodbye from the program that it runs."""
-    goodbye = "signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), os.write(1, b'bye'), os._exit(0)))"
-    code = f"import os, signal, time; {goodbye}; os.write(1, b'up\\n'); signal.pause()"
+    code = """
+import ctypes, os, signal
+signal.signal(signal.SIGTERM, lambda *_: None)
+signal.signal(signal.SIGUSR1, lambda *_: (os.write(1, b"bye"), os._exit(0)))
+PR_SET_PDEATHSIG = 1
+ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGUSR1)  # at the end of the shell
+os.write(1, b"up\\n")
+while True:
+    signal.pause()
+"""
     with piped(["sh", "-c", f'"{sys.executable}" -c "$0" & wait', code]) as child:
         assert await line_of(child) == "up"
-        await child.stop(LONG)
+        await child.stop(LIMIT)
         assert child.stdout is not None
         assert await asyncio.to_thread(child.stdout.read) == b"bye"
 
@@ -176,14 +183,14 @@ async def test_a_child_has_its_environment_folder_and_session(tmp_path: Path) ->
     code = "import os; print(os.getcwd(), os.environ['BOT'], 'HOME' in os.environ, flush=True)"
     child = Child.start(python(code), environment={"BOT": "anna"}, stdout=subprocess.PIPE, directory=tmp_path)
     assert await line_of(child) == f"{tmp_path} anna False"
-    await child.stop(LONG)
+    await child.stop(LIMIT)
     assert child.stdout is not None
     child.stdout.close()
 
     # A child is in a session of its own, which no Ctrl-C at this process's terminal reaches.
     with piped(python("import os; print(os.getsid(0), os.getpgrp(), flush=True)")) as child:
         assert (await line_of(child)).split() == [str(child.pid)] * 2
-        await child.stop(LONG)
+        await child.stop(LIMIT)
 
 
 SECRETS = {
@@ -263,5 +270,5 @@ async def test_the_last_line_for_people() -> None:
     # Output that goes to a file can be read while the program still has it open.
     with tempfile.TemporaryFile() as file:
         child = Child.start(python("print('a\\nb')"), environment=child_environment(), stdout=file)
-        assert await child.wait(LONG) == 0
+        assert await child.wait(LIMIT) == 0
         assert last_line(file) == "b"

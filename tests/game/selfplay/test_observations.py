@@ -50,7 +50,6 @@ def test_a_row_begins_with_a_row_of_the_layout_before() -> None:
     assert len(places) == len(new) - 8  # a plane and a size for each number of players
 
 
-@pytest.mark.level(2)
 @given(positions())
 def test_the_table_is_in_the_observation(game: Game) -> None:
     view = game.view()
@@ -72,7 +71,6 @@ def test_the_table_is_in_the_observation(game: Game) -> None:
         assert (table["discarded"] * 2).tolist() == [game.discarded.count(card) for card in BUILDINGS]
 
 
-@pytest.mark.level(2)
 @given(positions())
 def test_each_city_is_in_the_observation_the_own_one_first(game: Game) -> None:
     view, cities = game.view(), game.cities

@@ -9,12 +9,34 @@ import pytest
 from tests.tournament.conftest import Run, json_of
 from tests.tournament.leagues import League
 
+from happycity.records.record import Json, dumps
 from happycity_bots.evaluator import Evaluator
+from happycity_tournament import luck_adjusted
+from happycity_tournament.luck_adjusted import luck_of
 from happycity_tournament.proof.commitment import canonical
 from happycity_tournament.proof.publication import GAMES_FILE
 
 
-@pytest.mark.level(3)
+@pytest.fixture(scope="module")
+def luck_by_record() -> dict[str, tuple[float, ...]]:
+    """Return the luck of the records that this module's tests have evaluated so far."""
+    return {}
+
+
+@pytest.fixture(autouse=True)
+def _each_record_is_evaluated_once(
+    monkeypatch: pytest.MonkeyPatch, luck_by_record: dict[str, tuple[float, ...]]
+) -> None:
+    def remembered(record: Json, evaluator: Evaluator) -> tuple[float, ...]:
+        key = evaluator.digest + dumps(record)
+        if key not in luck_by_record:
+            luck_by_record[key] = luck_of(record, evaluator)
+        return luck_by_record[key]
+
+    monkeypatch.setattr(luck_adjusted, "luck_of", remembered)
+
+
+@pytest.mark.level(2)
 def test_ratings_without_luck_name_the_evaluator(played: Path, run: Run) -> None:
     """They are other ratings of the same games; one who won by its draws is rated lower."""
     with_luck, without = json_of(run, "rate", played), json_of(run, "rate", played, "--luck-adjusted")

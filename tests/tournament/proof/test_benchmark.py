@@ -88,7 +88,7 @@ def written(store: str, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 def test_the_planner_is_as_strong_as_itself(written: Path) -> None:
     result = verify_benchmark(written, asked=12, processes=1)
     assert result["chain"] == CHAIN

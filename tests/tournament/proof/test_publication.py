@@ -238,7 +238,7 @@ def test_a_changed_log_has_another_end_of_the_chain(
         verify(forger.folder, processes=1, noted=end)
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 def test_bots_of_the_organiser_are_asked_again(published: Path, tmp_path: Path) -> None:
     """A legal move that the planner doesn't choose is found; so is another version of it."""
     assert verify(published, processes=1, sample=4, rng=Random(1)).games == 48

@@ -26,13 +26,13 @@ def test_firsts_and_lasts_are_counted_by_hand() -> None:
             assert found[subject, bot].expected == pytest.approx(13 / 3)
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 def test_a_true_model_is_left_alone() -> None:
     """The z has the standard deviation 1, so that 5% of the tournaments get a sentence at most."""
     rng = np.random.default_rng(1)
-    found = [check_model(estimate_of(LEAGUE.games({4: 60}, rng))) for _ in range(100)]
+    found = [check_model(estimate_of(LEAGUE.games({4: 60}, rng))) for _ in range(80)]
     assert np.std([one.z for each in found for one in each]) == pytest.approx(1, abs=0.08)
-    assert sum(bool(check_lines(each)) for each in found) <= 12
+    assert sum(bool(check_lines(each)) for each in found) <= 9
 
 
 def test_first_places_that_dont_fit_are_said() -> None:

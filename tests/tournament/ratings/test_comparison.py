@@ -72,7 +72,7 @@ def test_margins_agree_with_statsmodels() -> None:
 
     Errors are clustered by deal.
     """
-    from statsmodels.api import OLS  # noqa: PLC0415 - its import takes seconds
+    from statsmodels.regression.linear_model import OLS  # noqa: PLC0415 - its import takes seconds
 
     before, after, deals = scores(np.random.default_rng(1), deals=30, gain=0.05)
     slopes = [ELO_PER_LOGIT / (mean * (1 - mean)) for mean in (before.mean(), after.mean())]

@@ -24,12 +24,14 @@ minari = pytest.importorskip("minari")
 BOTS = {"random": "random", "greedy": "greedy", "planner": "planner", "random2": "random"}
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 def test_a_game_can_be_played_again_from_its_rows(run: Run, played: Path) -> None:
     run("export", played, "--format", "records", "--out", "games.jsonl")
-    assert dataset("games.jsonl", "--out", "rows.parquet") == "rows.parquet: 192 episodes\n"
+    first_games = Path("games.jsonl").read_text("utf-8").splitlines(keepends=True)[:12]
+    Path("games.jsonl").write_text("".join(first_games), "utf-8")
+    assert dataset("games.jsonl", "--out", "rows.parquet") == "rows.parquet: 48 episodes\n"
     rows = pq.read_table("rows.parquet")
-    assert rows.num_rows > 4000
+    assert rows.num_rows > 1000
     first = [row for row in rows.slice(0, 400).to_pylist() if row["game"] == 0]
     seats = [[row for row in first if row["seat"] == seat] for seat in range(4)]
     game = Game.deal(Config(), seed=seed_of("games.jsonl"))
@@ -73,7 +75,7 @@ def test_concurrency_changes_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyP
         folder = tmp_path / str(concurrency)
         folder.mkdir()
         config = TournamentConfig(
-            bots=tuple(BOTS), game=Config(), format=RandomRounds(rounds=5), seed=9, concurrency=concurrency
+            bots=tuple(BOTS), game=Config(), format=RandomRounds(rounds=2), seed=9, concurrency=concurrency
         )
         with arena(folder, BOTS) as opened:
             opened.play(config)
@@ -93,7 +95,7 @@ def test_what_makes_no_data_set_is_refused_in_a_line(run: Run, played: Path) -> 
     assert not Path("x.parquet").exists()
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(3)
 def test_an_example_imitates_a_bot(run: Run, played: Path) -> None:
     """By so few games it plays as the bot more often than a random choice does, and in the arena."""
     dataset(played, "--bots", "greedy", "--out", "greedy.parquet")

@@ -320,9 +320,9 @@ def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path) -> None:
     assert [games for games, _ in history.of("cem")] == [games for games in samples if games > 40]
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
-    url = League([f"bot-{number:02}" for number in range(50)], rounds=12).store(tmp_path / "games.sqlite")
+    url = League([f"bot-{number:02}" for number in range(50)], rounds=6).store(tmp_path / "games.sqlite")
     page = report(run, url, tmp_path / "report.html")
     assert {len(page.tables[section]) for section in TABLES} == {1 + 50}
     assert len(page.text) < 1_000_000

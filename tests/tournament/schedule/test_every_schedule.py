@@ -39,7 +39,7 @@ def config(chosen: Format, *, bots: int = 6, seats: int = 2, seed: int = 1) -> T
     return TournamentConfig(bots=names_of, game=Config(players=seats), format=chosen, seed=seed)
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 @pytest.mark.parametrize("kind", FORMATS)
 @few_examples
 @given(st.integers(2, 5), st.integers(0, 7), st.sampled_from(SeatOrders), st.integers(0, 2**64 - 1))

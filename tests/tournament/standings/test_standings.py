@@ -108,7 +108,7 @@ def test_a_bot_in_several_seats_counts_each_of_them() -> None:
     assert new.low > 1500
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 @few_examples
 @given(st.randoms(use_true_random=False), st.integers(0, len(GAMES)))
 def test_the_order_of_arrival_does_not_matter(rng: random.Random, count: int) -> None:
@@ -304,7 +304,7 @@ def test_unrated_games_count_in_no_other_column() -> None:
     assert sum(line.games_unrated for line in lines.values()) == SEATS * UNRATED
 
 
-@pytest.mark.level(2)
+@pytest.mark.level(1)
 @few_examples
 @given(st.integers(0, len(OWN)), st.randoms(use_true_random=False))
 def test_it_does_not_matter_what_ended_first(finished_early: int, rng: random.Random) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import psycopg
 import pytest
+from tests.waiting import LIMIT
 
-_DEADLINE = 60.0
 _USER = "arena"
 # It ends with its standard input, so it can't outlive the tests, however they end.
 _SCRIPT = """
@@ -90,7 +90,7 @@ def postgresql() -> Iterator[Cluster]:
 def _create(folder: str, options: dict[str, object]) -> None:
     subprocess.run(
         ["initdb", "-D", f"{folder}/data", "-U", _USER, "-A", "trust", "-E", "UTF8", "--no-sync"],
-        timeout=_DEADLINE, check=True, **{**options, "stdin": None},
+        timeout=LIMIT, check=True, **{**options, "stdin": None},
     )  # type: ignore[call-overload]  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def _create(folder: str, options: dict[str, object]) -> None:
 def _started(folder: str, options: dict[str, object]) -> Iterator[None]:
     start: Callable[[], Any] = partial(subprocess.Popen, ["sh", "-c", _SCRIPT, "sh", folder], **options)
     server = start()
-    if not (said := server.stdout.readline()) and server.wait(_DEADLINE) < 0:
+    if not (said := server.stdout.readline()) and server.wait(LIMIT) < 0:
         # The shell was killed (by SIGBUS, seen twice on a busy machine) before it had started anything.
         server = start()
         said = server.stdout.readline()
@@ -106,7 +106,7 @@ def _started(folder: str, options: dict[str, object]) -> Iterator[None]:
         assert said == "ready\n", Path(folder, "log").read_text()
         yield
     finally:
-        server.communicate(timeout=_DEADLINE)
+        server.communicate(timeout=LIMIT)
 
 
 def _programs() -> Path | None:

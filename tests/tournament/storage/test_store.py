@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect
 from tests.tournament.games import BOTS, RECORD, single_game, stored_games, with_endings, with_records
+from tests.waiting import LIMIT
 
 from happycity import BotInfo, Ending, HappyCityError
 from happycity_tournament.config import TournamentState
@@ -318,6 +319,7 @@ def test_damaged_games_are_an_error_of_the_store(store: Store) -> None:
             read()
 
 
+@pytest.mark.level(1)
 def test_committed_games_survive_a_kill(url: str) -> None:
     program = f"""
 import os, signal
@@ -326,7 +328,7 @@ from happycity_tournament.storage.store import Store
 Store.create({url!r}).add_games(with_records([single_game(7)]))
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, check=False)
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=LIMIT, check=False)
     assert ended.returncode == -signal.SIGKILL
     with Store.create(url) as store:
         assert (store.game(7), store.record(7)) == (single_game(7), RECORD)
@@ -337,7 +339,7 @@ def test_reading_goes_on_while_another_thread_writes(store: Store) -> None:
     add_games(store, single_game(1))
     with ThreadPoolExecutor(max_workers=1) as thread, store.writing() as connection:
         connection.exec_driver_sql("DELETE FROM records")
-        assert thread.submit(store.record, 1).result(timeout=100) == RECORD
+        assert thread.submit(store.record, 1).result(timeout=LIMIT) == RECORD
     assert store.record(1) is None
 
 
