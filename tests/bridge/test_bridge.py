@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from tests.commands.programs import happycity
 from tests.programs import run
+from tests.waiting import LIMIT, PATIENT
 
 ROOT = Path(__file__).resolve().parents[2]
 BRIDGE = shlex.join([sys.executable, "-m", "happycity", "bridge"])
-PATIENT = ("--connect-seconds", "60", "--decision-seconds", "60")
-"""Options of a tournament in which no bot is late for being on a busy machine."""
 
 
 def played(cwd: Path, bots: dict[str, str], *options: str) -> dict[str, Any]:
@@ -44,46 +43,46 @@ def log_of(bot: str, cwd: Path) -> str:
     return path.read_text()
 
 
-def needs(*tools: str) -> None:
-    missing = [tool for tool in tools if shutil.which(tool) is None]
+AWK = f"{'mawk -W interactive' if shutil.which('mawk') else 'awk'} -f {ROOT}/clients/examples/bash/last.awk"
+"""Without this option mawk reads nothing before its buffer is full."""
+BASH = f"bash {ROOT}/clients/examples/bash/greedy-ish.sh"
+TOOLS = {"awk": ["awk"], "bash": ["bash", "jq"], "c": ["make", "cc"]}
+"""What each example bot needs."""
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the commands of the example bots; without the tools of one, its tests are skipped."""
+    missing = [tool for tools in TOOLS.values() for tool in tools if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}")
-
-
-@pytest.fixture(params=["awk", *(pytest.param(name, marks=pytest.mark.level(2)) for name in ("bash", "c"))])
-def example(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "bash":
-        needs("bash", "jq")
-        return f"bash {ROOT}/clients/examples/bash/greedy-ish.sh"
-    if request.param == "awk":
-        needs("awk")
-        # mawk reads nothing before its buffer is full, unless it is to be interactive.
-        awk = "mawk -W interactive" if shutil.which("mawk") else "awk"
-        return f"{awk} -f {ROOT}/clients/examples/bash/last.awk"
-    needs("make", "cc")
+    folder = tmp_path_factory.mktemp("c")
     for name in ("bot.c", "Makefile"):
-        shutil.copy(ROOT / "clients" / "examples" / "c" / name, tmp_path)
-    subprocess.run(["make", "--quiet", "-C", tmp_path, "CC=cc"], check=True)
-    return str(tmp_path / "bot")
+        shutil.copy(ROOT / "clients" / "examples" / "c" / name, folder)
+    subprocess.run(["make", "--quiet", "-C", folder, "CC=cc"], check=True)
+    return {"awk": AWK, "bash": BASH, "c": str(folder / "bot")}
 
 
 @pytest.mark.level(2)
 @pytest.mark.parametrize(("shared", "mode"), [("", "family"), ("--shared ", "expert")], ids=["own", "shared"])
-def test_an_example_bot_plays_whole_games(example: str, shared: str, mode: str, tmp_path: Path) -> None:
-    """It finishes each of its games, with a process of its own for each, or with one for all."""
-    standings = played(
-        tmp_path, {"mine": f"{BRIDGE} {shared}-- {example}"}, "--rounds", "4", "--seed", "1", "--mode", mode
-    )
-    assert forfeits(standings) == {"mine": {}, "random": {}}
-    assert standings["mine"]["games"] == 8
-    assert "ERROR" not in log_of("mine", tmp_path)
+def test_example_bots_play_whole_games(
+    examples: dict[str, str], shared: str, mode: str, tmp_path: Path
+) -> None:
+    """Each finishes all of its games, with a process of its own for each, or with one for all."""
+    bots = {name: f"{BRIDGE} {shared}-- {command}" for name, command in examples.items()}
+    standings = played(tmp_path, bots, "--seats", "4", "--rounds", "1", "--seed", "1", "--mode", mode)
+    assert forfeits(standings) == {name: {} for name in (*bots, "random")}
+    assert {line["games"] for line in standings.values()} == {4}
+    for name in bots:
+        assert "ERROR" not in log_of(name, tmp_path)
 
 
 @pytest.mark.level(3)
-@pytest.mark.parametrize("example", ["awk"], indirect=True)  # as all speak with the same bridge
-def test_an_example_bot_passes_every_step(example: str, tmp_path: Path) -> None:
-    bot = f"{BRIDGE} -- {example}"
-    done = run("check", "--bot", bot, "--token", "secret", "--timeout", "60", cwd=tmp_path)
+def test_an_example_bot_passes_every_step(tmp_path: Path) -> None:
+    if shutil.which("awk") is None:
+        pytest.skip("not installed: awk")
+    bot = f"{BRIDGE} -- {AWK}"  # one for all, as they speak with the same bridge
+    done = run("check", "--bot", bot, "--token", "secret", "--timeout", f"{LIMIT:g}", cwd=tmp_path)
     assert done.returncode == 0, done.stdout
     assert re.search(r"^passed: \d+ ok$", done.stdout, flags=re.MULTILINE), done.stdout
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.bridge.decisions import decision_in
+from tests.waiting import LIMIT
 
 from happycity import Config, Game, Move, VoidReason
 from happycity.match import seat_results
@@ -20,7 +21,6 @@ from happycity_client import GameOver, GameStarted
 
 PLAYER = Path(__file__).parent / "programs" / "player.py"
 CONFIG = Config(players=2)
-DEADLINE = 60.0
 
 Open = Callable[..., ProgramPool]
 
@@ -43,7 +43,7 @@ async def open_pool() -> AsyncIterator[Open]:
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let programs end by themselves, however busy this machine is."""
-    monkeypatch.setattr(program, "CLOSE_SECONDS", DEADLINE)
+    monkeypatch.setattr(program, "CLOSE_SECONDS", LIMIT)
 
 
 def join(pool: ProgramPool, match_id: int = 1, *, seat: int = 0) -> BridgedBot:
@@ -53,7 +53,7 @@ def join(pool: ProgramPool, match_id: int = 1, *, seat: int = 0) -> BridgedBot:
 
 async def play(bot: BridgedBot) -> Game:
     game = Game.deal(CONFIG, seed=1)
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(LIMIT):
         while game.outcome is None:
             game.apply(await bot.choose(decision_in(game, match_id=bot.start.match_id)))
     bot.game_over(GameOver(bot.start.match_id, seat_results(game.outcome)))
@@ -132,7 +132,7 @@ async def test_a_program_that_fails_is_reported_by_what_it_did(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The choice raises, by which the SDK gives the game up with this reason."""
-    monkeypatch.setattr(program, "DRAIN_SECONDS", 0.5 if mode == "deaf" else DEADLINE)
+    monkeypatch.setattr(program, "DRAIN_SECONDS", 0.5 if mode == "deaf" else LIMIT)
     with pytest.raises(kind) as caught:
         await play(join(open_pool(mode, shared=shared)))
     assert str(caught.value).startswith(message)
@@ -150,7 +150,7 @@ async def test_a_program_that_does_not_read_is_given_up(
 ) -> None:
     """What it leaves unread doesn't grow without bounds."""
     monkeypatch.setattr(program, "STALLED_BYTES", 100_000)
-    mine = open_pool(command=("sh", "-c", "read line; read line; echo 0; sleep 1000"), shared=True)
+    mine = open_pool(command=("sh", "-c", "read line; read line; echo 0; tail -f /dev/null"), shared=True)
     await join(mine, 1).choose(decision_in(Game.deal(CONFIG, seed=1)))  # it runs, and its pipes are connected
     with pytest.raises(ProgramEndedError, match="left 100,000 bytes unread"):
         await neglect(join(mine, 2))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import LIMIT
 from tools.__main__ import programs
 from tools.docs.commands import all_commands, commands_page, options
 
@@ -38,7 +39,6 @@ DOCS = (
     *sorted(ROOT.glob("clients/*/README.md")),
 )
 PROGRAMS = ("happycity", "tournament")
-DEADLINE = 120.0
 
 
 FOLDERS = "proto|game|server|tournament|ladder|viewer|web|clients|tests|tools|deploy|docs"
@@ -83,7 +83,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
             sys.executable, "-m", "happycity_tournament", "run", "--rounds", "2", "--bots", "random",
             "--bot", bot, "--json",
         ],
-        cwd=folder, capture_output=True, text=True, timeout=DEADLINE, check=False,
+        cwd=folder, capture_output=True, text=True, timeout=LIMIT, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     (folder / "result.json").write_text(done.stdout, encoding="utf-8")

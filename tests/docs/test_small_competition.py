@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.waiting import LIMIT
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/small-competition.md"
 BOT = ROOT / "tests/commands/bots/first_move.py"
-SECONDS = 240.0
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def programs() -> Iterator[list[subprocess.Popen[str]]]:
     yield running
     for program in running:
         program.terminate()
-        program.communicate(timeout=SECONDS)
+        program.communicate(timeout=LIMIT)
 
 
 def commands() -> list[str]:
@@ -70,7 +70,7 @@ def test_every_command_of_the_page_works(tmp_path: Path, programs: list[subproce
 
     def run(command: str, folder: Path) -> str:
         done = subprocess.run(
-            words_of(command), cwd=folder, text=True, capture_output=True, timeout=SECONDS, check=False
+            words_of(command), cwd=folder, text=True, capture_output=True, timeout=LIMIT, check=False
         )
         assert done.returncode == 0, (command, done.stdout, done.stderr)
         return done.stdout

@@ -19,7 +19,7 @@ def test_a_bot_in_python_crashes_and_is_fixed(tmp_path: Path) -> None:
     check_transcript("In Python", tmp_path)
 
 
-@pytest.mark.level(3)
+@pytest.mark.nightly
 def test_a_bot_behind_the_bridge_answers_illegally_and_is_fixed(tmp_path: Path) -> None:
     """The illegal answer is named, asked again and fixed, and the program is better."""
     if Path(shutil.which("awk") or "").resolve().name != "mawk":

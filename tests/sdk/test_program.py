@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.waiting import LIMIT
 from tools import ROOT
 
 from happycity_check.runner import check, steps_named
@@ -71,7 +72,7 @@ async def test_a_bot_plays_with_grpc_and_protobuf_alone(tmp_path: Path) -> None:
     """Neither playing nor a crash nor a lost connection needs anything else."""
     program = tmp_path / "bare.py"
     program.write_text(f"{BARE}runpy.run_path({str(SCENARIO)!r}, run_name='__main__')", encoding="utf-8")
-    options = Options(command=f"{sys.executable} {program}", timeout=30.0, sdk=True)
+    options = Options(command=f"{sys.executable} {program}", timeout=LIMIT, sdk=True)
     steps = steps_named(("whole-game", "crash", "reconnect", "clean-exit"), sdk=True)
     findings, _ = await check(options, steps)
     assert [finding.step.name for finding in findings if finding.status is not Status.OK] == []

@@ -8,15 +8,13 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Mapping
 from enum import StrEnum
 from types import TracebackType
 from typing import Self
 
 import pyte
-
-DEADLINE_SECONDS = 60.0
+from tests.waiting import LIMIT
 
 
 class Key(StrEnum):
@@ -69,23 +67,21 @@ class Terminal:
         os.write(self._master, keys.encode())
 
     def wait_for(self, *texts: str) -> str:
-        deadline = time.monotonic() + DEADLINE_SECONDS
         while not all(text in self.text for text in texts):
-            assert time.monotonic() < deadline, f"{texts} not on the screen:\n{self.text}"
-            assert self._read(deadline), f"{texts} not on the last screen:\n{self.text}"
+            assert self._read(), f"{texts} not on the last screen:\n{self.text}"
         return self.text
 
     def wait(self) -> int:
         """Wait for the end of the command and return its status."""
-        deadline = time.monotonic() + DEADLINE_SECONDS
-        while self._read(deadline):
-            assert time.monotonic() < deadline, f"the command goes on:\n{self.text}"
-        return self.program.wait(DEADLINE_SECONDS)
+        reading = True
+        while reading:
+            reading = self._read()
+        return self.program.wait(LIMIT)
 
-    def _read(self, deadline: float) -> bool:
-        ready, _, _ = select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
-            return True
+    def _read(self) -> bool:
+        """Wait for the command to write something, and draw it; return whether it may write more."""
+        ready, _, _ = select.select([self._master], [], [], LIMIT)
+        assert ready, f"the command writes nothing more:\n{self.text}"
         try:
             read = os.read(self._master, 65536)
         except OSError:  # Linux reports the end of a pseudo-terminal so

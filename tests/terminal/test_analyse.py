@@ -3,10 +3,12 @@
 import json
 import re
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from tests.commands.programs import happycity, tournament
+from tests.waiting import PATIENT
 
 pytestmark = pytest.mark.usefixtures("run_folder")
 
@@ -69,10 +71,10 @@ def test_losses_of_a_run_are_the_means_of_its_games() -> None:
 WEAK = """
 import sys
 from happycity import Phase
-from happycity_bots.{module} import {base}
+from happycity_bots.champion import ChampionBot
 from happycity_client import run
 
-class Weak({base}):
+class Weak(ChampionBot):
     def choose(self, decision):
         phase = decision.view.phase
         if sys.argv[1] == "discards" and phase is Phase.DISCARD:
@@ -86,27 +88,21 @@ run(Weak)
 
 
 @pytest.mark.level(3)
-@pytest.mark.parametrize(
-    ("base", "weakness", "words"),
-    [
-        ("champion ChampionBot", "discards", "discards"),
-        ("champion ChampionBot", "specials", "choices of a special"),
-        ("planner PlannerBot", "discards", "discards"),
-        ("planner PlannerBot", "specials", "choices of a special"),
-    ],
-)
 def test_the_loop_of_an_author_finds_a_planted_weakness(
-    base: str, weakness: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run, then one command: its first line says what the program does worst."""
     monkeypatch.chdir(tmp_path)
-    module, name = base.split()
-    (tmp_path / "weak.py").write_text(WEAK.format(module=module, base=name))
-    bot = f"mine={sys.executable} weak.py {weakness}"
-    done = tournament("run", "--no-web", "--rounds", 5, "--seed", 1, "--bots", "greedy,planner", "--bot", bot)
+    Path("weak.py").write_text(WEAK)
+    words_by_bot = {"discards": "discards", "specials": "choices of a special"}
+    commands = [("--bot", f"{bot}={sys.executable} weak.py {bot}") for bot in words_by_bot]
+    bots = ("--bots", "greedy,planner", *chain(*commands), "--seats", "2")
+    done = tournament("run", "--no-web", "--rounds", 4, "--seed", 1, *PATIENT, *bots)
     assert done.status == 0, done.errors
-    first = happycity("analyse").output.splitlines()[0]
-    assert re.match(rf"mine loses \S+ places a game in {words}, no better than at random, ", first), first
+    for bot, words in words_by_bot.items():
+        first = happycity("analyse", "--bot", bot).output.splitlines()[0]
+        expected = rf"{bot} loses \S+ places a game in {words}, no better than at random, "
+        assert re.match(expected, first), first
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """`happycity ask`: recorded decisions are put to bots of several languages, also in a debugger."""
 
 import json
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import pytest
 from tests.commands.programs import happycity
-from tests.programs import run
 from tests.terminal.terminal import Key, Terminal
 from tests.terminal.test_show import stored_record
 from tests.tournament.servers import arena
@@ -67,14 +65,17 @@ def played_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def ask(played_run: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that runs `happycity ask` as a process, where the latest run is the played one."""
+def ask(played_run: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Any:
+    """Return a function that calls `happycity ask`, where the latest run is the played one."""
     monkeypatch.chdir(played_run.parents[1])
 
     def call(*arguments: object, **environment: str) -> Asked:
-        done = run("ask", *arguments, env={**os.environ, **environment})
-        assert "error: Traceback" not in done.stderr
-        return Asked(done.returncode, done.stdout, done.stderr)
+        with monkeypatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            done = happycity("ask", *arguments)
+        printed = capfd.readouterr()  # by the bot
+        return Asked(done.status, done.output + printed.out, printed.err + done.errors)
 
     return call
 
@@ -95,9 +96,7 @@ def written(path: Path, record: Json) -> Path:
 
 
 @pytest.mark.level(2)
-@pytest.mark.parametrize(
-    "bot", ["mine", *(pytest.param(name, marks=pytest.mark.level(2)) for name in ("greedy", "random"))]
-)
+@pytest.mark.parametrize("bot", ["mine", "greedy", "random"])
 def test_a_whole_game_is_asked(ask: Any, played_run: Path, bot: str) -> None:
     """A deterministic bot decides all as then, also one that uses the seed of its game."""
     asked = ask(played_run, 2, "--bot", bot, "--all")
@@ -114,7 +113,6 @@ def test_a_decision_says_whose_it_is(ask: Any, played_run: Path) -> None:
     assert asked.output.startswith("greedy (seat ")
 
 
-@pytest.mark.level(2)
 def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run: Path) -> None:
     """The standard output has nothing else: what the bot prints goes to the standard error."""
     asked = ask(1, "--all", "--json")
@@ -126,7 +124,6 @@ def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run:
     assert "choosing " in asked.errors
 
 
-@pytest.mark.level(2)
 def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Path) -> None:
     """Where the record has no answer of the bot, the answer is compared with nothing."""
     record = record_of(played_run, 1)
@@ -141,17 +138,11 @@ def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("fault", "status", "marks", "output", "errors"),
     [
-        pytest.param("", 0, "=", "1 as in the record\n", "", marks=pytest.mark.level(2)),
-        pytest.param("last", 1, "=!", "; the record has ", "", marks=pytest.mark.level(2)),
-        pytest.param(
-            *("crash", 1, "=!", "crashed: IndexError: tuple index out of range (first_move.py:", "Traceback"),
-            marks=pytest.mark.level(2),
-        ),
+        ("", 0, "=", "1 as in the record\n", ""),
+        ("last", 1, "=!", "; the record has ", ""),
+        ("crash", 1, "=!", "crashed: IndexError: tuple index out of range (first_move.py:", "Traceback"),
         ("exit", 1, "=!", "its program ended with status 3", ""),
-        pytest.param(
-            *("refuse", 2, "", "", "no model file\nerror: mine: its program ended with status 1\n"),
-            marks=pytest.mark.level(2),
-        ),
+        ("refuse", 2, "", "", "no model file\nerror: mine: its program ended with status 1\n"),
     ],
 )
 def test_what_a_bot_does_is_marked(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.waiting import LIMIT
 
 from happycity import Mode
 from happycity_terminal.browser import form_fields
@@ -41,7 +42,7 @@ def test_one_command_leads_to_a_table(tmp_path: Path) -> None:
         try:
             assert process.stdout is not None
             link = process.stdout.readline().removeprefix("play: ").strip()
-            with httpx.Client(base_url=link.partition("/play")[0], timeout=60) as browser:
+            with httpx.Client(base_url=link.partition("/play")[0], timeout=LIMIT) as browser:
                 assert browser.get("/play").status_code == 401
                 assert "url=/play?name=you" in browser.get(link).text
                 form = {"name": "you", "seat1": "me", "seat2": "random"}
@@ -50,6 +51,6 @@ def test_one_command_leads_to_a_table(tmp_path: Path) -> None:
                 assert "Your table" in browser.get(seated.headers["location"]).text
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            process.communicate(timeout=LIMIT)
     assert process.returncode == 0
     assert not list((tmp_path / "runs").iterdir()), "nothing is left of a server without a game"

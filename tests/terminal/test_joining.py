@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.commands.programs import happycity
 from tests.programs import run
 from tests.server.harness import issued_token
 from tests.server.server_process import server_process
@@ -23,17 +24,16 @@ def server(tmp_path: Path) -> Iterator[str]:
         yield process.address
 
 
-def invited(folder: Path, server: str, *options: str) -> str:
+def invited(server: str, *options: str) -> str:
     arguments = ("invite", "create", "--owner", "Team 7", "--tokens", "tokens.json", "--server", server)
-    done = run(*arguments, *options, cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    done = happycity(*arguments, *options)
+    assert done.status == 0, done
+    return done.output.strip()
 
 
-def tokens_in(folder: Path) -> dict[str, str]:
-    """Return the tokens of bots in a file of settings as a bot of the Python SDK gets them, by name."""
+def tokens_here() -> dict[str, str]:
+    """Return the tokens of bots in the file of settings as a bot of the Python SDK gets them, by name."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
         # What the file has is put into the environment, which this forgets at its end.
         for name in ("SERVER", "CA", "TOKEN", "TOKENS", "NAME"):
             patch.setenv(f"HAPPYCITY_{name}", "")
@@ -42,31 +42,36 @@ def tokens_in(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.level(3)
-def test_a_guest_joins_renews_and_leaves(server: str, tmp_path: Path) -> None:
+def test_a_guest_joins_renews_and_leaves(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = invited(server, "--bots", "2")
     guest = tmp_path / "guest"
     guest.mkdir()
-    link = invited(tmp_path, server, "--bots", "2")
-    joined = run("join", link, "--bot", "alice", "--bot", "bea", cwd=guest)
+    monkeypatch.chdir(guest)
+    # Processes, as these read the file of settings into their environment.
+    joined = run("join", link, "--bot", "alice", "--bot", "bea")
     assert joined.returncode == 0, joined.stderr
     assert "as Team 7 with alice, bea" in joined.stdout
-    assert (guest / "happycity.env").stat().st_mode & 0o077 == 0
-    first = tokens_in(guest)
+    assert Path("happycity.env").stat().st_mode & 0o077 == 0
+    first = tokens_here()
     ids = [one.id for one in read_tokens_file(tmp_path / "tokens.json").tokens[1:]]
     assert [first[name].split("_")[1] for name in ("alice", "bea")] == ids
-    again = run("join", link, "--bot", "carl", "--out", "other.env", cwd=guest)
+    again = run("join", link, "--bot", "carl", "--out", "other.env")
     assert again.returncode == 2
     assert "the invitation is unknown, used or expired" in again.stderr
     assert link.split("/")[-1] not in again.stderr
-    assert run("join", "--renew", cwd=guest).returncode == 0
-    second = tokens_in(guest)
+    assert run("join", "--renew").returncode == 0
+    second = tokens_here()
     assert not {*first.values()} & {*second.values()}
-    assert json.loads(run("status", "--json", cwd=guest).stdout)["bots"] == []
-    assert run("join", "--revoke", cwd=guest).returncode == 0
+    shown = run("status", "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["bots"] == []
+    assert run("join", "--revoke").returncode == 0
     assert [one.name for one in read_tokens_file(tmp_path / "tokens.json").tokens] == ["olga"]
-    assert not (guest / "happycity.env").exists()
+    assert not Path("happycity.env").exists()
 
 
-@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -81,29 +86,26 @@ def test_a_guest_joins_renews_and_leaves(server: str, tmp_path: Path) -> None:
         (("--revoke", "--out", "there"), "there has no server or no token; join first"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(tmp_path: Path, arguments: tuple[str, ...], problem: str) -> None:
-    (tmp_path / "there").write_text("")
-    done = run("join", *arguments, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"error: {problem}")
-    assert "hidden" not in line
+def test_what_cannot_be_done_is_one_line(arguments: tuple[str, ...], problem: str) -> None:
+    Path("there").write_text("")
+    done = happycity("join", *arguments)
+    assert done.error.startswith(problem)
+    assert len(done.errors.splitlines()) == 1
+    assert "hidden" not in done.errors
 
 
-@pytest.mark.level(2)
 def test_invitations_are_listed_and_revoked(tmp_path: Path) -> None:
     """The list has no secret."""
-    link = invited(tmp_path, "grpc://127.0.0.1:1", "--bots", "3", "--expires", "90m")
+    link = invited("grpc://127.0.0.1:1", "--bots", "3", "--expires", "90m")
     (stored,) = read_tokens_file(tmp_path / "tokens.json").invitations
     file = ("--tokens", "tokens.json")
-    listed = run("invite", "list", *file, cwd=tmp_path).stdout
+    listed = happycity("invite", "list", *file).output
     assert listed.startswith(f"{stored.id}  Team 7 for 3 bots, until ")
-    (row,) = json.loads(run("invite", "list", "--json", *file, cwd=tmp_path).stdout)
+    (row,) = json.loads(happycity("invite", "list", "--json", *file).output)
     assert (row["id"], row["owner"], row["bots"], "sha256" in row) == (stored.id, "Team 7", 3, False)
     assert link.endswith(link.split("_")[-1])
     assert link.split("_", 2)[2] not in listed
-    assert run("invite", "revoke", stored.id, *file, cwd=tmp_path).returncode == 0
-    gone = run("invite", "revoke", stored.id, *file, cwd=tmp_path)
-    assert (gone.returncode, gone.stderr.startswith("error: there is no invitation")) == (2, True)
-    wrong = run("invite", "create", "--owner", "two\nlines", *file, cwd=tmp_path)
-    assert wrong.stderr == "error: owner 'two\\nlines': use 1-64 printable characters, such as 'Team 7'\n"
+    assert happycity("invite", "revoke", stored.id, *file).status == 0
+    assert happycity("invite", "revoke", stored.id, *file).error.startswith("there is no invitation")
+    wrong = happycity("invite", "create", "--owner", "two\nlines", *file).error
+    assert wrong == "owner 'two\\nlines': use 1-64 printable characters, such as 'Team 7'"

@@ -1,11 +1,12 @@
 """`happycity play`: a person at the table, by lines of a script and at a terminal."""
 
 import asyncio
+import os
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
-from tests.commands.programs import happycity
-from tests.programs import run
+from tests.commands.programs import Done, happycity
 from tests.terminal.terminal import Key, Terminal
 from tests.tournament.servers import arena
 
@@ -18,6 +19,20 @@ TAKEN = [Move.parse(text) for text in ("coin", "build grocery", "build grand_hot
 OPTIONS = list(zip(TAKEN, (1, -2, -5, -1), strict=True))
 
 
+def played_by(lines: str, *arguments: object) -> Done:
+    """Play with a script's lines on the standard input."""
+    with TemporaryFile() as script:
+        script.write(lines.encode())
+        script.seek(0)
+        before = os.dup(0)
+        os.dup2(script.fileno(), 0)
+        try:
+            return happycity("play", *arguments)
+        finally:
+            os.dup2(before, 0)
+            os.close(before)
+
+
 def kept_store() -> Path:
     (store,) = Path().glob("runs/*/games.sqlite")
     return store
@@ -25,27 +40,27 @@ def kept_store() -> Path:
 
 @pytest.mark.level(2)
 def test_a_whole_game_is_played_by_a_script() -> None:
-    done = run("play", "--against", "greedy,random", "--seed", "4", input="1\n" * 500)
-    assert done.returncode == 0, done.stderr
+    done = played_by("1\n" * 500, "--against", "greedy,random", "--seed", "4")
+    assert done.status == 0, done
     for text in ("Game 1 begins. Seats: ", "your move (1-", "greedy", "The game is over.", "finished"):
-        assert text in done.stdout, text
+        assert text in done.output, text
     store = kept_store()
-    assert done.stdout.endswith(f"look at the game again with: happycity show {store}\n")
+    assert done.output.endswith(f"look at the game again with: happycity show {store}\n")
     shown = happycity("show", store, "--bot", "you")
     assert shown.status == 0
-    assert shown.output.count("you chose: ") == done.stdout.count("your move (1-")
+    assert shown.output.count("you chose: ") == done.output.count("your move (1-")
 
 
 @pytest.mark.level(2)
 def test_who_leaves_sees_how_it_ends() -> None:
     """`q` asks first; the seat is forfeited, and the others play on."""
-    done = run("play", "--against", "greedy", "--seed", "4", input="q\nn\n?\nbuild it\nq\ny\n")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("leave the game to the others? your seat is forfeited (y/n): ") == 2
-    assert "Points are inhabitants times hearts" in done.stdout
-    assert "'build it' is not a move here; type a number from 1 to " in done.stdout
-    assert "The game is over." in done.stdout
-    assert "disconnected" in done.stdout
+    done = played_by("q\nn\n?\nbuild it\nq\ny\n", "--against", "greedy", "--seed", "4")
+    assert done.status == 0, done
+    assert done.output.count("leave the game to the others? your seat is forfeited (y/n): ") == 2
+    assert "Points are inhabitants times hearts" in done.output
+    assert "'build it' is not a move here; type a number from 1 to " in done.output
+    assert "The game is over." in done.output
+    assert "disconnected" in done.output
 
 
 @pytest.mark.level(2)
@@ -53,9 +68,9 @@ def test_a_person_plays_on_a_server_of_others(tmp_path: Path) -> None:
     """The opponents are bots that are connected there, and the game is in that server's store."""
     with arena(tmp_path, {"champion": "greedy"}) as server:
         arguments = ("--server", server.address, "--against", "champion", "--name", "ann")
-        done = run("play", *arguments, input="1\n" * 500)
-        assert done.returncode == 0, done.stderr
-        assert f"happycity show grpc://{server.address} 1" in done.stdout
+        done = played_by("1\n" * 500, *arguments)
+        assert done.status == 0, done
+        assert f"happycity show grpc://{server.address} 1" in done.output
         assert "ann chose: " in happycity("show", f"grpc://{server.address}", 1).output
     assert not Path("runs").exists()
 

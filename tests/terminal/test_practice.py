@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,7 +10,7 @@ from typing import Any
 
 import grpc
 import pytest
-from tests.programs import run
+from tests.commands.programs import happycity, own_folder
 from tests.server.conftest import FirstMove
 from tests.server.harness import met, serving
 from tests.server.server_process import server_process
@@ -36,10 +35,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield process.address
 
 
-def happycity(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return run(*arguments, cwd=folder, env={"COLUMNS": "80"})
-
-
 async def house_connects(address: str) -> None:
     """Wait for the bots of the house, which a busy machine starts late."""
     async with grpc.aio.insecure_channel(address) as channel:
@@ -47,28 +42,28 @@ async def house_connects(address: str) -> None:
 
 
 @pytest.mark.level(2)
-def test_bot_practises_against_the_house(server: str, tmp_path: Path) -> None:
+def test_bot_practises_against_the_house(server: str) -> None:
     """A program is started, plays each deal in every rotation of the seats, and its results are shown."""
     arguments = ("--bot", BOT, "--against", "greedy,easy", "--games", "4", "--seed", "7")
-    ran = happycity(tmp_path, "practice", "--server", server, *arguments)
-    assert ran.returncode == 0, ran.stderr
-    head, *games, last, worst = ran.stdout.splitlines()
+    ran = happycity("practice", "--server", server, *arguments)
+    assert ran.status == 0, ran
+    head, *games, last, worst = ran.output.splitlines()
     assert head.split() == ["game", "deal", "seat", "place", "points", "others"]
     assert sorted(line.split()[1:3] for line in games) == [["7", "1"], ["7", "2"], ["7", "3"], ["8", "1"]]
     assert last.startswith("4 of 4 games of mine: mean place ")
     assert "; greedy " in last
-    shown = happycity(tmp_path, *worst.partition("happycity ")[2].split())
-    assert shown.returncode == 0, shown.stderr
-    assert "mine" in shown.stdout
-    assert "Ctrl-C stops it" in ran.stderr
-    assert (next((tmp_path / "runs").iterdir()) / "bot-mine.log").exists()
+    shown = happycity(*worst.partition("happycity ")[2].split())
+    assert shown.status == 0, shown
+    assert "mine" in shown.output
+    assert "Ctrl-C stops it" in ran.errors
+    assert (own_folder() / "bot-mine.log").exists()
 
 
 @pytest.mark.level(2)
-def test_results_as_json(server: str, tmp_path: Path) -> None:
+def test_results_as_json(server: str) -> None:
     arguments = ("--bot", BOT, "--against", "mine", "--games", "2", "--mode", "expert", "--json")
-    ran = happycity(tmp_path, "practice", "--server", server, *arguments)
-    result = json.loads(ran.stdout)
+    ran = happycity("practice", "--server", server, *arguments)
+    result = json.loads(ran.output)
     assert (result["bot"], result["against"], result["mode"]) == ("mine", ["mine"], "expert")
     assert [game["bots"] for game in result["games"]] == [["mine", "mine"]] * 2
     assert {ending for game in result["games"] for ending in game["endings"]} == {"finished"}
@@ -93,24 +88,21 @@ def test_results_as_json(server: str, tmp_path: Path) -> None:
     ],
     ids=range(9),
 )
-def test_what_goes_wrong_is_one_line(
-    server: str, tmp_path: Path, arguments: tuple[str, ...], problem: str
-) -> None:
-    ran = happycity(tmp_path, "practice", "--server", server, *arguments)
-    assert (ran.returncode, ran.stdout) in ((2, ""), (2, "no game was finished\n"))
-    error = ran.stderr.splitlines()[-1]
+def test_what_goes_wrong_is_one_line(server: str, arguments: tuple[str, ...], problem: str) -> None:
+    ran = happycity("practice", "--server", server, *arguments)
+    assert (ran.status, ran.output) in ((2, ""), (2, "no game was finished\n"))
+    error = ran.errors.splitlines()[-1]
     assert error.startswith("error: ")
     assert problem.format(server) in error
 
 
-@pytest.mark.level(2)
-def test_bots_of_a_server_are_listed(server: str, tmp_path: Path) -> None:
-    listed = json.loads(happycity(tmp_path, "status", server, "--json").stdout)["bots"]
+def test_bots_of_a_server_are_listed(server: str) -> None:
+    listed = json.loads(happycity("status", server, "--json").output)["bots"]
     house = [bot for bot in listed if bot["house"]]
     listed = [(bot["name"], bot["connected"], bot["games"]) for bot in house]
     assert listed == [("easy", True, 0), ("greedy", True, 0)]
     assert house[0]["software"].startswith("happycity-python/")
-    lines = happycity(tmp_path, "status", server).stdout.splitlines()
+    lines = happycity("status", server).output.splitlines()
     (row,) = [number for number, line in enumerate(lines) if line.split()[:2] == ["greedy", "house"]]
     assert lines[row - 1].split()[:2] == ["easy", "house"]  # a line for each bot, however much it says
 

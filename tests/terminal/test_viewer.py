@@ -17,7 +17,8 @@ def first_of_round(number: int) -> int:
     return next(step.decision_id for step in Playback.of_record(RECORD).steps if step.view.round == number)
 
 
-@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.level(2))])
+@pytest.mark.level(2)
+@pytest.mark.parametrize("columns", [80, 120])
 def test_keys_step_through_a_game(columns: int) -> None:
     """Arrows, pages, Home, End, numbers, a seat's decisions and incidents are each one key away; q leaves."""
     bob = [number for number, line in enumerate(RECORD["moves"], start=1) if line["seat"] == 1]
@@ -50,16 +51,6 @@ def test_keys_step_through_a_game(columns: int) -> None:
 
 
 @pytest.mark.level(2)
-def test_the_screen_has_the_whole_decision() -> None:
-    with Terminal("show", record_file(RECORD), "--from", 4) as terminal:
-        text = terminal.wait_for("q quit")
-    parts = ("Round 1, ", "Centre", "Dwellings", "Specials (family game)", "▶  ", "Y yellow", "share 0.5")
-    for part in (*parts, "no answer from"):
-        assert part in text, part
-    assert max(map(len, text.splitlines())) <= 80
-
-
-@pytest.mark.level(2)
 def test_a_small_screen_scrolls() -> None:
     """In 24 rows the arrows show the rest, and a mark says that there is more; 50 rows need neither."""
     with Terminal("show", record_file(RECORD), rows=24) as terminal:
@@ -74,10 +65,18 @@ def test_a_small_screen_scrolls() -> None:
 
 
 @pytest.mark.level(2)
-def test_colours() -> None:
-    # Text has the terminal's own colour; what has a background has a foreground too.
-    with Terminal("show", record_file(RECORD), "--from", 40) as terminal:
-        terminal.wait_for("q quit")
+def test_texts_and_colours() -> None:
+    # The screen has the whole decision.
+    with Terminal("show", record_file(RECORD), "--from", 4) as terminal:
+        text = terminal.wait_for("q quit")
+        parts = ("Round 1, ", "Centre", "Dwellings", "Specials (family game)", "▶  ", "Y yellow", "share 0.5")
+        for part in (*parts, "no answer from"):
+            assert part in text, part
+        assert max(map(len, text.splitlines())) <= 80
+
+        # Text has the terminal's own colour; what has a background has a foreground too.
+        terminal.send("40" + Key.ENTER)
+        terminal.wait_for("decision 40 of ", "q quit")
         cells = [cell for row in terminal.screen.buffer.values() for cell in row.values()]
     backgrounds = {cell.bg for cell in cells}
     assert {"brown", "blue", "green"} <= backgrounds  # pyte's name of yellow is brown
@@ -85,16 +84,13 @@ def test_colours() -> None:
         assert (cell.bg == "default") == (cell.fg == "default"), cell
 
     # With NO_COLOR no cell has a colour, and the letters still tell the colours of the cards.
-    with Terminal("show", record_file(RECORD), "--from", 40, env={"NO_COLOR": "1"}) as terminal:
-        text = terminal.wait_for("q quit")
+    # Where a terminal has no symbols, letters are in their place.
+    plain = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    with Terminal("show", record_file(RECORD), "--from", 40, env={**plain, "NO_COLOR": "1"}) as terminal:
+        text = terminal.wait_for("q quit", "h hearts")
         cells = [cell for row in terminal.screen.buffer.values() for cell in row.values()]
     assert {(cell.fg, cell.bg) for cell in cells} == {("default", "default")}
     assert "Y yellow" in text
-
-    # Symbols have letters in their place.
-    plain = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
-    with Terminal("show", record_file(RECORD), "--from", 40, env=plain) as terminal:
-        text = terminal.wait_for("q quit", "h hearts")
     assert text.isascii()
 
 

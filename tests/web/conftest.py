@@ -13,12 +13,13 @@ from tests.browser import chromium_program
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
 from tests.server.harness import matches_at, serving, terms, tournaments_at
+from tests.waiting import LIMIT
 from tests.web.ladders import LadderSite, ladder_site
 
 from happycity import Config, Mode
 from happycity.wire.messages import config_message
 
-expect.set_options(timeout=60_000)  # milliseconds, for a busy machine; 5 s are the default
+expect.set_options(timeout=1000 * LIMIT)  # milliseconds
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     async with serving(folder, web="127.0.0.1:0") as (server, channel):
         assert server.web is not None
         async with (
-            httpx.AsyncClient(timeout=60, base_url=server.web) as client,
+            httpx.AsyncClient(timeout=LIMIT, base_url=server.web) as client,
             playing(server.address, "anna", "bob", "carl", games=0),
         ):
             yield Site(server.web, server.address, channel, client)

@@ -12,6 +12,7 @@ import websockets
 from playwright.async_api import Browser, BrowserContext
 from tests.server.conftest import RandomMove, playing
 from tests.server.harness import Service, bearer, issued_token, serving
+from tests.waiting import LIMIT
 
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
@@ -54,7 +55,7 @@ class LadderSite:
         return {"old": old, "new": new}
 
     def client(self, who: str) -> httpx.AsyncClient:
-        return httpx.AsyncClient(timeout=60, base_url=self.url, headers=self.headers(who))
+        return httpx.AsyncClient(timeout=LIMIT, base_url=self.url, headers=self.headers(who))
 
     def headers(self, who: str) -> dict[str, str]:
         return {"authorization": f"Bearer {self.tokens[who]}"}
@@ -69,9 +70,11 @@ class LadderSite:
             self.client("ivan") as client,
             websockets.connect(url, additional_headers=self.headers("ivan")) as socket,
         ):
-            while not condition(shown := (await client.get(f"{path}.json")).json()):
-                await socket.recv()
-            return shown
+            async for _ in socket:  # the first message comes at once
+                shown = (await client.get(f"{path}.json")).json()
+                if condition(shown):
+                    return shown
+        raise AssertionError(shown)
 
     @asynccontextmanager
     async def connected(

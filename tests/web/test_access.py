@@ -13,6 +13,7 @@ from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
 from tests.server.server_process import server_process
+from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.sockets import close_code, closed_with, socket_of
 
@@ -48,7 +49,7 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gua
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def visitor(guarded: Guarded) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(timeout=60, base_url=guarded.url) as client:
+    async with httpx.AsyncClient(timeout=LIMIT, base_url=guarded.url) as client:
         yield client
 
 
@@ -103,7 +104,7 @@ async def test_token_can_be_typed(guarded: Guarded, visitor: httpx.AsyncClient) 
 async def test_bot_may_not_watch_running_games(guarded: Guarded) -> None:
     """With a bot's token the lobby is shown, and a running match is not; nor over a WebSocket."""
     authorization = {"authorization": f"Bearer {guarded.bot}"}
-    async with httpx.AsyncClient(timeout=60, base_url=guarded.url, headers=authorization) as client:
+    async with httpx.AsyncClient(timeout=LIMIT, base_url=guarded.url, headers=authorization) as client:
         assert (await client.get("/")).status_code == 200
         assert (await client.get(f"/matches/{guarded.running}")).status_code == 403
         refused = await client.get(f"/matches/{guarded.running}.json")
@@ -133,7 +134,7 @@ async def test_game_of_a_running_tournament_stays_hidden(folder: Path) -> None:
             async for update in tournaments.WatchTournament(tournament_id=number):
                 if update.progress.games_finished:
                     break
-            async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
+            async with httpx.AsyncClient(timeout=LIMIT, base_url=server.web) as client:
                 for path in ("/matches/1.json", "/matches/1/analysis.json"):
                     hidden = await client.get(path)
                     assert (hidden.status_code, hidden.json()["reason"]) == (403, "MATCH_RUNNING")
@@ -200,7 +201,7 @@ async def test_what_is_not_found_counts_as_a_call(folder: Path) -> None:
     """A stranger who asks for what isn't there is limited and counted like any caller, and logged as JSON."""
     flags = ("--web", "127.0.0.1:0", "--calls-burst", "3", "--calls-per-second", "0.001")
     with server_process(folder, "--open", *flags) as server:
-        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
+        async with httpx.AsyncClient(timeout=LIMIT, base_url=server.web) as client:
             statuses = [(await client.get(f"/matches/{'9' * 5000}")).status_code for _ in range(6)]
         assert set(statuses) == {404, 429}
         refusals = server.metric("happycity_refusals_total")

@@ -15,6 +15,7 @@ import pytest_asyncio
 import trustme
 from playwright.async_api import Browser, Page, Request, expect
 from tests.server import harness as h
+from tests.waiting import LIMIT
 from tests.web.table import check_layout
 
 from happycity.access.v1beta1 import access_service_pb2 as pb
@@ -35,7 +36,7 @@ class Competition:
 
     def client(self, token: str = "") -> httpx.AsyncClient:
         headers = {"authorization": f"Bearer {token}"} if token else {}
-        return httpx.AsyncClient(timeout=60, base_url=self.url, headers=headers)
+        return httpx.AsyncClient(timeout=LIMIT, base_url=self.url, headers=headers)
 
     async def invited(self, bots: int = 2) -> str:
         """Return the link of a new invitation of Team 7 for the terminal."""

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from babel.messages.catalog import Catalog
 from playwright.async_api import Browser, Page, expect
+from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
 from tests.web.table import OVERFLOWING
@@ -172,7 +173,9 @@ async def test_script_chooses_the_plurals_of_the_server(page: Page) -> None:
 
 @pytest.mark.level(2)
 async def test_json_stays_english(site: Site, family_match: int) -> None:
-    async with httpx.AsyncClient(timeout=60, base_url=site.url, headers={"accept-language": "uk"}) as client:
+    async with httpx.AsyncClient(
+        timeout=LIMIT, base_url=site.url, headers={"accept-language": "uk"}
+    ) as client:
         game = (await client.get(f"/matches/{family_match}.json")).json()
         page = await client.get(f"/matches/{family_match}?ply=0")
     assert game["plies"][0]["waits"] in PHASES.values()

@@ -127,7 +127,7 @@ async def test_running_tournament_is_followed_to_its_end(context: BrowserContext
         await page.evaluate("window.isTheSamePage = true")
         await expect(page.locator("h1")).to_contain_text("running")
         for _ in range(2):
-            await expect(page.locator("#link-state")).to_be_hidden(timeout=60_000)
+            await expect(page.locator("#link-state")).to_be_hidden()
             cable.cut()
             await expect(page.locator("#link-state")).to_contain_text("Connection lost")
         may_decide.set()

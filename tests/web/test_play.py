@@ -7,7 +7,6 @@ import signal
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -16,6 +15,7 @@ import websockets
 from playwright.async_api import Browser, BrowserContext, Locator, Page, ViewportSize, expect
 from tests.server.harness import issued_token, matches_at, met, pages, serving
 from tests.server.server_process import ended_server
+from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.sockets import close_code, socket_of
 from tests.web.table import OVERFLOWING, check_layout, choice, next_decision, play_to_the_end, sit_down
@@ -66,6 +66,16 @@ async def press(button: Locator, _: int) -> None:
     await button.click()
 
 
+async def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until an element has the focus."""
+    focused = page.locator(f"{selector}:focus")
+    for _ in range(100):
+        await page.keyboard.press("Tab")
+        if await focused.count():
+            return
+    raise AssertionError(f"{selector} can't be reached by Tab")
+
+
 async def results(page: Page) -> list[dict[str, object]]:
     """Return the results of the game that a page shows, as the server has stored them."""
     link = await page.get_by_role("link", name="Look at the game again").get_attribute("href") or ""
@@ -107,16 +117,12 @@ async def test_whole_game_by_clicks(mode: str, others: list[str], page: Page) ->
 async def test_whole_game_by_keys(page: Page) -> None:
     """Without a mouse a person sets a table up and chooses, by numbers and by Enter, and keeps the focus."""
     await page.goto("/play")
-    await page.keyboard.press("Tab")
-    while await page.evaluate("document.activeElement.id") != "name":
-        await page.keyboard.press("Tab")
+    await tab_to(page, "#name")
     await page.keyboard.type("Anna")
     for seat, key in ((1, "m"), (2, "g"), (3, "n"), (4, "n")):
-        while await page.evaluate("document.activeElement.name") != f"seat{seat}":
-            await page.keyboard.press("Tab")
+        await tab_to(page, f"[name=seat{seat}]")
         await page.keyboard.type(key)
-    while await page.evaluate("document.activeElement.textContent") != "Start":
-        await page.keyboard.press("Tab")
+    await tab_to(page, "button:text-is('Start')")
     await page.keyboard.press("Enter")
     await expect(page).to_have_url(re.compile("/play/.+"))
 
@@ -201,6 +207,7 @@ async def test_guide_can_be_closed(page: Page) -> None:
     await expect(page.locator(".guide")).to_be_visible()
     await page.get_by_role("button", name="Give up").click()
     await page.locator("dialog").get_by_role("button", name="Give up").click()
+    await expect(page.locator("#panel .after")).to_be_visible()
     await sit_down(page, "me", "dummy", mode="expert")
     await next_decision(page, None)
     await expect(page.locator(".guide")).to_have_count(0)
@@ -280,19 +287,15 @@ async def test_invitation_seats_one_person(page: Page, guest: Page) -> None:
     await expect(guest.get_by_role("alert")).to_contain_text("somebody plays as анна already")
     await guest.get_by_label("Your name").fill("Bob O'Neil")
     await guest.get_by_role("button", name="Take the seat").click()
-    first = await next_decision(guest, None)
+    await next_decision(guest, None)
     await expect(page.locator(".seat h3").first).to_contain_text("@Анна")
     refused = await page.request.get(address)
     assert refused.status == 403
     assert "is taken already" in await refused.text()
-    await choice(guest).click()
-    while await guest.locator("#panel [data-decision]").count():
-        first = await next_decision(guest, first)
-        await choice(guest).click()
-        await expect(guest.locator(f'[data-decision="{first}"]')).to_have_count(0)
-        if await page.locator("#panel [data-decision]").count():
-            break
-    await next_decision(page, None)
+    answering = asyncio.create_task(play_to_the_end(guest, press))
+    assert await next_decision(page, None)
+    answering.cancel()
+    await asyncio.gather(answering, return_exceptions=True)
 
 
 async def test_free_seat_is_filled_with_a_bot(page: Page) -> None:
@@ -345,12 +348,10 @@ async def test_seat_without_a_page_is_given_up(page: Page, monkeypatch: pytest.M
     await sit_down(page, "me", "dummy", name="Gone")
     await next_decision(page, None)
     address = page.url
-    await page.goto("about:blank")
-    over: list[Any] = []
-    while not over:
-        await asyncio.sleep(0.1)
-        finished = (await (await page.request.get("/index.json")).json())["finished"]
-        over = [match for match in finished if "@Gone" in match["bots"]]
+    await page.goto("/")
+    await expect(page.locator("[data-live=finished]")).to_contain_text("@Gone")
+    finished = (await (await page.request.get("/index.json")).json())["finished"]
+    over = [match for match in finished if "@Gone" in match["bots"]]
     assert over[0]["result"]["seats"][0]["ending"] == "ENDING_DISCONNECTED"
     await page.goto(address)
     await expect(page.get_by_role("heading", name="You are number 2 of 2")).to_be_visible()
@@ -483,10 +484,12 @@ async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str
                 window.skipped = document.querySelector(".chosen") ? "chose" : "waited";
             }).observe(news, { childList: true });
         }""")
-        while not await page.evaluate("window.skipped"):
+        skipped = None
+        while skipped is None:
             await choice(page).click()
             decision = await next_decision(page, decision)
-        assert await page.evaluate("window.skipped") == "waited"
+            skipped = await page.evaluate("window.skipped")
+        assert skipped == "waited"
         await page.get_by_text("Settings").click()
         await page.get_by_label("Moves of others").select_option("at once")
         await page.reload()
@@ -496,7 +499,7 @@ async def test_moves_of_others_are_shown_one_by_one(browser: Browser, arena: str
 
 
 @pytest.mark.level(3)
-@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("by", [pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), signal.SIGKILL])
 async def test_game_continues_after_a_restart(by: signal.Signals, folder: Path, browser: Browser) -> None:
     """Two people and two bots play on where the server was ended, without a reload; nothing is revealed.
 
@@ -596,7 +599,7 @@ async def test_wrong_form_is_shown_again(arena: str) -> None:
         ({"name": "Anna", "seat1": "me", "seat2": "stranger"}, "is not a bot of the house"),
         ({"name": "Anna", "seat1": "me", "seat2": "greedy", "mode": "hard"}, "unknown"),
     ]:
-        async with httpx.AsyncClient(timeout=60, base_url=arena) as client:
+        async with httpx.AsyncClient(timeout=LIMIT, base_url=arena) as client:
             answer = await client.post("/play", data=fields)
         assert answer.status_code == 400
         assert problem in answer.text
@@ -604,7 +607,7 @@ async def test_wrong_form_is_shown_again(arena: str) -> None:
 
 async def test_form_of_another_site_is_refused(arena: str) -> None:
     """A stranger's page can neither set a table up nor open the socket of a seat."""
-    async with httpx.AsyncClient(timeout=60, base_url=arena) as client:
+    async with httpx.AsyncClient(timeout=LIMIT, base_url=arena) as client:
         form = {"name": "Anna", "seat1": "me", "seat2": "greedy"}
         assert (
             await client.post("/play", data=form, headers={"origin": "http://evil.example"})
@@ -626,7 +629,7 @@ async def test_form_of_another_site_is_refused(arena: str) -> None:
 
 async def test_table_is_shown_to_its_people_only(arena: str) -> None:
     """Without the secret of a seat there is no page of a table."""
-    async with httpx.AsyncClient(timeout=60, base_url=arena) as client:
+    async with httpx.AsyncClient(timeout=LIMIT, base_url=arena) as client:
         seated = await client.post("/play", data={"name": "Ida", "seat1": "me", "seat2": "invite"})
         table = seated.headers["location"]
         assert (await client.get(table)).status_code == 200
@@ -671,5 +674,5 @@ async def test_invited_people_need_no_token(folder: Path) -> None:
 
 async def test_server_without_bots_says_how_to_get_some(folder: Path) -> None:
     """Where no bot of the house plays, the form says which command has some."""
-    async with pages(folder) as url, httpx.AsyncClient(timeout=60) as client:
+    async with pages(folder) as url, httpx.AsyncClient(timeout=LIMIT) as client:
         assert "happycity play --web" in (await client.get(f"{url}/play")).text

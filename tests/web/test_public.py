@@ -25,6 +25,7 @@ from tests import programs
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
+from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.ladders import LadderSite
 
@@ -79,7 +80,7 @@ async def public(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Publ
         waiting = {"time_control": match_pb2.TimeControl(connect_time=duration_message(3600.0))}
         running = await matches.CreateMatch(organiser, **h.terms("random", "absent", **waiting))
         secret = await matches.CreateMatch(organiser, **h.terms("random", "absent", seed=7, **waiting))
-        async with httpx.AsyncClient(timeout=60, base_url=server.web) as client:
+        async with httpx.AsyncClient(timeout=LIMIT, base_url=server.web) as client:
             numbers = finished.match_id, running.match_id, secret.match_id
             yield PublicSite(server.web, channel, client, organiser, bot, *numbers)
 
@@ -190,7 +191,7 @@ async def test_pictures_count_as_costly_calls(folder: Path) -> None:
             for _ in range(2):
                 created = await h.matches_at(channel).CreateMatch(**h.terms("anna", "anna"))
                 await h.matches_at(channel).WaitMatch(match_id=created.match_id)
-        async with httpx.AsyncClient(timeout=60, base_url=server.web or "") as client:
+        async with httpx.AsyncClient(timeout=LIMIT, base_url=server.web or "") as client:
             asked = [(await client.get(f"/matches/{number}/picture.png")).status_code for number in (1, 2, 1)]
         assert asked == [200, 429, 200]
 
@@ -265,7 +266,7 @@ async def test_snapshot_needs_no_server(
     assert await published(site, public.url) == (0, f"{site}: 18 pages, 3 replays\n")
     seen, waiting, problems = {"index.html"}, ["index.html"], list[str]()
     with file_server(site) as url:
-        async with httpx.AsyncClient(timeout=60, base_url=url) as client:
+        async with httpx.AsyncClient(timeout=LIMIT, base_url=url) as client:
             while waiting:
                 page = waiting.pop()
                 answer = await client.get(page)

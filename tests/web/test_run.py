@@ -10,9 +10,10 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.waiting import LIMIT
 
 _COMMAND = [
-    *(sys.executable, "-m", "happycity_tournament", "run", "--seats", "2", "--rounds", "100000"),
+    *(sys.executable, "-m", "happycity_tournament", "run", "--seats", "2", "--rounds", "2000"),
     *("--bots", "random,greedy"),
 ]
 
@@ -26,7 +27,7 @@ def running(folder: Path) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            process.communicate(timeout=LIMIT)
 
 
 def lines_until(process: subprocess.Popen[str], word: str) -> list[str]:
@@ -45,7 +46,7 @@ def test_run_prints_a_link_that_opens_its_tournament(tmp_path: Path) -> None:
         link = lines_until(process, "watch: ")[-1].removeprefix("watch: ").strip()
         url, token = link.split("?token=")
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/tournaments/1", url)
-        with httpx.Client(timeout=60) as visitor:
+        with httpx.Client(timeout=LIMIT) as visitor:
             assert visitor.get(url).status_code == 401
             assert visitor.get(link).status_code == 200
             assert "Tournament 1" in visitor.get(url).text
