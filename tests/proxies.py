@@ -11,7 +11,7 @@ import pytest
 KINDS = ("http", "https", "grpc", "all")
 VARIABLES = tuple(name for kind in KINDS for name in (f"{kind}_proxy", f"{kind}_proxy".upper()))
 """The environment variables that name a proxy."""
-WITHOUT = ("no_proxy", "NO_PROXY", "no_grpc_proxy")
+WITHOUT = ("no_proxy", "NO_PROXY")
 """Those that name the hosts without one."""
 
 

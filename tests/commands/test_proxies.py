@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,17 @@ from tests.proxies import CountingProxy, proxy
 from tests.tournament.servers import arena
 from tests.waiting import PATIENT
 
-from happycity.runtime.transport import Access, Target, proxy_for, uses_proxy
+from happycity.runtime.transport import Target, proxy_for, uses_proxy
 from happycity_client import Settings
 from happycity_llm.endpoint import Budget, Endpoint, ModelError
 from happycity_mcp.lobby import connected_bots
-from happycity_server.workers import worker
 
 __all__ = ["proxy"]  # a fixture
 
 ROOT = Path(__file__).parents[2]
+_PRODUCT = ("game", "server", "tournament", "web", "viewer", "ladder", "clients")
+_SOURCES = {".py", ".go", ".ts", ".cpp", ".h", ".rs", ".java", ".in"}
+_GENERATED = {"node_modules", "target", "build", "dist", "tests", "v1.rs", "bin"}
 _COMMANDS = (
     "happycity status {grpc}",
     "happycity status --health {grpc}",
@@ -28,7 +29,6 @@ _COMMANDS = (
     "tournament list --server {grpc}",
     "tournament games --server {grpc} 1",
     "tournament show {grpc}#1",
-    "happycity practice --server {grpc} --join ann --against greedy --games 1",
     "happycity submit --server {grpc} --list",
     "happycity join {grpc}/join/hci_1_x --bot ann",
     "happycity invite list --server {grpc}",
@@ -36,14 +36,13 @@ _COMMANDS = (
 )
 
 
-@pytest.mark.level(1)
 @pytest.mark.parametrize("unencrypted", ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"])
 def test_no_command_reaches_a_server_here_by_a_proxy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxy: CountingProxy, unencrypted: str
 ) -> None:
     """Whatever a server answers, it is the server that answers: the proxy sees no connection."""
     monkeypatch.chdir(tmp_path)
-    with arena(tmp_path, {"greedy": "greedy"}, web="127.0.0.1:0") as opened:
+    with arena(tmp_path, {}, web="127.0.0.1:0") as opened:
         address = f"grpc://{unencrypted}:{opened.address.rpartition(':')[2]}"
         commands = _COMMANDS if unencrypted == "127.0.0.1" else _COMMANDS[:1]
         for command in commands:
@@ -51,15 +50,8 @@ def test_no_command_reaches_a_server_here_by_a_proxy(
             done = (happycity if name == "happycity" else tournament)(*arguments)
             for failure in ("can't be reached", "no answer", "nothing listens", "proxy"):
                 assert failure not in done.errors, (command, done)
-        opened.call(_others(address))
+        opened.call(connected_bots(Settings(server=address)))
     assert proxy.requests == []
-
-
-async def _others(address: str) -> None:
-    """Connect as the programs do that run until they are stopped."""
-    await connected_bots(Settings(server=address))
-    with suppress(worker.WorkerRefusedError):
-        await worker._join(Target.parse(address), Access(), "here")
 
 
 @pytest.mark.level(1)
@@ -176,26 +168,17 @@ def test_a_whole_run_makes_no_connection_to_a_proxy(tmp_path: Path, proxy: Count
             r"(Grpc\.newChannelBuilder\(address|ManagedChannelBuilder\.for|ChannelBuilder\.for)",
             {"clients/java/happycity/src/main/java/dev/happycity/Server.java": 1},
         ),
-        (".", r"urlopen\(|httpx2?\.(get|post|request)\(|requests\.(get|post)\(|aiohttp\.ClientSession", {}),
+        (".", r"urlopen\(|httpx2?\.(get|post|request)\(|\brequests\.post\(|aiohttp\.ClientSession", {}),
         (".", r"AsyncClient\(|AsyncOpenAI\(", {"clients/llm/happycity_llm/endpoint.py": 2}),
     ],
 )
 def test_channels_are_made_in_one_place(folder: str, pattern: str, allowed: dict[str, int]) -> None:
     """Else what one client has learned of proxies and keepalive is unknown to the next."""
     found: dict[str, int] = {}
-    tops = (
-        ("game", "server", "tournament", "web", "viewer", "ladder", "clients") if folder == "." else (folder,)
-    )
-    for path in sorted(path for top in tops for path in (ROOT / top).rglob("*.*")):
-        if (
-            path.suffix not in {".py", ".go", ".ts", ".cpp", ".h", ".rs", ".java", ".in"}
-            or not path.is_file()
-        ):
-            continue
-        if {"node_modules", "target", "build", "dist", "tests", "v1.rs", "bin"} & set(
-            path.parts[len(ROOT.parts) :]
-        ):
+    for path in sorted(path for top in _PRODUCT for path in (ROOT / top).rglob("*.*")):
+        name = path.relative_to(ROOT)
+        if path.suffix not in _SOURCES or _GENERATED & set(name.parts) or not name.is_relative_to(folder):
             continue
         if count := len(re.findall(pattern, path.read_text(encoding="utf-8"))):
-            found[str(path.relative_to(ROOT))] = count
+            found[str(name)] = count
     assert found == allowed

@@ -84,7 +84,7 @@ def proxy_variable(target: Target) -> str:
         return ""
     host = target.address.rpartition(":")[0].strip("[]").casefold()
     first, second = map(os.environ.get, ("no_grpc_proxy", "no_proxy"))
-    without = first or second or ""
+    without = second or "" if first is None else first
     if any(host.endswith(end.casefold()) for end in filter(None, map(str.strip, without.split(",")))):
         return ""
     return next((name for name in ("grpc_proxy", "https_proxy", "http_proxy") if os.environ.get(name)), "")
