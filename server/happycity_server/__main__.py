@@ -31,8 +31,6 @@ def start(settings: ServerSettings, lineup: Lineup | None = None) -> None:
 
         check_ray(settings.ray)
     configure(settings.log)
-    # gRPC's core would write lines of its own beside ours, in particular when a port is taken.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from happycity_server.app import serve_until_stopped
 
     serve_until_stopped(settings, lineup=lineup)

@@ -26,7 +26,7 @@ from grpc_reflection.v1alpha import reflection
 from happycity.access.v1beta1.access_service_pb2_grpc import add_AccessServiceServicer_to_server
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import add_HostingServiceServicer_to_server
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
-from happycity.runtime.event_loop import on_stop_signal, run
+from happycity.runtime.event_loop import on_stop_signal, run, running
 from happycity.runtime.tokens import Role, TokenFile
 from happycity.runtime.transport import Target, host_and_port, is_loopback
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
@@ -167,6 +167,8 @@ async def run_server(
                         programs.keep(program)
                     async with _web(settings, components, certificate) as web:
                         _log_settings(settings, tokens, address, metrics, web)
+                        watching = () if certificate is None else (certificate.watch(components.clocks.wall),)
+                        await stack.enter_async_context(running(*watching))
                         yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
                 finally:
                     store_lost.cancel()

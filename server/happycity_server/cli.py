@@ -85,7 +85,6 @@ def worker(**flags: object) -> None:
     options = load(WorkerOptions, flags)
     if not options.join:
         raise ConfigError("--join: give the address of a server, or set HAPPYCITY_SERVER")
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     name = options.name or platform.node()
     configure(options.log, worker=name)
     # Imported here, or every other command would wait for it.

@@ -56,9 +56,10 @@ FAULTS = {
     "refused": "WRONG_NAME: an error is not to be seen",
     "ended": "REPLACED: it connected again",
     "unreachable": "nothing listens: an error is not to be seen",
+    "proxy": "1 connection to the proxy: ",
     "clean-exit": "it ended without a goodbye after SIGTERM",
 }
-WARNINGS = ("token-alone", "deterministic")
+WARNINGS = ("token-alone", "deterministic", "proxy")
 """Steps that warn only."""
 OF_ALL = "tls"
 """What all these bots are warned of."""

@@ -19,12 +19,13 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urljoin, urlsplit
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, build_opener
 
 import typer
 
 from happycity import ConfigError
 from happycity.runtime.commands import remark
+from happycity.runtime.transport import proxy_for
 from happycity.text.words import plural
 
 MARK = Path("static", "happycity-site")
@@ -47,6 +48,8 @@ class Snapshot:
     def __init__(self, address: str, *, games: int) -> None:
         """Take the pages of a server with up to `games` replays; ConfigError if it is not a public one."""
         self._address = address.rstrip("/")
+        proxy = proxy_for(address)
+        self._open = build_opener(ProxyHandler({} if proxy is None else {"https": proxy})).open
         self._most_games = games
         self.games: set[str] = set()
         """The ids of the games that were found."""
@@ -80,7 +83,7 @@ class Snapshot:
         """Return what the server answers; HTTPError if it refuses, ConfigError if it doesn't answer."""
         for _ in range(TRIES):
             try:
-                with urlopen(self._address + path) as answer:  # noqa: S310 - the user's own address
+                with self._open(self._address + path) as answer:
                     content: bytes = answer.read()
                     return content
             except HTTPError as error:

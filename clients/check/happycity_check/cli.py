@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from functools import partial
 from typing import Annotated
 
@@ -43,7 +42,6 @@ def check(
 
     The exit status is 0 if all steps passed, 1 if one failed, 2 on bad input.
     """
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # else the scripted server logs failed hand-shakes
     from happycity_check.report import as_json, passed, summary  # noqa: PLC0415
     from happycity_check.runner import check as check_bot  # noqa: PLC0415
     from happycity_check.runner import steps_named  # noqa: PLC0415

@@ -101,7 +101,7 @@ class TrialBot:
         """For the report."""
         own: Variables = {"SERVER": "{server}", "NAME": NAME, "TOKEN": options.expected_token}
         self._variables = {
-            f"HAPPYCITY_{name}": str(value).format(server=server.address)
+            name if "PROXY" in name.upper() else f"HAPPYCITY_{name}": str(value).format(server=server.address)
             for name, value in {**own, **(variables or {})}.items()
         }
         self._print_line = print_line

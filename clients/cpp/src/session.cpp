@@ -42,6 +42,10 @@ std::shared_ptr<grpc::Channel> channel_of(const Setup& setup) {
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // As many bytes as the server may send: any number of games can be in one batch.
   arguments.SetMaxReceiveMessageSize(64 << 20);
+  // A proxy of the environment is for encrypted connections to other machines.
+  static const std::regex here(R"((localhost|127[.0-9]+|\[::1\]|\[::ffff:127[.0-9]+\]):\d+)", std::regex::icase);
+  const bool uses_proxy = setup.is_encrypted && !std::regex_match(setup.server, here);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, uses_proxy ? 1 : 0);
   const std::string scheme = setup.server.starts_with("unix:") ? "" : "dns:///";
   return grpc::CreateCustomChannel(scheme + setup.server, setup.credentials, arguments);
 }

@@ -19,6 +19,7 @@ from openai import (
 
 from happycity import HappyCityError
 from happycity.match import one_line
+from happycity.runtime.transport import proxy_for
 
 MAX_RESPONSE_BYTES = 1 << 20
 """The longest response that is read; a move needs some hundred bytes, thoughts some ten thousand."""
@@ -121,7 +122,7 @@ class Endpoint:
                 api_key=self.api_key or "none",
                 max_retries=0,
                 timeout=None,  # the caller's deadline counts
-                http_client=httpx2.AsyncClient(transport=_BoundedTransport()),
+                http_client=httpx2.AsyncClient(transport=_BoundedTransport(proxy=proxy_for(self.base_url))),
             )
         options: dict[str, Any] = {"messages": list(messages), self._limit_name: self.max_tokens}
         if self.temperature is not None:

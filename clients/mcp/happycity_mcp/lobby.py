@@ -8,6 +8,7 @@ import grpc
 from pydantic import BaseModel, Field
 
 from happycity.match import one_line
+from happycity.runtime.unreachable import failure
 from happycity.v1 import bot_service_pb2 as pb
 from happycity.v1.bot_service_pb2_grpc import BotServiceStub
 from happycity_client import Settings
@@ -49,7 +50,7 @@ async def connected_bots(settings: Settings) -> list[LobbyBot]:
             call = stub.ListBots(request, metadata=settings.access.metadata, timeout=CALL_SECONDS)
             listed = (await call).bots
         except grpc.aio.AioRpcError as error:
-            raise AgentError(f"{settings.server}: {one_line(error.details() or error.code().name)}") from None
+            raise AgentError(failure(settings.target, error, ca=settings.access.ca)) from None
     bots = [
         LobbyBot(
             name=one_line(bot.name)[:LONGEST_NAME],

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 
 from happycity import Config, HappyCityError, Mode
-from happycity.match import one_line
+from happycity.runtime.unreachable import failure
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity.wire.match import duration_message
@@ -58,6 +58,5 @@ async def _call(method: Any, request: object, settings: Settings) -> pb.Match:
         except grpc.aio.AioRpcError as error:
             details = details_of(error)
             if details.reason not in ("RATE_LIMITED", "TOO_MANY_OPEN"):
-                text = one_line(error.details() or error.code().name)
-                raise HappyCityError(f"{settings.target.address}: {text}") from None
+                raise HappyCityError(failure(settings.target, error, ca=settings.access.ca)) from None
             await asyncio.sleep(details.retry_seconds or PAUSE_SECONDS)

@@ -13,12 +13,13 @@ from google.protobuf.message import DecodeError
 
 from happycity.match import one_line
 from happycity.runtime.event_loop import running
+from happycity.runtime.unreachable import unreachable
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import bot_info_message
 from happycity.wire.messages import PROTOCOL_VERSION
 from happycity.wire.status import details_of
-from happycity_client.errors import ConnectionFailedError, ProtocolError, unreachable
+from happycity_client.errors import ConnectionFailedError, ProtocolError
 from happycity_client.player import Outbox, Player, place
 from happycity_client.settings import Settings
 
@@ -29,19 +30,6 @@ WELCOME_SECONDS = 20.0
 GOODBYE_SECONDS = 5.0
 """How long the server may take to end the stream after a goodbye."""
 
-_OPTIONS = (
-    # A new connection must not come back to an old one's dead socket.
-    ("grpc.use_local_subchannel_pool", 1),
-    # How long a connection may take, until the server speaks HTTP/2.
-    ("grpc.min_reconnect_backoff_ms", 10_000),
-    # The server allows a ping every 10 s. These find a dead machine.
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.keepalive_permit_without_calls", 1),
-    ("grpc.http2.max_pings_without_data", 0),
-    # As much as the server may send: any number of games can be in one batch.
-    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
-)
 _Stream = grpc.aio.StreamStreamCall[Any, Any]
 
 
@@ -81,7 +69,7 @@ class Session:
             resume_token=resume_token,
             info=bot_info_message(settings.info),
         )
-        async with settings.access.channel(target, _OPTIONS) as channel:
+        async with settings.access.channel(target) as channel:
             call: Any = channel.stream_stream(
                 "/happycity.v1.PlayService/Play", request_serializer=play.PlayRequest.SerializeToString
             )
@@ -191,7 +179,7 @@ class Session:
         is_lost = code in own and not details.reason
         if is_lost:
             lost = f"the connection to {target.address} was lost"
-            text = lost if self.welcome else unreachable(target, said)
+            text = lost if self.welcome else unreachable(target, said, ca=self._settings.access.ca)
         else:
             what = "refused the bot" if self.welcome is None else "ended the session"
             text = f"{target.address} {what}: {one_line(said)}"

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from pathlib import Path
 from typing import Annotated
@@ -215,9 +214,6 @@ def play(
         raise ConfigError("--no-clock, --json: they have no effect without --watch")
     if web and watch:
         raise ConfigError("--web: has no effect with --watch; look at the game with: happycity show")
-    if not watch:
-        # While a person thinks, a server closes what is idle, which gRPC would log into the dialogue.
-        os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     from happycity_terminal.play import GamePlan, play_game
 
     chosen_seed = secrets.randbits(53) if seed is None else seed

@@ -13,7 +13,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from happycity.match import one_line
 from happycity.runtime import event_loop
-from happycity.runtime.transport import Access
+from happycity.runtime.transport import Access, Target
+from happycity.runtime.unreachable import failure
 from happycity.v1.bot_service_pb2 import ConnectedBot
 from happycity.wire.json import message_json
 from happycity.wire.match import bot_info_of
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 
 _HEALTH_SECONDS = 10.0  # a server on a busy machine may well take one or two
 SERVING = "serving"
+_ANSWERS = [name.lower() for name in health_pb2.HealthCheckResponse.ServingStatus.keys()]  # noqa: SIM118 - it is no dict
 NOT_SERVING = 1
 """The exit status if the server doesn't serve."""
 
 
 def show_status(address: str, *, health: bool, service: str, server_name: str, as_json: bool) -> None:
     """Print whether a server serves, and its bots unless only its health is asked for; exit with 1 if not."""
-    target = [("grpc.ssl_target_name_override", server_name)] if server_name else []
-    answer = event_loop.run(_health(address, service, target))
+    answer = event_loop.run(_health(address, service, server_name))
     if not as_json:
-        typer.echo(f"{address}: {answer}", err=answer.startswith("no "))
+        typer.echo(f"{address}: {answer}", err=answer not in _ANSWERS)
     bots = [] if health or service or answer != SERVING else _bots(address)
     if as_json:
         from happycity_tournament.cli.json import write_json
@@ -50,15 +51,17 @@ def show_status(address: str, *, health: bool, service: str, server_name: str, a
         raise typer.Exit(NOT_SERVING)
 
 
-async def _health(address: str, service: str, target: Sequence[tuple[str, str]]) -> str:
+async def _health(address: str, service: str, name: str) -> str:
     access = Access.from_env()
-    async with access.channel(address, target) as channel:
+    async with access.channel(address, name=name) as channel:
         request = health_pb2.HealthCheckRequest(service=service)
         try:
             stub = health_pb2_grpc.HealthStub(channel)
             response = await stub.Check(request, timeout=_HEALTH_SECONDS, metadata=access.metadata)
         except grpc.aio.AioRpcError as error:
-            return "no such service" if error.code() is grpc.StatusCode.NOT_FOUND else "no answer"
+            if error.code() is grpc.StatusCode.NOT_FOUND:
+                return "no such service"
+            return f"no answer: {failure(Target.parse(address), error, ca=access.ca)}"
     return str(health_pb2.HealthCheckResponse.ServingStatus.Name(response.status)).lower()
 
 

@@ -30,6 +30,9 @@ const OPTIONS = {
   "grpc.max_receive_message_length": 64 * 1024 * 1024,
 };
 
+/** Addresses of this machine. The proxies of the environment are for encrypted connections to other ones. */
+const HERE = /^(localhost|127[.0-9]+|\[::1\]|\[::ffff:127[.0-9]+\]):\d+$/i;
+
 const packageJson = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
 const { version } = JSON.parse(packageJson) as { version: string };
 
@@ -53,8 +56,8 @@ export class Session {
     private readonly player: Player,
   ) {
     const { target, tls, credentials, token } = settings;
-    // The proxies of the environment are for encrypted connections.
-    this.#client = new grpc.Client(target, credentials, { ...OPTIONS, "grpc.enable_http_proxy": tls ? 1 : 0 });
+    const usesProxy = tls && !HERE.test(target);
+    this.#client = new grpc.Client(target, credentials, { ...OPTIONS, "grpc.enable_http_proxy": usesProxy ? 1 : 0 });
     const metadata = new grpc.Metadata();
     if (token) metadata.set("authorization", `Bearer ${token}`);
     const encode = (request: PlayRequest) => Buffer.from(PlayRequest.encode(request).finish());

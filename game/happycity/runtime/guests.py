@@ -99,18 +99,19 @@ def settings_text(server: str, ca: str, tokens: Mapping[str, str], **others: str
 def read_settings_file(environ: MutableMapping[str, str]) -> None:
     """Take what the environment lacks from the file of settings, if there is one.
 
-    It is the file that HAPPYCITY_ENV names, else `happycity.env` in this process's folder. Its access is for
-    one server: where the environment has an address already, also an empty one, the file is not read. Paths
-    in it are relative to the file.
+    It is the file that HAPPYCITY_ENV names, else `happycity.env` in this process's folder. Its tokens are for
+    one server: where the environment has an address already, also an empty one, the file's CA alone counts,
+    and that only where the environment has no access of its own. Paths in it are relative to the file.
     """
-    if SERVER_VARIABLE in environ:
+    other_server = SERVER_VARIABLE in environ
+    if other_server and any(environ.get(f"HAPPYCITY_{name}") for name in ("CA", "TOKEN", "TOKENS")):
         return
     named = environ.get(SETTINGS_VARIABLE)
     path = Path(named or SETTINGS_FILE)
     try:
         lines = read_text(path).split("\n")
     except FileNotFoundError:
-        if named:
+        if named and not other_server:
             raise ConfigError(f"{SETTINGS_VARIABLE}: there is no file {path}") from None
         return
     except (OSError, UnicodeDecodeError):
@@ -121,6 +122,8 @@ def read_settings_file(environ: MutableMapping[str, str]) -> None:
         if (match := _LINE.fullmatch(line.strip())) is None:
             raise ConfigError(f"{path}:{number}: it is not HAPPYCITY_NAME=VALUE")
         name, value = match["name"], match["value"]
+        if other_server and name != "HAPPYCITY_CA":
+            continue
         if name in _PATHS:
             value = str(path.parent / value)
         environ.setdefault(name, value)

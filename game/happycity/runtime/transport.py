@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import re
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from happycity.errors import ConfigError
 from happycity.match import one_line
@@ -20,11 +22,32 @@ from happycity.match import one_line
 if TYPE_CHECKING:  # commands that only show their help do without gRPC
     import grpc
 
+# gRPC reads it when it is imported. It would log failed connections and taken ports, which have messages of
+# our own, and what a server closes while a person thinks.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
 DEFAULT_ADDRESS = "127.0.0.1:50051"
 SERVER_VARIABLE = "HAPPYCITY_SERVER"
 """The environment variable with the server that bots and commands use."""
 TOKENS_VARIABLE = "HAPPYCITY_TOKENS"
 """The environment variable with the tokens of several bots, `NAME=TOKEN,NAME=TOKEN`."""
+_OPTIONS = (
+    # A new connection must not come back to an old one's dead socket.
+    ("grpc.use_local_subchannel_pool", 1),
+    # How long a connection may take, until the server speaks HTTP/2.
+    ("grpc.min_reconnect_backoff_ms", 10_000),
+    # A channel's own pauses grow to two minutes, longer than a server takes to start again.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    # The server allows a ping every 10 s. These find a dead machine.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.max_pings_without_data", 0),
+    # As much as a server may send: any number of games can be in one batch, and 500 bots in a tournament.
+    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
+)
+"""How all clients of a server connect to it."""
 
 
 def is_unix(address: str) -> bool:
@@ -38,12 +61,14 @@ def is_loopback(address: str) -> bool:
         return True
     target = re.sub(r"^(dns:(///?)?|ipv[46]:)", "", address)
     host = target.partition("]")[0][1:] if target.startswith("[") else target.rpartition(":")[0] or target
-    if host == "localhost":
+    if host.casefold() == "localhost":
         return True
     try:
-        return ip_address(host).is_loopback
+        ip = ip_address(host)
     except ValueError:
         return False
+    mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+    return (mapped or ip).is_loopback
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -105,6 +130,27 @@ class Target:
         return self.address if is_unix(self.address) else f"grpc://{self.address}"
 
 
+def uses_proxy(target: Target) -> bool:
+    """Return whether a proxy of the environment may stand before a server.
+
+    None does on this machine, nor where it could read tokens.
+    """
+    return target.tls and not is_loopback(target.address)
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the HTTP proxy of the environment for a URL; None where `uses_proxy` would allow none."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" or not parts.hostname or proxy_bypass(parts.hostname):
+        return None
+    if not uses_proxy(Target(joined(parts.hostname, parts.port or 443), tls=True)):
+        return None
+    proxies = getproxies()
+    proxy = proxies.get("https") or proxies.get("all", "")
+    proxy = proxy if "://" in proxy or not proxy else f"http://{proxy}"
+    return proxy if proxy.startswith(("http://", "https://")) else None
+
+
 _TARGET = re.compile(
     r"(?P<scheme>grpcs?://)?(?P<address>unix(-abstract)?:.+|([^\s:/\[\]]+|\[[0-9a-fA-F:.]+(%\w+)?\]):(?P<port>[0-9]{1,5}))"
 )
@@ -152,13 +198,20 @@ class Access:
         """The variables by which a bot on this machine trusts the same servers; never a token or a key."""
         return {} if self.ca is None else {"HAPPYCITY_CA": str(self.ca.resolve())}
 
-    def channel(
-        self, server: str | Target, options: Sequence[tuple[str, int | str]] = ()
-    ) -> grpc.aio.Channel:
-        """Return a channel to a server; ConfigError if the address or a file can't be used."""
+    def channel(self, server: str | Target, *, name: str = "") -> grpc.aio.Channel:
+        """Return a channel to a server; ConfigError if the address or a file can't be used.
+
+        `name` is that in the server's certificate, if it is not the address's. No other code makes a channel.
+        """
         import grpc  # noqa: PLC0415
 
         target = Target.parse(server) if isinstance(server, str) else server
+        options: list[tuple[str, int | str]] = [
+            *_OPTIONS,
+            ("grpc.enable_http_proxy", int(uses_proxy(target))),
+        ]
+        if name:
+            options.append(("grpc.ssl_target_name_override", name))
         if target.tls:
             return grpc.aio.secure_channel(target.address, self._credentials(), options=options)
         return grpc.aio.insecure_channel(target.address, options=options)
@@ -189,6 +242,11 @@ def read_certificate(cert: Path, key: Path, *, settings: tuple[str, str]) -> tup
         # gRPC would accept anything here, and fail in each handshake. Nor can it ask for a password.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
     except ssl.SSLError as error:
+        if b"ENCRYPTED" in pair[1]:
+            raise ConfigError(
+                f"{settings[1]}: {key} has a password; write the key without it: "
+                f"openssl pkey -in {key} -out FILE"
+            ) from None
         reason = (error.reason or str(error)).replace("_", " ").lower()
         raise ConfigError(
             f"{', '.join(settings)}: {cert} and {key} are not a certificate and its key in PEM: {reason}"

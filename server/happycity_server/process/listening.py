@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import ssl
@@ -9,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import grpc
@@ -56,6 +58,9 @@ _KEEPALIVE = (
     ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.http2.ping_timeout_ms", 20_000),
 )
+
+_DAY_SECONDS = 86_400.0
+_EXPIRES_SOON = timedelta(days=14)
 
 _log = structlog.get_logger()
 
@@ -182,6 +187,28 @@ def _socket_is_taken(address: str) -> bool:
         return True
 
 
+def log_periods(path: Path, now: datetime) -> None:
+    """Log which certificates of a file end soon, have ended or aren't valid yet."""
+    from cryptography.x509 import load_pem_x509_certificates  # noqa: PLC0415 - servers without TLS do without
+
+    try:
+        certificates = load_pem_x509_certificates(path.read_bytes())
+    except (OSError, ValueError):  # it is being replaced, which `CertificateFiles` logs
+        return
+    for certificate in certificates:
+        first, last = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+        details = {"path": str(path), "subject": certificate.subject.rfc4514_string()}
+        if now < first:
+            text = f"it is valid from {first:%Y-%m-%d %H:%M} UTC, and the clock of this machine says "
+            _log.error("certificate_not_yet_valid", text=f"{text}{now:%Y-%m-%d %H:%M} UTC", **details)
+        elif now > last:
+            text = f"it ended on {last:%Y-%m-%d %H:%M} UTC: clients refuse it; renew it"
+            _log.error("certificate_expired", text=text, **details)
+        elif now > last - _EXPIRES_SOON:
+            text = f"it ends on {last:%Y-%m-%d %H:%M} UTC; renew it before"
+            _log.warning("certificate_expires_soon", text=text, **details)
+
+
 class CertificateFiles:
     """A server's certificate, its key and perhaps the CA of its clients, as their files are at the moment.
 
@@ -235,6 +262,16 @@ class CertificateFiles:
             except ConfigError as error:
                 _log.error("certificate_unusable", text=f"{error}; the certificate read before stays in use")
             self._stamp = stamp
+
+    async def watch(self, now: Callable[[], float]) -> None:
+        """Log at once and then daily which certificates end soon, have ended or aren't valid yet.
+
+        `now` returns Unix time in seconds.
+        """
+        while True:
+            for path in (self._cert, *([] if self._client_ca is None else [self._client_ca])):
+                log_periods(path, datetime.fromtimestamp(now(), UTC))
+            await asyncio.sleep(_DAY_SECONDS)
 
     def _read(self) -> tuple[grpc.ServerCertificateConfiguration, ssl.SSLContext]:
         chain, key = read_certificate(self._cert, self._key, settings=("--tls-cert", "--tls-key"))

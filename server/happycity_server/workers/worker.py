@@ -12,9 +12,9 @@ import structlog
 
 from happycity import HappyCityError
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStub
-from happycity.match import one_line
 from happycity.runtime.event_loop import run_until_stopped
 from happycity.runtime.transport import Access, Target
+from happycity.runtime.unreachable import failure
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceStub
 from happycity_server.config import ServerSettings
@@ -25,14 +25,6 @@ from happycity_server.process.programs import bot_programs, keep_running, new_se
 from happycity_server.workers.copies import CopiedBots, ReadSubmission
 from happycity_tournament.lineup import Lineup
 
-_OPTIONS = (
-    ("grpc.use_local_subchannel_pool", 1),  # a new connection must not come back to an old one's dead socket
-    # The server allows a ping every 10 s. These find a dead machine.
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.http2.max_pings_without_data", 0),
-    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
-)
 _REFUSALS = (
     grpc.StatusCode.INVALID_ARGUMENT,
     grpc.StatusCode.PERMISSION_DENIED,
@@ -77,7 +69,7 @@ def work(server: str, access: Access, *, name: str, stop_with_stdin: bool) -> No
 async def _join(target: Target, access: Access, name: str) -> str:
     """Join a server and play for it until the stream ends; return how it ended, unless it refuses."""
     try:
-        async with access.channel(target, _OPTIONS) as channel:
+        async with access.channel(target) as channel:
             call: WorkCall = WorkerServiceStub(channel).Work(metadata=access.metadata)
             try:
                 await call.write(pb.WorkRequest(hello=pb.Hello(name=name, version=VERSION)))
@@ -91,7 +83,7 @@ async def _join(target: Target, access: Access, name: str) -> str:
                 call.cancel()
             return "the server ended the stream"
     except grpc.aio.AioRpcError as error:
-        text = f"{target}: {one_line(error.details() or error.code().name)}"
+        text = failure(target, error, ca=access.ca)
         if error.code() in _REFUSALS:
             raise WorkerRefusedError(text) from None
         return text

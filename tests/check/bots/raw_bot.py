@@ -313,6 +313,12 @@ class Staying(RawBot):  # stays away, but doesn't end, when its place is taken. 
             signal.pause()
 
 
+class Proxy(RawBot):  # lets gRPC use the proxies of the environment
+    def play(self) -> Any:
+        program.OPTIONS.remove(("grpc.enable_http_proxy", 0))
+        return super().play()
+
+
 class CleanExit(RawBot):  # ends without a goodbye
     def leave(self) -> None:
         os._exit(0)

@@ -99,3 +99,14 @@ def test_without_a_file_nothing_changes(tmp_path: Path, monkeypatch: pytest.Monk
     environ: dict[str, str] = {}
     read_settings_file(environ)
     assert environ == {}
+
+
+def test_the_ca_of_the_file_counts_where_only_the_server_was_overridden(tmp_path: Path) -> None:
+    """An environment with a token of its own is for another server, and has all that it needs."""
+    file = tmp_path / "happycity.env"
+    file.write_text(settings_text("grpcs://a:1", "ca.pem", {"alice": "hc_1_x"}))
+    given = {"HAPPYCITY_ENV": str(file), "HAPPYCITY_SERVER": "grpcs://a:2"}
+    for own in ({}, {"HAPPYCITY_TOKEN": "own"}, {"HAPPYCITY_CA": "own.pem"}):
+        environ = {**given, **own}
+        read_settings_file(environ)
+        assert environ == {**given, **(own or {"HAPPYCITY_CA": str(tmp_path / "ca.pem")})}

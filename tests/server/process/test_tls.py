@@ -169,10 +169,13 @@ def test_files_of_no_use_are_refused(tmp_path: Path, ours: Files, others: Files)
     noise.write_text("noise")
     key = load_pem_private_key(ours.key.read_bytes(), password=None)
     password = BestAvailableEncryption(b"geheim")
-    locked.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, password))
-    for cert, key_file in ((noise, ours.key), (ours.cert, locked), (ours.cert, others.key)):
+    for cert, key_file in ((noise, ours.key), (ours.cert, others.key)):
         with pytest.raises(ConfigError, match="are not a certificate and its key"):
             CertificateFiles(cert, key_file)
+    for form in (PrivateFormat.PKCS8, PrivateFormat.TraditionalOpenSSL):
+        locked.write_bytes(key.private_bytes(Encoding.PEM, form, password))
+        with pytest.raises(ConfigError, match=r"^--tls-key: .*locked\.pem has a password; write "):
+            CertificateFiles(ours.cert, locked)
     with pytest.raises(ConfigError, match="holds no certificates"):
         CertificateFiles(ours.cert, ours.key, noise)
     missing = tmp_path / "missing.pem"

@@ -250,7 +250,7 @@ async def test_games_of_a_running_tournament_are_secret() -> None:
 
 async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("happycity_tournament.client.connection.CONNECT_SECONDS", 0.05)
-    none = "no server answers at {}; start one with: happycity serve"
+    none = "nothing listens on 127.0.0.1:9; start a server there with: happycity serve"
     for address, problem in [
         *((f"{scheme}127.0.0.1:9", none) for scheme in ("", "grpc://", "grpcs://")),
         *((wrong, "{!r} is not an address such as") for wrong in ("127.0.0.1", "https://127.0.0.1:9")),
@@ -263,10 +263,10 @@ async def test_no_server_costs_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_errors_are_lines_for_people() -> None:
     """A server's text can't break the line, nor colour a terminal; its details stay readable for programs."""
     for code, reason, text in [
-        (grpc.StatusCode.NOT_FOUND, "", "refused: a b"),
-        (UNKNOWN, "UNAUTHENTICATED", "refused: a b"),
-        (LOST, "", "can't be reached: a b"),
-        (LOST, "STORE_UNAVAILABLE", "can't serve: a b"),
+        (grpc.StatusCode.NOT_FOUND, "", "the server h:1 refused: a b"),
+        (UNKNOWN, "UNAUTHENTICATED", "the server h:1 refused: a b"),
+        (LOST, "", "h:1 can't be reached: a b"),
+        (LOST, "STORE_UNAVAILABLE", "the server h:1 can't serve: a b"),
     ]:
         encoded = encode_status(code.value[0], "", StatusDetails(reason=reason))
         trailing = grpc.aio.Metadata(*([(STATUS_METADATA, encoded)] if reason else []))
@@ -274,5 +274,5 @@ def test_errors_are_lines_for_people() -> None:
         with pytest.raises(ServerError) as refused, translate_errors("h:1", Access()):
             raise error
         assert isinstance(refused.value, UnavailableError) is (code is LOST)
-        assert str(refused.value) == f"the server h:1 {text}"
+        assert str(refused.value) == text
         assert refused.value.details.reason == reason

@@ -18,7 +18,8 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
-from happycity.runtime.transport import Access
+from happycity.runtime.transport import Access, Target
+from happycity.runtime.unreachable import failure
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceStub
 from happycity.v1 import bot_service_pb2 as bot_pb
@@ -46,14 +47,6 @@ NOTICED_SECONDS = 1.0
 PAGE_SIZE = 200
 
 _T = TypeVar("_T")
-
-_OPTIONS = (
-    # A channel's own pauses grow to two minutes, longer than a server takes to start again.
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1000),
-    # A watched tournament of 500 bots that say much of themselves and fail in many ways takes megabytes.
-    ("grpc.max_receive_message_length", 64 * 1024 * 1024),
-)
 
 
 class ServerError(HappyCityError):
@@ -390,12 +383,22 @@ async def connect(address: str, access: Access) -> AsyncIterator[Connection]:
         ConfigError: the settings of the connection can't be used.
         ServerError: no server answers.
     """
-    async with access.channel(address, _OPTIONS) as channel:
+    async with access.channel(address) as channel:
         try:
             await asyncio.wait_for(channel.channel_ready(), CONNECT_SECONDS)
         except TimeoutError:
-            raise ServerError(f"no server answers at {address}; start one with: happycity serve") from None
+            raise ServerError(await _cause(channel, address, access)) from None
         yield Connection(channel, address=address, access=access)
+
+
+async def _cause(channel: grpc.aio.Channel, address: str, access: Access) -> str:
+    """Return why a channel isn't ready: a call by it ends with what the last attempt met."""
+    try:
+        check: Callable[..., Awaitable[bytes]] = channel.unary_unary("/grpc.health.v1.Health/Check")
+        await check(b"", timeout=CONNECT_SECONDS)
+    except grpc.aio.AioRpcError as error:
+        return failure(Target.parse(address), error, ca=access.ca)
+    return f"{address} did not answer within {CONNECT_SECONDS:g} s; try again"
 
 
 def call_server(server: RemoteServer, call: Callable[[Connection], Awaitable[_T]]) -> _T:
@@ -418,8 +421,10 @@ def translate_errors(address: str, access: Access) -> Iterator[None]:
         text = one_line(error.details() or error.code().name)
         if error.code() is not grpc.StatusCode.UNAVAILABLE:
             raise ServerError(f"the server {address} refused: {text}", details) from None
-        lost = "can't serve" if details.reason else "can't be reached"
-        raise UnavailableError(f"the server {address} {lost}: {text}", details) from None
+        cause = f"the server {address} can't serve: {text}"
+        if not details.reason:
+            cause = failure(Target.parse(address), error, ca=access.ca)
+        raise UnavailableError(cause, details) from None
 
 
 @dataclass(slots=True, eq=False)

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 import grpc
 
 from happycity.runtime.child import describe_status
+from happycity.text.words import plural
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
 from happycity_check.certificates import credentials, new_ca, written
@@ -24,6 +25,7 @@ _HTTP_1 = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
 
 TLS_SERVER = "grpcs://{server}"
 NOBODY = "nothing listens on {server}; start a server there with: happycity serve"
+NO_GRPC = "{server} * without TLS*"
 NO_HTTP_2 = "{server} does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://{server}"
 Statuses = dict[str, tuple[grpc.StatusCode, StatusDetails | bytes]]
 
@@ -162,7 +164,7 @@ async def _unreachable(bot: TrialBot) -> str:
                 {
                     "nothing listens": ends_with(bot, NOBODY, {"SERVER": nobody}),
                     "the server hangs up": ends_with(bot, NO_HTTP_2, {"SERVER": hangs_up}),
-                    "the server speaks HTTP/1.1": ends_with(bot, NO_HTTP_2, {"SERVER": http}),
+                    "the server speaks HTTP/1.1": ends_with(bot, NO_GRPC, {"SERVER": http}),
                     "the server sends zeros": ends_with(bot, NO_HTTP_2, {"SERVER": zeros}),
                 }
             )
@@ -197,6 +199,43 @@ async def _tls(bot: TrialBot) -> str:
         except UnexpectedError as error:
             raise WarningError(f"no TLS: {error}{await other.exit_report(error)}") from None
     return "it plays by TLS"
+
+
+@step(
+    "turn proxies off where the server is on the bot's machine or isn't encrypted: they could read the token",
+    needs=("first-decision",),
+)
+async def _proxy(bot: TrialBot) -> str:
+    """With the variables of proxies set, a bot reaches a server on its own machine without them."""
+    bot.require_process()
+    connections = 0
+
+    def count(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        writer.close()
+
+    proxy = await asyncio.start_server(count, "127.0.0.1", 0)
+    address = "{}:{}".format(*proxy.sockets[0].getsockname())
+    kinds = [f"{kind}_proxy" for kind in ("http", "https", "grpc", "all")]
+    urls = {name: f"http://{address}" for kind in kinds for name in (kind, kind.upper())}
+    variables: Variables = {**urls, "GRPC_PROXY_EXP": address, "no_proxy": "", "NO_PROXY": ""}
+    tries: list[tuple[Variables, grpc.ServerCredentials | None]] = [(variables, None)]
+    if bot.options.sdk:
+        ca = new_ca()
+        tls: Variables = {"SERVER": TLS_SERVER, "CA": written(ca.cert_pem, bot.folder)}
+        tries.append(({**variables, **tls}, credentials(ca.issue_cert("127.0.0.1"))))
+    try:
+        for own, encryption in tries:
+            async with bot.another(own, credentials=encryption) as other:
+                await other.begin(1)
+    except UnexpectedError as error:
+        raise WarningError(f"{plural(connections, 'connection')} to the proxy: {error}") from None
+    finally:
+        proxy.close()
+    if connections:
+        raise WarningError(f"it plays, and made {plural(connections, 'connection')} to the proxy")
+    return "it plays, and the proxy saw no connection"
 
 
 @step("catch SIGTERM, send PlayRequest{goodbye}, close the sending side, and exit", needs=("first-decision",))

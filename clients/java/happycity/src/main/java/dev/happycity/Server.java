@@ -21,6 +21,7 @@ import java.security.cert.CertificateException;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -30,6 +31,11 @@ import java.util.stream.Stream;
  * @param token the bot's; "" if it has none
  */
 record Server(String address, boolean tls, ChannelCredentials credentials, String token) {
+  /** Addresses of this machine; proxies are for encrypted connections to other ones. */
+  private static final Pattern HERE =
+      Pattern.compile(
+          "(?i)(localhost|127[.0-9]+|\\[::1\\]|\\[::ffff:127[.0-9]+\\]):\\d+");
+
   private static final int LARGEST_MESSAGE = 64 << 20; // bytes, for any number of games at once
 
   /** Prepares a connection, which is made with the first call. The caller shuts it down. */
@@ -42,6 +48,9 @@ record Server(String address, boolean tls, ChannelCredentials credentials, Strin
             .keepAliveTime(30, TimeUnit.SECONDS) // the server allows a ping every 10 s
             .keepAliveTimeout(10, TimeUnit.SECONDS)
             .keepAliveWithoutCalls(true);
+    if (!tls || HERE.matcher(address).matches()) {
+      channel.proxyDetector(target -> null);
+    }
     if (!token.isEmpty()) {
       Metadata headers = new Metadata();
       headers.put(
