@@ -48,5 +48,5 @@ def info_of(bot: type[Bot]) -> BotInfo:
         author="the Happy City project",
         version=version("happycity"),
         language=LANGUAGE,
-        description=(bot.__doc__ or "").strip().partition("\n")[0],  # python -OO drops it,
+        description=(bot.__doc__ or "").strip().partition("\n")[0],  # python -OO has no docstrings
     )

@@ -58,7 +58,8 @@ async def test_clients_say_what_is_wrong(
     target, access = Target(f"127.0.0.1:{port}", tls=True), Access(ca=tmp_path / "ca.pem")
     async with access.channel(target) as channel:
         with pytest.raises(grpc.aio.AioRpcError) as failed:
-            await channel.unary_unary("/a/b")(b"")
+            call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary("/a/b")
+            await call(b"")
     text = failure(target, failed.value, ca=access.ca)
     await server.stop(0)
     assert f"the certificate of {target.address}{said}" in text
