@@ -57,8 +57,8 @@ async def test_clients_say_what_is_wrong(
     await server.start()
     target, access = Target(f"127.0.0.1:{port}", tls=True), Access(ca=tmp_path / "ca.pem")
     async with access.channel(target) as channel:
+        call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary("/a/b")
         with pytest.raises(grpc.aio.AioRpcError) as failed:
-            call: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary("/a/b")
             await call(b"")
     text = failure(target, failed.value, ca=access.ca)
     await server.stop(0)
