@@ -14,7 +14,7 @@ from happycity_check.scripted_server import Received
 
 @dataclass
 class Script:
-    """A stream whose bot says what it is told to, and ends it then."""
+    """A stream whose bot says what the test gives it, and then ends it."""
 
     says: list[play.PlayRequest] = field(default_factory=list)
     sent: list[play.PlayResponse] = field(default_factory=list)

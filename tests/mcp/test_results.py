@@ -34,15 +34,15 @@ def end(board: DecisionBoard, *matches: int) -> None:
 async def test_each_ended_game_is_told_once(tmp_path: Path) -> None:
     """The oldest first, in one answer; the next call has only what ended since."""
     async with agent_and_board(tmp_path) as (ann, board):
-        told = []
+        seen = []
         for ended in ((1, 2), (), (3,), ()):
             end(board, *ended)
             update = await ann.call("wait_for_turn", timeout=0)
-            told.append((update["state"], [(one["match"], one["points"]) for one in update["results"]]))
+            seen.append((update["state"], [(one["match"], one["points"]) for one in update["results"]]))
             texts = [f"Match {match} is over: you won." for match in ended]
             assert ann.texts[-1].splitlines()[: len(texts)] == texts
             assert ann.texts[-1].count("is over") == len(texts)
-        assert told == [
+        assert seen == [
             ("game_over", [(1, 11), (2, 12)]),
             ("waiting", []),
             ("game_over", [(3, 13)]),

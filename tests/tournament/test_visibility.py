@@ -79,7 +79,7 @@ def test_matches_that_are_not_over(kind: str, viewer: Viewer, sight: Sight) -> N
 
 @pytest.mark.parametrize(("kind", "viewer", "sight"), rows(FINISHED_MATCHES))
 def test_matches_that_are_over(kind: str, viewer: Viewer, sight: Sight) -> None:
-    """Whoever plays an open deal, or may still play it, gets no record of it."""
+    """A bot that plays an open deal, or may still play it, gets no record of it."""
     play = Play(kind.split(maxsplit=1)[0])
     seen = sight_of_finished_match(viewer, play, practice="practice" in kind, own="own" in kind)
     assert seen is sight

@@ -42,6 +42,8 @@ MAX_GAMES = 10_000_000
 """Maximum number of games of a tournament, and so of its rounds: weeks of play."""
 MAX_CONCURRENCY = 10_000
 MAX_ELO = 100_000
+COMMITMENT_FILE = "commitment.json"
+"""The file of a run's folder with what was fixed before its first game."""
 MIN_ERROR = 0.1
 """Of a rating, in Elo: half of its 95% interval."""
 MAX_ROUNDS_UNTIL_ERROR = 10_000

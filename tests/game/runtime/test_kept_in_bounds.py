@@ -190,7 +190,7 @@ asyncio.run(main())
 @pytest.mark.level(1)
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="daemons are found by /proc")
 def test_all_ends_with_a_process_that_is_killed() -> None:
-    """The program and its daemon, though nothing told this process of its end."""
+    """The program and its daemon, though this process gets no notice of its end."""
     starter = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE)
     assert starter.stdout is not None
     started = [Gone(int(starter.stdout.readline())) for _ in range(2)]

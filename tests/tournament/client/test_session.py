@@ -14,7 +14,7 @@ SECRET = "hc_1_secret"
 
 @dataclass
 class Server:
-    """A server that remembers which bots were told to leave it, and why."""
+    """A server that remembers which bots it asked to leave, and why."""
 
     others: tuple[str, ...] = ()
     """Names under which other programs play."""

@@ -40,8 +40,8 @@ from happycity_tournament.client.run_folder import (
     without_password,
 )
 from happycity_tournament.client.server_source import ServerSource
+from happycity_tournament.config import COMMITMENT_FILE
 from happycity_tournament.games import LARGEST_ID, FinishedGame
-from happycity_tournament.proof.commitment import COMMITMENT_FILE
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.standings.counted import configs_of
 from happycity_tournament.storage.sources import LIST_GAMES, RecordSource, Source, StoreSource, is_sqlite

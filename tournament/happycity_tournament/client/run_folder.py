@@ -180,7 +180,7 @@ class Run:
 
     def remove(self) -> None:
         """Remove what the run has made; other files stay, and so does a store that holds more."""
-        from happycity_tournament.proof.commitment import COMMITMENT_FILE
+        from happycity_tournament.config import COMMITMENT_FILE
         from happycity_tournament.storage.claims import LOCK_SUFFIX
         from happycity_tournament.storage.store import Store
 

@@ -144,7 +144,7 @@ def listed(
 ) -> Snapshot:
     """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`.
 
-    It is for the viewer's eyes; whoever reads the store itself is its organiser.
+    It is for the viewer's eyes; a reader of the store itself is its organiser.
     """
     state, problems = stored.state if claimed else resting_state(stored.state), stored.problems
     try:

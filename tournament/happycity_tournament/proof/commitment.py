@@ -13,10 +13,8 @@ from typing import Any, Self
 import happycity.rules
 from happycity import ConfigError
 from happycity.runtime.files import replacing
-from happycity_tournament.config import TournamentConfig
+from happycity_tournament.config import COMMITMENT_FILE, TournamentConfig
 
-COMMITMENT_FILE = "commitment.json"
-"""The file of a run's folder that keeps the commitment with the secret seed and salt."""
 MAX_TEXT = 256
 """Maximum number of characters of a salt or beacon."""
 MIN_SALT = 16
