@@ -108,7 +108,7 @@ async def test_no_attempt_comes_before_the_delay_of_the_server(losing: Losing) -
 
 
 async def test_a_server_is_looked_for_as_long_as_agreed(losing: Losing) -> None:
-    """The last attempt comes at the end of that time, and none after it; one that is welcomed starts again."""
+    """The last attempt is at the end of that time, and none after it; a welcome starts the time again."""
     with pytest.raises(ConnectionFailedError, match=r"no connection to 127\.0\.0\.1:1 for 60 s: lost"):
         await losing.pauses(Stream(2), *(Stream(0) for _ in range(100)))
     count = len(losing.waited)
