@@ -45,6 +45,7 @@ _FOLDERS: Final = {
     "release": 3,
     "sdk": 1,
     "server": 1,
+    "server/hosting/test_escapes.py": 3,
     "terminal": 1,
     "tools": 1,
     "tournament/cli": 1,

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
+from tests.waiting import LIMIT
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class ServerProcess:
 
     def metric(self, name: str) -> dict[str, float]:
         """Return the samples of a metric by the value of their label, "" without one."""
-        with urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=60) as response:
+        with urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=LIMIT) as response:
             families = text_string_to_metric_families(response.read().decode())
         return {
             next(iter(sample.labels.values()), ""): sample.value
@@ -104,4 +105,4 @@ def server_process(
             process.pid, addresses["listening"], addresses["metrics"], addresses.get("web", "")
         )
         process.stdin.close()
-        assert process.wait(60) == 0
+        assert process.wait(LIMIT) == 0

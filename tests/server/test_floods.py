@@ -13,6 +13,7 @@ import grpc
 import pytest
 from tests.server.harness import bearer, issued_token
 from tests.server.server_process import ServerProcess, server_process
+from tests.waiting import LIMIT
 
 from happycity.runtime.tokens import Role
 from happycity.v1.match_service_pb2 import ListMatchesRequest
@@ -67,12 +68,12 @@ def newcomer_is_served(server: ServerProcess, token: str = "") -> None:
     metadata = bearer(token) if token else ()
     with grpc.insecure_channel(server.address, [("grpc.use_local_subchannel_pool", 1)]) as channel:
         request = ListMatchesRequest()
-        MatchServiceStub(channel).ListMatches(request, metadata=metadata, timeout=60, wait_for_ready=True)
+        MatchServiceStub(channel).ListMatches(request, metadata=metadata, timeout=LIMIT, wait_for_ready=True)
 
 
 def connect(server: ServerProcess) -> socket.socket:
     host, _, port = server.address.rpartition(":")
-    return socket.create_connection((host, int(port)), timeout=60)
+    return socket.create_connection((host, int(port)), timeout=LIMIT)
 
 
 def send_calls(server: ServerProcess, calls: int, *, reset: bool) -> None:
@@ -156,5 +157,5 @@ def test_idle_connections_are_closed(server: ServerProcess, greeting: bytes) -> 
     with connect(server) as connection:
         connection.sendall(greeting)
         read_all(connection)  # returns at the end; the time-out of the socket would be an error
-        connection.settimeout(1)
+        connection.settimeout(LIMIT)
         assert connection.recv(1) == b""

@@ -19,6 +19,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 from tests.server.conftest import playing
 from tests.server.harness import bearer, called, issued_token, matches_at, serving, settings, terms
+from tests.waiting import LIMIT
 
 from happycity.runtime.tokens import Role
 from happycity_server import metrics as metrics_module
@@ -43,7 +44,7 @@ async def measured(folder: Path, **values: Any) -> AsyncIterator[tuple[RunningSe
 
 async def families(address: str) -> list[Metric]:
     def read() -> str:
-        with urllib.request.urlopen(f"http://{address}/metrics", timeout=60) as response:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=LIMIT) as response:
             return str(response.read().decode())
 
     return list(text_string_to_metric_families(await asyncio.to_thread(read)))
@@ -149,7 +150,7 @@ async def test_unfinished_requests_are_dropped(tmp_path: Path, monkeypatch: pyte
         for connection in sockets:
             connection.sendall(b"GET /metrics HTTP/1.1\r\n")
         for connection in sockets:
-            connection.settimeout(60)
+            connection.settimeout(LIMIT)
             assert await asyncio.to_thread(connection.recv, 1) == b""
             connection.close()
 

@@ -20,6 +20,7 @@ from tests.server.harness import Outcome, refused
 from tests.server.requests import MAX_BYTES, extreme, methods, valid
 from tests.server.server_process import ServerProcess, server_process
 from tests.tables import Table
+from tests.waiting import LIMIT
 
 from happycity import BotInfo
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
@@ -103,7 +104,7 @@ def call(channel: grpc.Channel, method: MethodDescriptor, request: bytes) -> tup
     try:
         if not method.server_streaming:
             unary: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(path)
-            return Outcome(), unary(request, timeout=MOMENT if path in LONG_CALLS else 60.0)
+            return Outcome(), unary(request, timeout=MOMENT if path in LONG_CALLS else LIMIT)
         streaming: grpc.UnaryStreamMultiCallable[bytes, bytes] = channel.unary_stream(path)
         stream = streaming(request, timeout=MOMENT)
         try:

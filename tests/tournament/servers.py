@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from structlog.testing import capture_logs
+from tests.waiting import LIMIT
 
 from happycity.runtime.transport import Access
 from happycity_bots import BOTS
@@ -18,8 +19,6 @@ from happycity_tournament.client.connection import connect
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.play.snapshot import Snapshot
 
-CALL_SECONDS = 120.0
-"""A call that takes longer fails by itself: a limit of pytest's would not reach what waits for the server."""
 _T = TypeVar("_T")
 
 
@@ -43,7 +42,8 @@ class Arena:
 
     def call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         """Run something in the server's thread and return its result."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(CALL_SECONDS)
+        # Without this limit, pytest's own would not reach what waits for the server.
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(LIMIT)
 
     def play(self, config: TournamentConfig) -> Snapshot:
 
@@ -97,5 +97,5 @@ def arena(folder: Path, bots: Mapping[str, str], **settings: Any) -> Iterator[Ar
         finally:
             opened.close()
             opened.call(stop())
-            thread.join(CALL_SECONDS)
+            thread.join(LIMIT)
             assert not thread.is_alive(), "the server does not stop"

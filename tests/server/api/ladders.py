@@ -1,23 +1,22 @@
 """A server with a ladder in a thread of this process, its bots, and calls to it."""
 
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import grpc
 from tests.server.conftest import FirstMove
 from tests.server.harness import Outcome, Service, refused
+from tests.server.news import NEWS, telling
 from tests.tournament.servers import Arena, arena
 
 from happycity import BotInfo, Move
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity_client import Bot, Decision
 
-PATIENCE_SECONDS = 60.0
-_T = TypeVar("_T")
+until = NEWS.until
 
 FILE = """
 name = "Test ladder"
@@ -75,16 +74,6 @@ class LadderServer:
         return until(over)
 
 
-def until(event: Callable[[], _T | None]) -> _T:
-    """Return what an event returns once it has come; nothing announces it, so it is asked for often."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        result = event()
-        if result:
-            return result
-    raise TimeoutError(f"nothing came of {event} within {PATIENCE_SECONDS:g} s")
-
-
 def refusal(call: Callable[[], object]) -> Outcome:
     try:
         call()
@@ -100,5 +89,8 @@ def ladder_server(
     path = folder / "ladder.toml"
     path.write_text(file)
     values = {"calls_per_second": 1e6, "calls_burst": 1_000_000, "house": house, "ladder": path, **settings}
-    with arena(folder, {}, **values) as opened, grpc.insecure_channel(opened.address) as channel:
+    with ExitStack() as stack:
+        with telling():
+            opened = stack.enter_context(arena(folder, {}, **values))
+        channel = stack.enter_context(grpc.insecure_channel(opened.address))
         yield LadderServer(opened, Service(channel, "happycity.ladder.v1beta1.LadderService"), channel)

@@ -185,7 +185,7 @@ def test_unanswered_challenge_expires_while_nothing_is_played(
 ) -> None:
     """Nobody has to connect or play for that."""
     monkeypatch.setattr(ladder_module, "NOTE_SECONDS", 0.2)
-    hours = 3 / 3600
+    hours = 0.2 / 3600
     with ladder_server(tmp_path, file=f"{FILE}challenge_hours = {hours}\n") as server:
         for name in ("anna", "ben"):
             server.connect(name)

@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import Engine, event
 from tests.server.api.tournaments import Arena, Changes, arena_with, config
 from tests.server.harness import Metadata, bearer, issued_token, outcome_of, serving
+from tests.waiting import LIMIT
 
 from happycity import Move
 from happycity.runtime.tokens import Role
@@ -150,17 +151,18 @@ async def test_a_tournament_whose_end_is_being_stored_can_be_deleted(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A caller who sees that it is finished need not try twice."""
-    stored, set_state = threading.Event(), Store.set_state
+    storing, stored, set_state = threading.Event(), threading.Event(), Store.set_state
 
     def slowly(store: Store, tournament_id: int, state: Any) -> None:
         if state.value == "finished":
-            stored.wait()
+            storing.set()
+            stored.wait(LIMIT)
         set_state(store, tournament_id, state)
 
     monkeypatch.setattr(Store, "set_state", slowly)
     tournament_id = await arena.create(config("anna", "ben", rounds=1))
-    while (await arena.get(tournament_id)).progress.state != FINISHED:
-        pass
+    await asyncio.to_thread(storing.wait, LIMIT)
+    assert (await arena.get(tournament_id)).progress.state == FINISHED
     deleting = asyncio.create_task(arena.delete(tournament_id))
     await arena.get(tournament_id)
     assert not deleting.done()

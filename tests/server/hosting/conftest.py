@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.server.harness import issued_token
+from tests.waiting import LIMIT
 
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.tokens import Role
@@ -131,7 +132,7 @@ class Cell:
     def run(self, *command: str) -> str:
         """Run a command in the sandbox; return what it printed."""
         with self.start(*command) as process:
-            printed, _ = process.communicate(timeout=120)
+            printed, _ = process.communicate(timeout=LIMIT)
         return printed.decode(errors="replace")
 
 

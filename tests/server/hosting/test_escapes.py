@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from tests.server.hosting import probes
 from tests.server.hosting.conftest import MEMORY, Cell, why_not
+from tests.waiting import LIMIT
 
 from happycity_tournament.hosted import launcher
 
@@ -199,7 +200,7 @@ def test_fork_bomb_ends_with_its_sandbox(cell: Cell) -> None:
     assert _eventually(lambda: len(launcher.tree(process.pid)) > 20)
     assert len(launcher.tree(process.pid)) < 200
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=LIMIT)
     assert _eventually(lambda: not _marked())
 
 
@@ -227,7 +228,7 @@ def test_nothing_outlives_the_bot(cell: Cell, end: str) -> None:
         process.terminate()
     elif end == "launcher killed":
         process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=LIMIT)
     assert _eventually(lambda: not _marked())
 
 

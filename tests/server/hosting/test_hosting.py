@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +19,10 @@ from typing import Any
 import grpc
 import pytest
 from tests.commands import programs
-from tests.server.api.ladders import until
 from tests.server.harness import Service, bearer, issued_token, serving, settings
 from tests.server.hosting.conftest import FIRST, host, podman, why_not
 from tests.server.server_process import ServerProcess, server_process
+from tests.waiting import LIMIT
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
@@ -32,6 +34,13 @@ from happycity_tournament.config import RandomRounds, TournamentConfig, Tourname
 from happycity_tournament.hosted.submissions import Submissions
 
 BOT = 'name = "alice"\ncommand = "{command}"\nlanguage = "Python"\nfiles = ["*.py"]\n'
+
+
+def until(event: Callable[[], object]) -> None:
+    """Ask until something has come in a server of its own, which tells nothing of it."""
+    deadline = time.monotonic() + LIMIT
+    while not event():
+        assert time.monotonic() < deadline, f"nothing came of {event} within {LIMIT:g} s"
 
 
 @pytest.mark.parametrize(

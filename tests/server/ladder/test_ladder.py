@@ -20,6 +20,7 @@ from tests.server.ladder.ladders import (
     playing,
     ratings_follow,
 )
+from tests.waiting import LIMIT
 
 from happycity import Config, Move
 from happycity.wire.messages import config_message
@@ -169,13 +170,13 @@ async def test_a_store_that_fails_for_a_while_costs_nothing(
     games = Games()
     async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
         await games.more(8)
-        with sqlite3.connect(tmp_path / "games.sqlite", timeout=60.0) as database:
+        with sqlite3.connect(tmp_path / "games.sqlite", timeout=LIMIT) as database:
             database.execute("ALTER TABLE games RENAME TO games_away")
         began = asyncio.get_running_loop().time()
         # Two bots end eight games in a row of two deals; the games of six rows need five rests at least.
         await games.more(8 + 6 * 8)
         assert asyncio.get_running_loop().time() - began >= 5 * 0.5
-        with sqlite3.connect(tmp_path / "games.sqlite", timeout=60.0) as database:
+        with sqlite3.connect(tmp_path / "games.sqlite", timeout=LIMIT) as database:
             database.execute("ALTER TABLE games_away RENAME TO games")
         await games.more(24)
     deals = deals_in(tmp_path)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.server.model.lines import estimates, item, line, rolled_out, started
+from tests.waiting import LIMIT
 
 from happycity import Game, Mode, Move
 from happycity.match import seat_results
@@ -250,4 +251,4 @@ async def test_a_call_that_is_cancelled_keeps_no_place() -> None:
     await asyncio.sleep(0)
     turns.give()
     granted.cancel()
-    await asyncio.wait_for(last, 60)
+    await asyncio.wait_for(last, LIMIT)

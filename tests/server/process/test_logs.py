@@ -12,6 +12,7 @@ import grpc
 import pytest
 import structlog
 from tests.server.server_process import server_process
+from tests.waiting import LIMIT
 
 from happycity import Config
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
@@ -107,9 +108,9 @@ def test_a_tournament_loses_no_game_while_its_log_is_not_read(tmp_path: Path) ->
         grpc.insecure_channel(server.address) as channel,
     ):
         stub = TournamentServiceStub(channel)
-        created = stub.CreateTournament(tournament_pb.CreateTournamentRequest(config=config), timeout=60)
+        created = stub.CreateTournament(tournament_pb.CreateTournamentRequest(config=config), timeout=LIMIT)
         watch = tournament_pb.WatchTournamentRequest(tournament_id=created.tournament_id)
-        *_, last = stub.WatchTournament(watch, timeout=240)
+        *_, last = stub.WatchTournament(watch, timeout=LIMIT)
     assert last.progress.state == tournament_pb.TOURNAMENT_STATE_FINISHED
     assert [(line.games, line.forfeits) for line in last.standings] == [(200, 0)] * 2
     store = Store.create(f"sqlite:///{tmp_path}/games.sqlite")

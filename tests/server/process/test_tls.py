@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from tests.server.harness import called, connected, settings
+from tests.waiting import LIMIT
 
 from happycity import ConfigError
 from happycity.runtime.transport import Access, Target
@@ -148,7 +149,7 @@ async def test_pages_use_a_renewed_certificate_too(
     """A browser that connects after the renewal sees the new certificate; one that is connected stays so."""
 
     def browser(files: Files) -> httpx.AsyncClient:
-        return httpx.AsyncClient(timeout=60, verify=ssl.create_default_context(cafile=str(files.ca)))
+        return httpx.AsyncClient(timeout=LIMIT, verify=ssl.create_default_context(cafile=str(files.ca)))
 
     values = {"tls_cert": renewable.cert, "tls_key": renewable.key, "web": "0.0.0.0:0", "insecure": True}
     async with run_server(settings(tmp_path, **values)) as server:

@@ -1,0 +1,118 @@
+"""Tests wait for events with the one limit: none sleeps, reads the clock or asks in a loop."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+FOLDER: Final = Path(__file__).parent
+CLOCKS: Final = frozenset({"monotonic", "perf_counter", "time"})
+"""Functions of the module `time` that tests don't call: what they bound by them depends on the machine."""
+_NOT_YET: Final = frozenset(
+    path.name for path in FOLDER.iterdir() if path.is_dir() and path.name not in ("misbehaviour", "server")
+)
+"""Folders whose cases aren't removed yet."""
+ALLOWED: Final = {
+    "server/api/test_public.py": "the ladder of its server tells nothing yet",
+    "server/harness.py": "the clock of a server passes a sweep at a time, as the server's own loop does",
+    "server/hosting/probes.py": "a bot that misbehaves on purpose",
+    "server/hosting/test_escapes.py": "no event tells the end of a process that isn't a child",
+    "server/hosting/test_hosting.py": "a server of its own tells nothing of its log and its files",
+    "server/ladder/test_kills.py": "a server is killed at any moment, not at one that it tells",
+    "server/places/test_protocol.py": "what a worker tells its server is no event for a client",
+    "server/play/test_clock.py": "a loop that is stuck is its subject",
+    "server/test_app.py": "the lobby closes a moment after health, and nothing tells of it",
+    "server/test_metrics.py": "refusals are counted after their callers have got them; ages of files",
+    "server/test_requests.py": "a call that may have no response for long; a tournament ends after its stop",
+}
+"""Files that do so, and why."""
+
+
+def name_of(called: ast.expr) -> str:
+    """Return what is called, such as `time.sleep`."""
+    return ast.unparse(called)
+
+
+def is_limit(value: ast.expr) -> bool:
+    """Return whether a limit is the one of all tests, or none at all, or passed on by a function."""
+    return not any(
+        isinstance(part, ast.Constant) and isinstance(part.value, (int, float)) for part in ast.walk(value)
+    )
+
+
+def offences_of_call(call: ast.Call) -> Iterator[str]:
+    name = name_of(call.func)
+    module, _, function = name.rpartition(".")
+    if function == "sleep" and module in ("time", "asyncio"):
+        if not (module == "asyncio" and call.args and ast.unparse(call.args[0]) == "0"):
+            yield f"{name}: wait for an event"
+    elif module == "time" and function in CLOCKS:
+        yield f"{name}: compare two measurements of CPU time"
+    limits = [keyword.value for keyword in call.keywords if keyword.arg == "timeout"]
+    if name in ("asyncio.timeout", "pytest.mark.timeout") or function == "settimeout":
+        limits += call.args[:1]
+    elif name == "asyncio.wait_for":
+        limits += call.args[1:2]
+    if not all(map(is_limit, limits)):
+        yield f"{name}: the limit is tests.waiting.LIMIT"
+
+
+def is_event(awaited: ast.expr) -> bool:
+    """Return whether the next message of a stream, or the next thing in a queue, is awaited."""
+    return isinstance(awaited, ast.Call) and name_of(awaited).endswith((".read()", ".get()"))
+
+
+def asks(loop: ast.While) -> bool:
+    """Return whether a loop does nothing but ask until the answer is another one."""
+    parts = [*ast.walk(loop.test)]
+    walruses = [part.value for part in parts if isinstance(part, ast.NamedExpr)]
+    awaited = [part.value for part in (*parts, *walruses) if isinstance(part, ast.Await)]
+    is_idle = all(isinstance(step, ast.Pass) for step in loop.body)
+    return is_idle and not all(map(is_event, awaited))
+
+
+def offences(source: str) -> list[str]:
+    """Return what is wrong in a file, by line."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            found += [f"{node.lineno}: {text}" for text in offences_of_call(node)]
+        elif isinstance(node, ast.While) and asks(node):
+            found.append(f"{node.lineno}: wait for an event instead of asking in a loop")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("time.sleep(0)", 1),
+        ("await asyncio.sleep(0.1)", 1),
+        ("await asyncio.sleep(0)", 0),
+        ("time.monotonic() + time.process_time()", 1),
+        ("run(timeout=60)", 1),
+        ("run(timeout=LIMIT)", 0),
+        ("asyncio.timeout(2 * LIMIT)", 1),
+        ("pytest.mark.timeout(600)", 1),
+        ("asyncio.wait_for(end, 3)", 1),
+        ("connection.settimeout(1)", 1),
+        ("while not await arena.games():\n    pass", 1),
+        ("while (found := await arena.games()) != 3:\n    pass", 1),
+        ("while await call.read():\n    count += 1", 0),
+        ("while await queue.get() != 3:\n    pass", 0),
+    ],
+)
+def test_offences_are_found(source: str, count: int) -> None:
+    assert len(offences(source)) == count
+
+
+def test_tests_wait_for_events() -> None:
+    """Exceptions have their reasons, and are needed."""
+    found = {}
+    for path in sorted(FOLDER.rglob("*.py")):
+        name = path.relative_to(FOLDER)
+        if name.parts[0] not in _NOT_YET and (wrong := offences(path.read_text("utf-8"))):
+            found[name.as_posix()] = wrong
+    assert {name: wrong for name, wrong in found.items() if name not in ALLOWED} == {}
+    assert ALLOWED.keys() - found.keys() == set()
