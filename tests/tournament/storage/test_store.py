@@ -394,5 +394,5 @@ def test_bad_urls_are_named_without_their_password(
         assert "secret" not in str(caught.value)
         assert "\n" not in str(caught.value)
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(StoreError, match=r"package psycopg; install happycity\[postgresql\]"):
+    with pytest.raises(StoreError, match=r"package psycopg; install it by: pip install '.*\[postgresql\]'"):
         method("postgresql+psycopg://ann@/arena")
