@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.charmap import charmap
 from tests import levels
 
 if TYPE_CHECKING:  # tests of the rules do without databases
@@ -99,6 +100,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Leave thousands of modules and tests out of all garbage collections to come."""
+    charmap()  # or the first property test would be charged with the tables of Unicode
     gc.collect()
     gc.freeze()
 

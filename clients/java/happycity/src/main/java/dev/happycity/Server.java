@@ -33,8 +33,7 @@ import java.util.stream.Stream;
 record Server(String address, boolean tls, ChannelCredentials credentials, String token) {
   /** Addresses of this machine; proxies are for encrypted connections to other ones. */
   private static final Pattern HERE =
-      Pattern.compile(
-          "(?i)(localhost|127[.0-9]+|\\[::1\\]|\\[::ffff:127[.0-9]+\\]):\\d+");
+      Pattern.compile("(?i)(localhost|127[.0-9]+|\\[::1\\]|\\[::ffff:127[.0-9]+\\]):\\d+");
 
   private static final int LARGEST_MESSAGE = 64 << 20; // bytes, for any number of games at once
 
