@@ -244,7 +244,7 @@ def public_looks(competition: Competition) -> None:
         "/ladder": "planner",
         "/ladder?season=1": "CPU s",
         f"/matches/{game}": f"{game}",
-        "/feed.atom": "/tournaments/1",
+        "/feed.atom": "/ladder/deals?deal=",
     }
     closed = "/play", "/access", "/ladder/flags", "/ladder/challenges"
     forms = "/play", "/access", "/ladder/challenges", "/ladder/challenges/1"

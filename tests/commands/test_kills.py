@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,8 @@ def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more
     select.select([handle], [], [])  # without its run a server stops by itself
     os.close(handle)
     for process in programs.processes():  # the bots of a killed run look for its server for a minute
-        os.kill(process, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            os.kill(process, signal.SIGKILL)
 
 
 ROOT = Path(__file__).parents[2]

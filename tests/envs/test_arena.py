@@ -205,7 +205,7 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     for name in [name for name in sys.modules if name.startswith("happycity_envs.openspiel")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(ConfigError, match=r"^pyspiel is not installed; .* 'happycity\[openspiel\]'$"):
+    with pytest.raises(ConfigError, match=r"^pyspiel is not installed; .* '.*\[openspiel\]'$"):
         openspiel_bot("mcts")
 
 
