@@ -33,13 +33,14 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Line, is_provisional
-from happycity_server.access.roles import check_name, is_public, principal, request_key
+from happycity_server.access.roles import check_name, is_public, principal, request_key, viewer
 from happycity_server.api.access import token_refusals
 from happycity_server.api.paging import ListQuery, entry_of, message_of, page_token, timestamp_or_none
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.hosted.submissions import Submissions
+from happycity_tournament.visibility import sees_people
 from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
@@ -315,7 +316,7 @@ class LadderService(LadderServiceServicer):
 
 def _owner(version: Version) -> str | None:
     """Return who owns a version, which concerns the participants alone; None for a reference bot."""
-    return None if is_public() else version.owner or None
+    return (version.owner or None) if sees_people(viewer()) else None
 
 
 def check_act(act: Act, request: pb.CreateActRequest) -> None:
@@ -345,7 +346,7 @@ def _act(act: Act) -> pb.Act:
         act_id=act.id,
         time=timestamp(act.at),
         bot=None if act.kind in _TO_OWNERS else act.bot,
-        owner=None if is_public() else act.owner,
+        owner=act.owner if sees_people(viewer()) else None,
     )
 
 

@@ -17,12 +17,13 @@ from happycity.v1.bot_service_pb2_grpc import BotServiceServicer
 from happycity.v1.catalogue_service_pb2_grpc import CatalogueServiceServicer
 from happycity.wire.match import bot_info_message, duration_message
 from happycity.wire.messages import catalogue_message
-from happycity_server.access.roles import check_name, is_public, principal
+from happycity_server.access.roles import check_name, principal, viewer
 from happycity_server.api.paging import message_of, page_size, page_token, position_of
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.outbox import Outbox
 from happycity_server.play.session import Session
+from happycity_tournament.visibility import sees_people
 from happycity_tournament.wire import timestamp
 
 _log = structlog.get_logger()
@@ -171,7 +172,7 @@ class BotService(BotServiceServicer):
 def bot_message(session: Session, lobby: Lobby) -> bots.ConnectedBot:
     """Write a bot of a lobby as it is now."""
     # How far a bot is from the server concerns its author and the other participants.
-    waiting, trip = session.waiting_since, None if is_public() else session.round_trip_us
+    waiting, trip = session.waiting_since, session.round_trip_us if sees_people(viewer()) else None
     return message_of(
         bots.ConnectedBot,
         session,
