@@ -62,7 +62,7 @@ NEWS = News()
 
 
 class _TellingStore(AsyncStore):
-    """A store that tells what was written. Nothing is told of reading, which tests do when they look."""
+    """A store that tells what was written. Nothing is informed of reading, which tests do when they look."""
 
     async def write(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
