@@ -1,4 +1,4 @@
-"""What changes in ladders of servers in threads of this process, told to tests that wait for it."""
+"""What changes in ladders of servers in threads of this process, reported to tests that wait for it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NEWS = News()
 
 
 class _TellingStore(AsyncStore):
-    """A store that tells what was written. Nothing is informed of reading, which tests do when they look."""
+    """A store that reports what was written; reading is not reported, which tests do when they look."""
 
     async def write(self, method: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
