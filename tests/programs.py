@@ -4,13 +4,12 @@ import subprocess
 import sys
 from typing import Any
 
-DEADLINE = 120.0
-"""Seconds for one program, for a machine with much load."""
+from tests.waiting import LIMIT
 
 
 def run(*arguments: object, module: str = "happycity", **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a module with arguments; `options` are those of `subprocess.run`."""
-    usual = {"capture_output": True, "text": True, "check": False, "timeout": DEADLINE}
+    usual = {"capture_output": True, "text": True, "check": False, "timeout": LIMIT}
     if not {"stdin", "input"} & options.keys():
         usual["stdin"] = subprocess.DEVNULL
     command = [sys.executable, "-m", module, *map(str, arguments)]

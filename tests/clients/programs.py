@@ -7,13 +7,11 @@ from typing import Any
 
 from tests.commands.programs import Records, records
 from tests.programs import run
+from tests.waiting import PATIENT
 
 from happycity import Mode
 
 Reference = Callable[[str, Mode], Records]
-
-PATIENT = ("--connect-seconds", "60", "--decision-seconds", "60", "--grace-seconds", "60")
-"""Options of a tournament in which no bot is late for being on a busy machine."""
 
 
 def duel(mode: Mode) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from tests.clients.programs import Reference, played, standings
 from tests.docs.transcripts import check_transcript
-from tests.programs import DEADLINE, run
+from tests.programs import run
 from tests.server.harness import issued_token
 from tests.server.server_process import server_process
+from tests.waiting import LIMIT
 from tools.languages import CLIENTS, LANGUAGES, command, missing
 
 from happycity import Mode
@@ -63,7 +64,7 @@ def test_a_bot_reads_the_file_of_a_guest(first: str, tmp_path: Path) -> None:
         (connected,) = json.loads(run("status", "--json", cwd=folder).stdout)["bots"]
         assert connected["name"] == "bea"
         bot.terminate()
-        rest, _ = bot.communicate(timeout=DEADLINE)
+        rest, _ = bot.communicate(timeout=LIMIT)
         assert bot.returncode == 0, rest
 
 

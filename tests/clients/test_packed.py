@@ -15,7 +15,6 @@ from tools.release.version import version
 from happycity import Mode
 
 
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_packed_sdk_plays_outside_of_the_checkout(language: str, tmp_path: Path) -> None:
     """A project of its own builds a bot on what was packed alone, and the bot plays its games to the end."""

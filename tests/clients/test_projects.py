@@ -23,7 +23,6 @@ def maven_repository(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_project_does_what_its_readme_says(language: str, tmp_path: Path) -> None:
     """Its README's commands build it with the checkout's SDK, check it, play, and start it by hand."""

@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 from tests.commands.programs import Gate, Program, Start
-
-DEADLINE = 60.0
-"""Seconds that what a killed program has started may live on."""
+from tests.waiting import LIMIT
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +38,7 @@ def start() -> Iterator[Start]:
     yield start_one
     for program in programs:
         program.kill()
-        program.communicate(timeout=DEADLINE)  # the limit of pytest has passed already if the test hung
+        program.communicate(timeout=LIMIT)  # for what a killed program has started
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import aclosing, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable, Iterator
+from contextlib import aclosing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pytest
 import structlog
+from tests.waiting import PATIENT
 
 from happycity import cli
 from happycity.records.record import Json
@@ -62,6 +63,7 @@ def _call(name: str, main: Callable[[], object], arguments: tuple[object, ...]) 
         redirect_stdout(StringIO()) as output,
         redirect_stderr(StringIO()) as errors,
         pytest.MonkeyPatch.context() as patch,
+        own_environment(),
     ):
         patch.setattr(sys, "argv", [name, *map(str, arguments)])
         patch.setattr(sys.modules["__main__"], "__package__", "")  # or help would name `python -m pytest`
@@ -74,6 +76,17 @@ def _call(name: str, main: Callable[[], object], arguments: tuple[object, ...]) 
         structlog.configure(**logging)  # `happycity serve` sets its own, as for a process
     assert "Traceback" not in errors.getvalue(), errors.getvalue()
     return Done(int(ended.value.code or 0), output.getvalue(), errors.getvalue())
+
+
+@contextmanager
+def own_environment() -> Iterator[None]:
+    """Undo at the end what a command adds to the environment, such as what its folder's file has."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def played(*arguments: object) -> Json:
@@ -104,8 +117,7 @@ def gated_run(games: int, *, at_once: int, store: str = "") -> tuple[str, ...]:
     """Return the arguments of a run in whose games `random` meets a gated bot, which may wait for long."""
     return (
         "run", "--bots", "random", "--bot", command_of("gated"), "--seats", "2", "--rounds", str(games // 2),
-        "--seed", "11", "--concurrency", str(at_once), "--connect-seconds", "300",
-        "--decision-seconds", "300", "--grace-seconds", "300", "--no-web",
+        "--seed", "11", "--concurrency", str(at_once), *PATIENT, "--no-web",
         *(("--store", store) if store else ()),
     )  # fmt: skip
 

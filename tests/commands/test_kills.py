@@ -27,7 +27,6 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for
 
 
 @pytest.mark.level(3)
-@pytest.mark.timeout(1200)
 def test_results_do_not_depend_on_kills(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
 ) -> None:
@@ -87,7 +86,6 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.nightly
-@pytest.mark.timeout(600)
 def test_a_ladder_loses_nothing() -> None:
     """No game is lost, all deals are rated, and a backup has its leaderboard.
 

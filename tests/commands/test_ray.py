@@ -24,7 +24,7 @@ from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.config import RandomRounds, TournamentConfig
 from happycity_tournament.storage.store import Store
 
-pytestmark = [pytest.mark.level(3), pytest.mark.timeout(900)]
+pytestmark = pytest.mark.level(3)
 
 END_SECONDS = 60.0
 AT_ONCE = 2

@@ -50,7 +50,6 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
 
 
 @pytest.mark.level(3)
-@pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("workers", "arguments"),
     [
@@ -79,7 +78,6 @@ def test_results_do_not_depend_on_workers(
 
 
 @pytest.mark.level(3)
-@pytest.mark.timeout(1200)
 def test_results_do_not_depend_on_killed_workers(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
 ) -> None:
