@@ -1,11 +1,13 @@
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands.programs import Gate, Program, Start
+from tests.commands import programs
+from tests.commands.programs import ALL_GAMES, STORE, Gate, Program, Start, Undisturbed
 from tests.waiting import LIMIT
 
 
@@ -19,7 +21,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def start() -> Iterator[Start]:
     """Yield a function that starts a program; what still runs at the end is killed."""
-    programs: list[Program] = []
+    started: list[Program] = []
 
     def start_one(module: str, *arguments: str, shell: str = 'exec "$@"', **options: Any) -> Program:
         program = subprocess.Popen(
@@ -32,13 +34,29 @@ def start() -> Iterator[Start]:
                 **options,
             },
         )
-        programs.append(program)
+        started.append(program)
         return program
 
     yield start_one
-    for program in programs:
+    for program in started:
         program.kill()
         program.communicate(timeout=LIMIT)  # for what a killed program has started
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Undisturbed]:
+    """Return a function that returns the end of a gated run by its number of games, which is played once."""
+
+    @cache
+    def played(games: int) -> Undisturbed:
+        folder = tmp_path_factory.mktemp("undisturbed")
+        with Gate(folder) as gate, pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder)
+            gate.let_through(ALL_GAMES)
+            result = programs.played(*programs.gated_run(games, at_once=4, store=STORE))
+            return Undisturbed(programs.records(), result)
+
+    return played
 
 
 @pytest.fixture

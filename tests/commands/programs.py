@@ -122,6 +122,14 @@ def gated_run(games: int, *, at_once: int, store: str = "") -> tuple[str, ...]:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Undisturbed:
+    """The end of a gated run that nothing has disturbed."""
+
+    records: Records
+    result: Json
+
+
 class Gate:
     """The named pipe from which the gated bots of a folder take the permits for their games."""
 

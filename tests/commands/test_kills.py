@@ -13,57 +13,53 @@ from pathlib import Path
 
 import pytest
 from tests.commands import programs
-from tests.commands.programs import ALL_GAMES, Gate, Program, Records, Start
+from tests.commands.programs import ALL_GAMES, Gate, Program, Records, Start, Undisturbed
 
-KILLS = 6
-"""In each kind of database."""
-GAMES = 120
-CONCURRENCY = 4
-SPARE = 3 * CONCURRENCY
-"""At least so many games are missing after a kill, however late it comes."""
 VICTIMS = ("run", "server", "both")
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
 
 
 @pytest.mark.level(3)
+@pytest.mark.parametrize(
+    ("kills", "games", "at_once"), [(3, 24, 2), pytest.param(15, 300, 4, marks=pytest.mark.nightly)]
+)
 def test_results_do_not_depend_on_kills(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
+    start: Start,
+    gate: Gate,
+    url: str,
+    undisturbed: Callable[[int], Undisturbed],
+    kills: int,
+    games: int,
+    at_once: int,
 ) -> None:
     """After kills of run, server or both, each with a `resume`, all is as if nothing had happened."""
-    url = new_url()
-    with Gate(tmp_path) as gate:
-        gate.let_through(ALL_GAMES)
-        undisturbed = programs.played(*programs.gated_run(GAMES, at_once=CONCURRENCY, store=url))
-    expected = programs.records(url)
-    assert len(expected) == GAMES
-
-    folder, url = tmp_path / "killed", new_url()
-    folder.mkdir()
-    monkeypatch.chdir(folder)
+    expected = undisturbed(games)
+    assert len(expected.records) == games
+    spare = 3 * at_once
+    """At least this many games are missing after a kill, however late it comes."""
     rng = random.Random("kills")
     kept: Records = {}
     history = []
-    with Gate(folder) as gate:
-        for kill in range(KILLS):
-            more = rng.randint(0, (GAMES - len(kept)) // (KILLS - kill) - SPARE)
-            victim = VICTIMS[kill % len(VICTIMS)]
-            arguments = ("resume",) if kill else programs.gated_run(GAMES, at_once=CONCURRENCY, store=url)
-            run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
-            play_until_killed(run, gate, victim, games=len(kept) + more, more=more)
-            history.append(f"{victim} after {len(kept) + more}")
-            before, kept = kept, programs.records(url)
-            assert len(before) + more <= len(kept) < GAMES, history
-            assert kept.items() >= before.items(), history
-        gate.let_through(ALL_GAMES)
-        killed = programs.played("resume")
-    assert programs.records(url) == expected, history
-    assert programs.standings_of(killed) == programs.standings_of(undisturbed), history
+    for kill in range(kills):
+        more = rng.randint(0, (games - len(kept)) // (kills - kill) - spare)
+        victim = VICTIMS[kill % len(VICTIMS)]
+        arguments = ("resume",) if kill else programs.gated_run(games, at_once=at_once, store=url)
+        run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
+        gate.close()
+        gate.let_through(more + at_once)
+        play_until_killed(run, gate, victim, games=len(kept) + more, at_once=at_once)
+        history.append(f"{victim} after {len(kept) + more}")
+        before, kept = kept, programs.records(url)
+        assert len(before) + more <= len(kept) < games, history
+        assert kept.items() >= before.items(), history
+    gate.let_through(ALL_GAMES)
+    killed = programs.played("resume")
+    assert programs.records(url) == expected.records, history
+    assert programs.standings_of(killed) == programs.standings_of(expected.result), history
 
 
-def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more: int) -> None:
-    gate.close()
-    gate.let_through(more + CONCURRENCY)
+def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, at_once: int) -> None:
     programs.wait_for_line(run, "Ctrl-C stops it")
     programs.follow(programs.own_server(programs.own_folder()), until_games=games)
     server = programs.server_of(run)
@@ -72,7 +68,7 @@ def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, more
         run.kill()
     if victim != "run":
         os.kill(server, signal.SIGKILL)
-    gate.let_through(2 * CONCURRENCY)  # a server that stops lets running games end
+    gate.let_through(2 * at_once)  # a server that stops lets running games end
     _, errors = run.communicate()
     assert run.returncode == (2 if victim == "server" else -signal.SIGKILL), errors
     select.select([handle], [], [])  # without its run a server stops by itself

@@ -2,12 +2,23 @@
 
 import json
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from tests.commands import programs
-from tests.commands.programs import ALL_GAMES, ARENA, STORE, Gate, Program, Records, Start, records
+from tests.commands.programs import (
+    ALL_GAMES,
+    ARENA,
+    STORE,
+    Gate,
+    Program,
+    Records,
+    Start,
+    Undisturbed,
+    records,
+)
 from tests.tournament.servers import arena
 
 from happycity import Config
@@ -16,7 +27,7 @@ from happycity_tournament.client.connection import call_server
 from happycity_tournament.config import RandomRounds, TournamentConfig, TournamentState
 from happycity_tournament.storage.store import Store
 
-GAMES = 20
+GAMES = 24
 SOME_GAMES = 4
 CONCURRENCY = 4
 RUN = programs.gated_run(GAMES, at_once=CONCURRENCY)
@@ -34,13 +45,11 @@ def end_of(url: str, result: Json) -> End:
     return End(records(url, result["tournament"]), programs.standings_of(result), result["rating"])
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> End:
-    folder = tmp_path_factory.mktemp("undisturbed")
-    with Gate(folder) as gate, pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        gate.let_through(ALL_GAMES)
-        return end_of(STORE, programs.played(*RUN, "--store", STORE))
+@pytest.fixture
+def expected(undisturbed: Callable[[int], Undisturbed]) -> End:
+    """Return the end of the run that nothing has disturbed."""
+    result = undisturbed(GAMES).result
+    return End(undisturbed(GAMES).records, programs.standings_of(result), result["rating"])
 
 
 def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
@@ -53,7 +62,7 @@ def begin(start: Start, gate: Gate, *options: str) -> tuple[Program, Path]:
 
 
 @pytest.mark.level(3)
-def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed: End) -> None:
+def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, expected: End) -> None:
     """By default that is the latest run; exactly what is missing is played, nothing if it is finished."""
     run, folder = begin(start, gate)
     call_server(programs.own_server(folder), lambda connection: connection.stop(1))
@@ -63,15 +72,15 @@ def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, undisturbed
     kept = records(url)
     assert SOME_GAMES <= len(kept) < GAMES
 
-    assert end_of(url, programs.played("resume")) == undisturbed
-    assert undisturbed.records.items() >= kept.items()
+    assert end_of(url, programs.played("resume")) == expected
+    assert expected.records.items() >= kept.items()
     before = (folder / "bots.log").read_text().count("connected to")
     assert before
-    assert end_of(url, programs.played("resume")) == undisturbed
+    assert end_of(url, programs.played("resume")) == expected
     assert (folder / "bots.log").read_text().count("connected to") == before  # no bot has played
 
 
-def test_a_run_on_a_server_outlives_that_server(start: Start, gate: Gate, undisturbed: End) -> None:
+def test_a_run_on_a_server_outlives_that_server(start: Start, gate: Gate, expected: End) -> None:
     gate.let_through(SOME_GAMES)
     server = programs.serve(start)
     run = start(
@@ -89,8 +98,8 @@ def test_a_run_on_a_server_outlives_that_server(start: Start, gate: Gate, undist
     output, errors = run.communicate()
     assert run.returncode == 0, errors
     assert "the server is back" in errors
-    assert end_of(STORE, json.loads(output)) == undisturbed
-    assert undisturbed.records.items() >= kept.items()
+    assert end_of(STORE, json.loads(output)) == expected
+    assert expected.records.items() >= kept.items()
 
 
 CONFIG = TournamentConfig(

@@ -1,5 +1,6 @@
 """`tournament run --workers`: more processes play, and the games are the same."""
 
+import json
 import os
 import select
 import signal
@@ -7,11 +8,10 @@ import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import pytest
 from tests.commands import programs
-from tests.commands.programs import ALL_GAMES, STORE, Gate, Records, Start, records
+from tests.commands.programs import ALL_GAMES, STORE, Gate, Records, Start, Undisturbed, records
 
 from happycity.records.record import Json
 from happycity_tournament.games import Position
@@ -53,14 +53,14 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
 @pytest.mark.parametrize(
     ("workers", "arguments"),
     [
-        (4, ("run", "--rounds", "12")),
+        (2, ("run", "--rounds", "6")),
         pytest.param(2, ("run", "--rounds", "10", "--mode", "expert"), marks=pytest.mark.nightly),
         pytest.param(
             2,
             ("run", "--rounds", "8", "--seats", "2", "--format", "swiss", "--concurrency", "3"),
             marks=pytest.mark.nightly,
         ),
-        (4, ("sprt", "--candidate", "greedy", "--base", "random", "--concurrency", "8")),
+        (2, ("sprt", "--candidate", "greedy", "--base", "random", "--concurrency", "8")),
     ],
     ids=["family", "expert", "swiss", "sprt"],
 )
@@ -79,36 +79,26 @@ def test_results_do_not_depend_on_workers(
 
 @pytest.mark.level(3)
 def test_results_do_not_depend_on_killed_workers(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_url: Callable[[], str]
+    start: Start, gate: Gate, url: str, undisturbed: Callable[[int], Undisturbed]
 ) -> None:
     """Each game of a killed worker begins again elsewhere; at the end all is as if nothing had happened."""
-    kills, games = 3, 120
-
-    url = new_url()
-    with Gate(tmp_path) as gate:
-        gate.let_through(ALL_GAMES)
-        undisturbed = programs.played(*programs.gated_run(games, at_once=3, store=url))
-    expected = records(url)
-
-    folder, url = tmp_path / "killed", new_url()
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    with Gate(folder) as gate:
-        arguments = (*programs.gated_run(games, at_once=3, store=url), "--workers", "1")
-        run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
-        programs.wait_for_line(run, "Ctrl-C stops it")
-        for kill in range(1, kills + 1):
-            gate.let_through(games // (2 * kills))
-            server = programs.own_server(programs.own_folder())
-            programs.follow(server, until_games=kill * games // (3 * kills))
-            kill_worker()
-        gate.let_through(ALL_GAMES)
-        _, errors = run.communicate()
-        assert run.returncode == 0, errors
-    assert records(url) == expected
+    kills, games = 2, 24
+    arguments = (*programs.gated_run(games, at_once=2, store=url), "--workers", "1", "--json")
+    run = start("happycity_tournament", *arguments, stderr=subprocess.PIPE)
+    for kill in range(1, kills + 1):
+        programs.wait_for_line(run, " play")  # the worker, at first and after each kill
+        gate.let_through(games // (2 * kills))
+        server = programs.own_server(programs.own_folder())
+        programs.follow(server, until_games=kill * games // (3 * kills))
+        kill_worker()
+    gate.let_through(ALL_GAMES)
+    output, errors = run.communicate()
+    assert run.returncode == 0, errors
+    assert records(url) == undisturbed(games).records
     with Store.existing(url) as store:
         assert store.require_tournament(1).problems.games_voided == 0
-    assert undisturbed["standings"]
+    standings = programs.standings_of(json.loads(output))
+    assert standings == programs.standings_of(undisturbed(games).result)
 
 
 @pytest.mark.level(3)
@@ -124,9 +114,7 @@ def test_restarts_beside_workers_are_counted() -> None:
 
 
 def kill_worker() -> None:
-    worker = None
-    while worker is None:
-        worker = next(iter(workers()), None)
+    (worker,) = workers()
     handle = os.pidfd_open(worker)
     os.kill(worker, signal.SIGKILL)
     select.select([handle], [], [])
@@ -138,12 +126,11 @@ def workers() -> list[int]:
 
 
 def test_worker_ends_with_its_server(start: Start) -> None:
-    server = start("happycity", "serve", "--listen", "127.0.0.1:0", "--store", STORE, "--workers", "2")
-    assert server.stdout is not None
-    assert server.stdout.readline()
-    while len(found := workers()) < 2:
-        pass
-    handles = [os.pidfd_open(pid) for pid in found]
+    server = programs.serve(start, "--workers", "2", listen="127.0.0.1:0", stderr=subprocess.PIPE)
+    for _ in range(2):
+        programs.wait_for_line(server, '"worker_joined"')
+    handles = [os.pidfd_open(pid) for pid in workers()]
+    assert len(handles) == 2
     server.kill()
     for handle in handles:
         select.select([handle], [], [])
