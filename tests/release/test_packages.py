@@ -33,6 +33,20 @@ def test_every_sdk_has_licence_changelog_and_readme() -> None:
         assert (folder / "README.md").is_file()
 
 
+def test_image_is_built_of_sources_alone() -> None:
+    """Else whatever a build leaves in the checkout is part of it, and lets the whole image be built again."""
+    left_out = (ROOT / ".dockerignore").read_text().splitlines()
+    for file in (ROOT / ".gitignore", *sorted((ROOT / "clients").glob("**/.gitignore"))):
+        if "node_modules" in file.parts:
+            continue
+        for line in file.read_text().splitlines():
+            name, folder = line.strip("/"), file.parent.relative_to(ROOT)
+            # Lines of the top that begin so are of the top alone, which isn't copied as a whole.
+            if folder == Path() and line.startswith(("/", "#", ".")):
+                continue
+            assert {f"**/{name}", (folder / name).as_posix()} & {*left_out}, (file, line)
+
+
 def test_dependencies_have_licences() -> None:
     lines = licences(["rich", "grpcio", "colorama-of-another-system"]).splitlines()
     assert [line.split()[0] for line in lines] == ["grpcio", "rich"]
