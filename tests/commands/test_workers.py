@@ -12,6 +12,7 @@ from functools import cache
 import pytest
 from tests.commands import programs
 from tests.commands.programs import ALL_GAMES, STORE, Gate, Records, Start, Undisturbed, records
+from tests.waiting import PATIENT
 
 from happycity.records.record import Json
 from happycity_tournament.games import Position
@@ -60,7 +61,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., End]:
             ("run", "--rounds", "8", "--seats", "2", "--format", "swiss", "--concurrency", "3"),
             marks=pytest.mark.nightly,
         ),
-        (2, ("sprt", "--candidate", "greedy", "--base", "random", "--concurrency", "8")),
+        (2, ("sprt", "--candidate", "greedy", "--base", "random", "--seats", "2", "--elo1", "100")),
     ],
     ids=["family", "expert", "swiss", "sprt"],
 )
@@ -103,11 +104,14 @@ def test_results_do_not_depend_on_killed_workers(
 
 @pytest.mark.level(3)
 def test_restarts_beside_workers_are_counted() -> None:
-    """A bot that dies beside a worker is started again there, and the line after the table says how often."""
+    """A bot that dies beside a worker is started again there, and the line after the table says how often.
+
+    When it has died for good its games wait for it, so the time of a decision is short.
+    """
     run = programs.tournament(
         "run", "--bots", "random", "--bot", programs.command_of("mortal"), "--seats", "2", "--rounds", "8",
-        "--workers", "1", "--restarts", "1", "--grace-seconds", "60", "--no-web", "--connect-seconds", "120",
-        *programs.settings_file(disqualify_share=0),
+        "--workers", "1", "--restarts", "1", *PATIENT, "--decision-seconds", "1", "--no-web",
+        *programs.settings_file(disqualify_share=0, max_strikes=0),
     )  # fmt: skip
     assert "worker 1: mortal ended, and is started again" in run.errors, run
     assert "mortal was started again 1 time beside workers" in run.output

@@ -15,6 +15,7 @@ from happycity.records.record import dumps, loads
 from happycity.records.replay import incidents_of, replay
 from happycity_server.play.clock import Sending
 from happycity_server.play.referee import Action, AskSeat, GameFinished, MovePlayed, NoteKind, Notify, Referee
+from happycity_server.play.session import SILENT_SECONDS
 
 DEAL = Deal.shuffle(Config(players=3), seed=5)
 
@@ -87,6 +88,21 @@ class Script:
         replay(record)
         yield from (f"incident {incident}" for incident in incidents_of(record))
         yield from (f"{name} {record[name]}" for name in ("reasons", "metrics") if name in record)
+
+
+def test_a_silent_bot_is_out_within_30_seconds_by_default() -> None:
+    """The others answer at once. Its clocks alone count, not the time until it is connected."""
+    referee, now, first_late = Referee(DEAL, TimeControl(), FailurePolicy()), 0.0, math.inf
+    referee.start(now)
+    while referee.endings[0] is not Ending.SILENT:
+        if referee.game.seat:
+            referee.answer(referee.game.seat, referee.decision_id, 0, now)
+            continue
+        assert referee.deadline is not None
+        now = referee.deadline
+        first_late = min(first_late, now)
+        referee.tick(now, silent=now - first_late >= SILENT_SECONDS)
+    assert now < 30
 
 
 def shown(action: Action) -> str:
