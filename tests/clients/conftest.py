@@ -29,7 +29,8 @@ SIDE_BY_SIDE = ("python", "go", "rust", "cpp")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let `--dist loadgroup` test the languages side by side, except those that share a folder."""
     for item in items:
-        if isinstance(item, pytest.Function) and "tests/clients" in item.nodeid:
+        in_group = item.get_closest_marker("xdist_group")
+        if isinstance(item, pytest.Function) and "tests/clients" in item.nodeid and not in_group:
             params = item.callspec.params.values() if hasattr(item, "callspec") else ()
             group = next((language for language in SIDE_BY_SIDE if language in params), "in the checkout")
             item.add_marker(pytest.mark.xdist_group(group))
