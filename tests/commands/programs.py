@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -171,6 +172,13 @@ def processes() -> dict[int, str]:
             if int(process.name) != os.getpid() and (process / "cwd").readlink() == Path.cwd():
                 found[int(process.name)] = (process / "cmdline").read_text().replace("\0", " ")
     return found
+
+
+def kill_processes() -> None:
+    """Kill what a killed run has left in this folder: its bots would look for its server for a minute."""
+    for process in processes():
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            os.kill(process, signal.SIGKILL)
 
 
 def server_of(run: Program) -> int:

@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +16,8 @@ from tests.commands.programs import (
     command_of,
     follow,
     happycity,
+    kill_processes,
     own_server,
-    processes,
     server_of,
     wait_for_line,
 )
@@ -69,8 +68,7 @@ def end_by_kill(run: Program) -> None:
     run.communicate()
     select.select([server], [], [])  # it stops by itself
     os.close(server)
-    for process in processes():  # the bots of a killed run look for its server for a minute
-        os.kill(process, signal.SIGKILL)
+    kill_processes()
 
 
 def test_the_planners_games_are_those_of_the_docs() -> None:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -73,9 +72,7 @@ def play_until_killed(run: Program, gate: Gate, victim: str, *, games: int, at_o
     assert run.returncode == (2 if victim == "server" else -signal.SIGKILL), errors
     select.select([handle], [], [])  # without its run a server stops by itself
     os.close(handle)
-    for process in programs.processes():  # the bots of a killed run look for its server for a minute
-        with suppress(ProcessLookupError):  # it has ended meanwhile
-            os.kill(process, signal.SIGKILL)
+    programs.kill_processes()
 
 
 ROOT = Path(__file__).parents[2]
