@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import resource
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -60,6 +60,7 @@ _FIXTURES: Final = {"cluster": 3, "browser": 3}
 _MEANS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 """CPU seconds of a test on the whole, by the highest level of a run; for the estimate at its beginning."""
 _ADDITIONS: Final = 20_000
+_SPEEDS: Final = 200
 _ADDITIONS_PER_SECOND: Final = 20e6
 
 
@@ -144,6 +145,8 @@ class Costs:
         self._began = 0.0
         self._speed = 0.0
         """Additions a second before the current test."""
+        self._speeds: deque[float] = deque(maxlen=_SPEEDS)
+        """Those of the last tests: a test is slowed down by other programs for longer than a loop shows."""
         self._costs: list[Cost] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -179,12 +182,15 @@ class Costs:
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
         """End with a test; fail where it was far too expensive."""
         yield
-        # The slower speed, so that a machine which changes its own lets no test fail.
         speed = min(self._speed, additions_per_second())
-        seconds = (cpu_seconds() - self._began - self._shared) * speed / _ADDITIONS_PER_SECOND
+        self._speeds += self._speed, speed
+        used = cpu_seconds() - self._began - self._shared
+        seconds = used * speed / _ADDITIONS_PER_SECOND
         cost = Cost(item.nodeid, level_of(item), seconds)
         item.user_properties.append(("cost", tuple(cost)))
-        if self._strict and cost.exceeds(MARGIN):
+        # By the slowest of the last speeds, so that a busy machine lets no test fail.
+        least = cost._replace(seconds=used * min(self._speeds) / _ADDITIONS_PER_SECOND)
+        if self._strict and least.exceeds(MARGIN):
             pytest.fail(
                 f"{seconds:.1f} CPU seconds, where level {cost.level} has {LIMITS[cost.level]:g}: "
                 "make it cheaper, or give it another level (CONTRIBUTING.md, Tests)",

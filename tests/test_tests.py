@@ -109,6 +109,7 @@ def test_offences_are_found(source: str, count: int) -> None:
     assert len(offences(source)) == count
 
 
+@pytest.mark.level(1)
 def test_tests_wait_for_events() -> None:
     """Exceptions have their reasons, and are needed."""
     found = {}

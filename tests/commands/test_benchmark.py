@@ -30,6 +30,7 @@ PROTOCOL = "HappyCity-2-family-v1"
 SOME_GAMES = 4
 
 
+@pytest.mark.level(3)
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="waits for processes as Linux has it")
 def test_a_result_is_the_same_in_other_processes_and_after_a_kill(start: Start, gate: Gate) -> None:
     """Neither hash seeds nor a kill in the middle change a byte."""

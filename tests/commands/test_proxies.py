@@ -150,7 +150,7 @@ def test_a_whole_run_makes_no_connection_to_a_proxy(tmp_path: Path, proxy: Count
     assert proxy.requests == []
 
 
-@pytest.mark.level(0)
+@pytest.mark.level(1)
 @pytest.mark.parametrize(
     ("folder", "pattern", "allowed"),
     [

@@ -80,6 +80,7 @@ def test_a_run_that_was_stopped_is_resumed(start: Start, gate: Gate, expected: E
     assert (folder / "bots.log").read_text().count("connected to") == before  # no bot has played
 
 
+@pytest.mark.level(3)
 def test_a_run_on_a_server_outlives_that_server(start: Start, gate: Gate, expected: End) -> None:
     gate.let_through(SOME_GAMES)
     server = programs.serve(start)

@@ -87,6 +87,7 @@ def test_errors_are_as_large_as_stated(players: int) -> None:
     assert np.mean(np.abs(ratios) < 1.96) > 0.92
 
 
+@pytest.mark.level(1)
 def test_the_dispersion_of_deals_is_learnt() -> None:
     """The same result in all rotations of a deal makes sums scatter more than independent games."""
     copied, rng = entered(4, 7), np.random.default_rng(1)

@@ -80,6 +80,7 @@ class Day:
             )
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize(
     ("guests", "config", "tick"),
     [

@@ -29,6 +29,7 @@ def random_actions(masks: NDArray[Any], rng: np.random.Generator) -> NDArray[Any
     return choice
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize("config", CONFIGS, ids=str)
 def test_arrays_show_the_games(config: Config) -> None:
     play = SelfPlay(config, games=6, seed=3)

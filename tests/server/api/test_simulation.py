@@ -129,6 +129,7 @@ async def test_calls_take_turns_and_cancelled_ones_are_not_played_on(caller: Cal
     assert await caller.playouts() - before < MAX_PLAYOUTS
 
 
+@pytest.mark.level(2)
 async def test_dead_worker_costs_one_call(caller: Caller) -> None:
     """If a worker dies, the call that it played fails, and the next call gets a new worker."""
     large = await caller.large_call()

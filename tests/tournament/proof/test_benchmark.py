@@ -54,6 +54,7 @@ def test_protocols_never_change() -> None:
     assert {name: protocol.digest for name, protocol in PROTOCOLS.items()} == DIGESTS
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize(
     "name",
     [
@@ -149,6 +150,7 @@ def test_costs_are_not_in_the_hash(written: Path) -> None:
         verify_benchmark(written, asked=0, processes=1)
 
 
+@pytest.mark.level(1)
 def test_games_that_an_opponent_forfeited_are_refused(tmp_path: Path) -> None:
     class Failing(PlannerBot):
         def choose(self, decision: Decision) -> Move:

@@ -213,6 +213,7 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
 }
 
 
+@pytest.mark.level(1)
 @pytest.mark.parametrize(("forge", "line"), FORGERIES.values(), ids=FORGERIES)
 def test_forgeries_with_new_hashes_are_found(
     published: Path, tmp_path: Path, forge: Callable[[Forger], object], line: str
@@ -238,7 +239,7 @@ def test_a_changed_log_has_another_end_of_the_chain(
         verify(forger.folder, processes=1, noted=end)
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_bots_of_the_organiser_are_asked_again(published: Path, tmp_path: Path) -> None:
     """A legal move that the planner doesn't choose is found; so is another version of it."""
     assert verify(published, processes=1, sample=4, rng=Random(1)).games == 48

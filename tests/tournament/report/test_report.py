@@ -206,6 +206,7 @@ def test_scores_of_pairs_are_from_their_games(played: Path, page: Page) -> None:
             assert re.fullmatch(expected, cell)
 
 
+@pytest.mark.level(1)
 def test_the_result_comes_first(page: Page) -> None:
     """A sentence names the winner, with how much and how certainly it is ahead."""
     head = " ".join(page.texts[""].split())

@@ -100,6 +100,7 @@ def test_sitting_out_is_shared_evenly() -> None:
             assert max(played.values()) - min(played.values()) <= 1, (seats, more)
 
 
+@pytest.mark.level(1)
 def test_bots_meet_about_equally_often() -> None:
     for bots, seats in [(3, 2), (7, 4), (8, 4), (9, 2), (12, 5), (21, 4)]:
         met = fields.meetings(random_rounds(bots, seats, rounds=200))

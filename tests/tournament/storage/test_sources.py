@@ -103,6 +103,7 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
     assert [(game.match_id, game.deal_seed) for game in games_of(tmp_path)] == [(1, 1), (2, 2)]
 
 
+@pytest.mark.level(1)
 def test_one_tournament_can_be_chosen(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/games.sqlite"
     with Store.create(url) as store:
