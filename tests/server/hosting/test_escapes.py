@@ -112,6 +112,10 @@ def test_escape_fails(name: str, cell: Cell, outside: dict[str, str], inside: di
         assert inside[name].startswith("failed: "), inside[name]
 
 
+MARK = str(100_000_000 + os.getpid())
+"""How long processes sleep that a test of this process leaves behind; other tests run at the same time."""
+
+
 def _marked() -> list[int]:
     """Return the processes of this machine that a test has left behind."""
     found = []
@@ -120,12 +124,12 @@ def _marked() -> list[int]:
             words = path.read_bytes().split(b"\0")
         except OSError:
             continue
-        if words[:2] == [b"sleep", b"98765"]:
+        if words[:2] == [b"sleep", MARK.encode()]:
             found.append(int(path.parent.name))
     return found
 
 
-def _eventually(done: object, *, seconds: float = 60.0) -> bool:
+def _eventually(done: object, *, seconds: float = LIMIT) -> bool:
     deadline = time.monotonic() + seconds
     while not done():  # type: ignore[operator]
         if time.monotonic() > deadline:
@@ -163,16 +167,16 @@ while True:
         os.fork() or time.sleep(0.01)
     except OSError:
         print("full", flush=True)
-        os.execlp("sleep", "sleep", "98765")
-"""
+        os.execlp("sleep", "sleep", "MARK")
+""".replace("MARK", MARK)
 DAEMON = """
 import os, time
 if not os.fork():
     os.setsid()
     if not os.fork():
-        os.execlp("sleep", "sleep", "98765")
+        os.execlp("sleep", "sleep", "MARK")
 time.sleep({seconds})
-"""
+""".replace("MARK", MARK)
 BUSY = """
 import os, time
 os.fork(), os.fork()

@@ -147,11 +147,13 @@ def test_submitted_bot_plays(tmp_path: Path) -> None:
 def test_submitted_image_plays(tmp_path: Path) -> None:
     """An image passes its trial in podman and plays, measured; no container outlives the server."""
     command, image = podman(tmp_path)
+    label = f"test={tmp_path}"  # other tests have containers of the same image at the same time
+    command = command.replace("run ", f"run --label {label} ", 1)
     hosted = ("--tokens", str(tmp_path / "tokens.json"), "--hosted", str(tmp_path / "bots"), "--sandbox")
     alice = issued_token(tmp_path / "tokens.json", Role.BOT, "alice")
     olga = issued_token(tmp_path / "tokens.json", Role.ORGANISER, "olga")
     (tmp_path / "bot.toml").write_text(f'name = "alice"\nlanguage = "Go"\nimage = "{image}"\n')
-    containers = ("podman", "ps", "--all", "--quiet", "--filter", f"ancestor={image}")
+    containers = ("podman", "ps", "--all", "--quiet", "--filter", f"label={label}")
     with server_process(tmp_path, *hosted, f"{command} {{image}}", "--house", "rock=random") as server:
 
         def run(*words: str, token: str) -> Any:
