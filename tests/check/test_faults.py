@@ -21,8 +21,6 @@ AT_ONCE = 6
 TIMEOUT = 15.0
 """Seconds after which the check gives up a bot that is silent, as some of these are."""
 
-pytestmark = pytest.mark.timeout(900)  # the bots of all steps are checked in one test
-
 # What each step says about the bot that does wrong just there.
 FAULTS = {
     "hello": "the first message holds hello, pong",

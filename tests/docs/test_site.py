@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from mkdocs.structure.files import File, Files
 from playwright.sync_api import Page, sync_playwright
 from tests.browser import chromium_program
-from tests.waiting import LIMIT
+from tests.waiting import MILLISECONDS
 from tools import ROOT
 from tools.docs.contract import contract_page
 from tools.docs.diagrams import FOLDER, mark
@@ -99,7 +99,7 @@ def browser_page() -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(reduced_motion="reduce")
-        page.set_default_timeout(1000 * LIMIT)  # milliseconds
+        page.set_default_timeout(MILLISECONDS)
         yield page
         browser.close()
 

@@ -8,18 +8,18 @@ import grpc
 import httpx
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
-from tests.browser import chromium_program
+from playwright.async_api import Browser, BrowserContext, Page, expect
+from tests.browser import running_chromium
 from tests.server.api.tournaments import config as tournament_config
 from tests.server.conftest import playing
 from tests.server.harness import matches_at, serving, terms, tournaments_at
-from tests.waiting import LIMIT
+from tests.waiting import LIMIT, MILLISECONDS
 from tests.web.ladders import LadderSite, ladder_site
 
 from happycity import Config, Mode
 from happycity.wire.messages import config_message
 
-expect.set_options(timeout=1000 * LIMIT)  # milliseconds
+expect.set_options(timeout=MILLISECONDS)
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,8 @@ async def ladder(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ladd
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """Yield a Chromium; without one, the tests that need it are skipped."""
-    program = chromium_program()
-    async with async_playwright() as playwright:
-        yield await playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    async with running_chromium() as chromium:
+        yield chromium
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 from playwright.async_api import Browser, Page, expect
-from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.table import check_layout
 
@@ -50,7 +49,7 @@ async def test_analysis_needs_no_scripts(browser: Browser, site: Site, family_ma
     async with await browser.new_context(base_url=site.url, java_script_enabled=False) as scriptless:
         page = await scriptless.new_page()
         await page.goto(f"/matches/{family_match}?lang=uk")
-        await page.locator("a[data-analysis]").click(timeout=1000 * LIMIT)
+        await page.locator("a[data-analysis]").click()
         await expect(page.locator("polyline")).to_have_count(3)
         await page.locator(".expectation circle").first.click()
         await expect(page.locator("#board")).to_have_attribute("data-ply", re.compile(r"\d+"))

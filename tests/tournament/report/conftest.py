@@ -3,8 +3,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest_asyncio
-from playwright.async_api import Browser, Page, async_playwright
-from tests.browser import chromium_program
+from playwright.async_api import Browser, Page
+from tests.browser import running_chromium
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,5 @@ class Window:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def window() -> AsyncIterator[Window]:
     """Start a browser, once for all tests."""
-    program = chromium_program()
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    async with running_chromium() as browser:
         yield Window(browser)
-        await browser.close()
