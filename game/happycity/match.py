@@ -25,13 +25,59 @@ DEFAULT_LINEUP = REFERENCE_BOTS[:4]
 """The bots of a tournament that names none: those that search think many times as long."""
 
 _BOT_NAME = re.compile(r"[A-Za-z0-9._+-]{1,64}")
+_OPTION_OR_HIDDEN = re.compile(r"[^A-Za-z0-9_].*|.*\.", re.DOTALL)
+"""What programs take for an option, file systems hide, or Windows cuts."""
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+"""Files of these names are devices to Windows, with any ending."""
+_ADDRESS = re.compile(r".*\.(json|html)", re.IGNORECASE)
+"""The page of `a.json` would be the data of the page of `a`."""
+_VALUE = re.compile(r"none|null|na|true|false", re.IGNORECASE)
+"""Readers of logs and tables take these for no name, as they do numbers."""
 
 
-def check_bot_name(name: str) -> str:
-    """Return `name` if a bot may have it; ConfigError if not."""
+def check_bot_spelling(name: str) -> str:
+    """Return `name` if a bot of this or an older version can have it; ConfigError if not."""
     if not _BOT_NAME.fullmatch(name):
         raise ConfigError(f"bot name {name[:80]!r}: use 1-64 of a-z, A-Z, 0-9 and . _ - +")
     return name
+
+
+def check_bot_name(name: str) -> str:
+    """Return `name` if a bot may take it: no file system, URL, terminal or log takes it for anything else.
+
+    Raises:
+        ConfigError: it may not.
+    """
+    check_bot_spelling(name)
+    problem = ""
+    if _OPTION_OR_HIDDEN.fullmatch(name):
+        problem = "begin with a letter or digit, and end with no full stop"
+    elif _DEVICE.fullmatch(name):
+        problem = "to Windows it is a device; choose another"
+    elif _ADDRESS.fullmatch(name):
+        problem = "it reads as the address of a page; choose another ending"
+    elif _VALUE.fullmatch(name) or _is_number(name):
+        problem = "it reads as a value; choose one that is a name alone"
+    if problem:
+        raise ConfigError(f"bot name {name[:80]!r}: {problem}")
+    return name
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def name_key(name: str) -> str:
+    """Return what two names share that differ by capital letters alone.
+
+    Where bots compete they can't both be there: some file systems have one file for both, and people mix
+    them up.
+    """
+    return name.casefold()
 
 
 PERSON_MARK = "@"

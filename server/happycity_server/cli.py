@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
+from happycity.match import check_bot_name
 from happycity.runtime.commands import AsJson, Commands, remark
 from happycity.runtime.settings import Settings, flags_of, load, setting
 from happycity.runtime.tokens import (
@@ -115,7 +116,7 @@ def create(
     """Create a token and print it, this once: only its hash is stored."""
     now = datetime.now(UTC)
     until = now + duration(expires) if expires else None
-    clear, created = new_token(role, name, created=now, expires=until, owner=owner)
+    clear, created = new_token(role, check_bot_name(name), created=now, expires=until, owner=owner)
     stored = read_tokens_file(tokens).tokens if tokens.exists() else []
     earlier = [one.id for one in stored if (one.role, one.name) == (role, name) and one.is_valid(now)]
     add_tokens(tokens, [created])

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from happycity import ConfigError
-from happycity.match import check_bot_name, check_reference_bot
+from happycity.match import check_bot_name, check_reference_bot, name_key
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, host_and_port, is_loopback, is_unix
 from happycity_server.play.limits import SessionLimits
@@ -50,7 +50,7 @@ def parse_house(text: str) -> dict[str, str]:
     for entry in filter(None, map(str.strip, text.split(","))):
         name, _, builtin = entry.rpartition("=")
         name = check_bot_name(name or builtin)
-        if name in bots:
+        if name_key(name) in map(name_key, bots):
             raise ConfigError(f"{name!r} is named more than once")
         bots[name] = check_reference_bot(builtin)
     return bots

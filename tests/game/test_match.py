@@ -67,13 +67,22 @@ def test_numbers_of_a_failure_policy() -> None:
     assert strict.fallback is Fallback.NEUTRAL
 
 
+TAKEN_FOR_OTHER_THINGS = (
+    *(".", "..", "...", ".bashrc", "-", "-rf", "--help", "+x", "anna."),
+    *("con", "NUL", "Aux.txt", "com1", "LPT9.tar.gz", "prn"),
+    *("anna.json", "anna.HTML", "index.json"),
+    *("none", "NULL", "NaN", "NA", "True", "7", "1e5", "-1", "inf", "1_000", "Infinity"),
+)
+"""By file systems, terminals, URLs, and readers of logs and tables."""
+
+
 def test_names_of_bots() -> None:
     # 1 to 64 letters, digits or any of . _ - + make a name.
-    for name in ["a", "x" * 64, "Anna-2.0_rc+1", "..."]:
+    for name in ["a", "x" * 64, "Anna-2.0_rc+1", "_a", "7up", "console", "nullable", "a.jsonl", "com10"]:
         assert check_bot_name(name) == name
 
     # Anything else is refused in one line that shows the name.
-    for name in ["", "x" * 65, "my bot", "zoé", "a\n", "a/b", "\uff11"]:
+    for name in ["", "x" * 65, "my bot", "zoé", "a\n", "a/b", "\uff11", *TAKEN_FOR_OTHER_THINGS]:
         with pytest.raises(ConfigError, match=r"^bot name ") as caught:
             check_bot_name(name)
         assert "\n" not in str(caught.value)

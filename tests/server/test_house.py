@@ -70,6 +70,7 @@ def test_wrong_house_is_refused() -> None:
     for text, problem in (
         ("gredy", "'gredy' is not a reference bot; did you mean greedy?"),
         ("a b=greedy", "bot name 'a b': use 1-64 of a-z, A-Z, 0-9 and . _ - +"),
+        ("greedy,Greedy=random", "'Greedy' is named more than once"),
         ("greedy,greedy=random", "'greedy' is named more than once"),
     ):
         with pytest.raises(SettingsError) as caught:

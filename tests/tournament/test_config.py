@@ -24,6 +24,7 @@ from happycity_tournament.config import (
     SprtTest,
     Swiss,
     TournamentConfig,
+    check_bots,
 )
 from happycity_tournament.schedule import schedule_of
 
@@ -166,6 +167,20 @@ def test_messages_that_make_no_tournament_are_refused() -> None:
         message = wire.tournament_config_message(CONFIG)
         message.failure_policy.disqualify_share = number
         refuse(message, "disqualify_share: ")
+
+
+def test_new_tournaments_have_names_that_files_can_have() -> None:
+    """Stored ones keep theirs, from versions that allowed more."""
+    for bots, problem in (
+        (("ann", "Ann"), "'ann' and 'Ann' differ by capitals alone"),
+        (("7", "ben"), "'7'"),
+    ):
+        with pytest.raises(ConfigError, match=f"^bots: .*{problem}"):
+            check_bots(bots)
+        assert (
+            TournamentConfig.of({**CONFIG.json(), "bots": bots, "anchor": bots[0], "hosted_bots": {}}).bots
+            == bots
+        )
 
 
 def refusal(text: str) -> Iterator[str]:

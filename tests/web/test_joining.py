@@ -133,7 +133,10 @@ async def test_a_guest_joins_in_the_browser(browser: Browser, competition: Compe
         ("alice bea carl", "name 1 to 2 different bots, not 3"),
         ("", "name 1 to 2 different bots, not 0"),
         ("a/b", "use 1-64 of"),
+        ("alice Alice", "name 1 to 2 different bots, not 2"),
+        ("alice.json", "it reads as the address of a page"),
         ("olga", "belongs to another owner"),
+        ("Olga", "belongs to another owner"),
     ],
 )
 async def test_the_form_says_what_is_wrong(competition: Competition, bots: str, problem: str) -> None:

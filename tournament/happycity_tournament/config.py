@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
 from happycity.errors import suggestion
-from happycity.match import MAX_LABEL, check_bot_name, check_range
+from happycity.match import MAX_LABEL, check_bot_name, check_bot_spelling, check_range, name_key
 from happycity.rules.deals import MAX_SEED
 
 DEFAULT_ROUNDS = 100
@@ -242,7 +242,7 @@ class TournamentConfig:
 
     def __post_init__(self) -> None:
         """Refuse what no tournament can have, whatever its schedule."""
-        check_bots(self.bots)
+        _check_stored_bots(self.bots)
         check_title(self.title)
         if isinstance(self.format, SprtTest) and self.bots != (self.format.candidate, self.format.base):
             raise ConfigError("bots: those of a sequential test are its candidate and its base")
@@ -298,16 +298,30 @@ def _adapter() -> TypeAdapter[TournamentConfig]:
 
 
 def check_bots(bots: Sequence[str]) -> None:
-    """Refuse names that the bots of a tournament can't have.
+    """Refuse names that the bots of a new tournament can't have.
 
     Raises:
-        ConfigError: there are too many, one is malformed, or one is there twice.
+        ConfigError: there are too many, one can't be taken, or two differ by capitals alone or not at all.
     """
+    _check_stored_bots(bots)
+    spelt: dict[str, str] = {}
+    for bot in bots:
+        try:
+            check_bot_name(bot)
+        except ConfigError as error:
+            raise ConfigError(f"bots: {error}") from None
+        if other := spelt.get(name_key(bot)):
+            raise ConfigError(f"bots: {other!r} and {bot!r} differ by capitals alone")
+        spelt[name_key(bot)] = bot
+
+
+def _check_stored_bots(bots: Sequence[str]) -> None:
+    """Refuse what no bots of a tournament of any version are called."""
     if len(bots) > MAX_BOTS:
         raise ConfigError(f"bots: {len(bots)} are more than {MAX_BOTS}")
     for bot, count in Counter(bots).items():
         try:
-            check_bot_name(bot)
+            check_bot_spelling(bot)
         except ConfigError as error:
             raise ConfigError(f"bots: {error}") from None
         if count > 1:

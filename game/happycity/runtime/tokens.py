@@ -30,7 +30,7 @@ from pydantic import (
 )
 
 from happycity.errors import ConfigError, HappyCityError
-from happycity.match import check_bot_name, one_line
+from happycity.match import check_bot_spelling, name_key, one_line
 from happycity.runtime.files import read_text, replacing
 from happycity.runtime.transport import file_stamp
 
@@ -122,7 +122,7 @@ class Token(_Secret):
     """A token as it is kept."""
 
     role: Role
-    name: Annotated[str, AfterValidator(check_bot_name)]
+    name: Annotated[str, AfterValidator(check_bot_spelling)]
     """Name of the bot, which may play under no other; for other roles, of the token's owner."""
     owner: Annotated[str, AfterValidator(check_owner)] = Field(default_factory=lambda read: read["name"])
     """Who answers for the bot: a ladder's limits and its pairing go by owner. By default the token's name,
@@ -257,11 +257,12 @@ def accept_invitation(
             raise InvitationError(
                 "the invitation is unknown, used or expired; ask the organiser for a new one"
             )
-        if not 1 <= len(bots) <= invitation.bots or len(set(bots)) < len(bots):
+        taken = set(map(name_key, bots))
+        if not 1 <= len(bots) <= invitation.bots or len(taken) < len(bots):
             raise ConfigError(f"bots: name 1 to {invitation.bots} different bots, not {len(bots)}")
         owner, others = invitation.owner, []
         for one in content.tokens:
-            if one.role is not Role.BOT or one.name not in bots:
+            if one.role is not Role.BOT or name_key(one.name) not in taken:
                 others.append(one)
             elif one.owner != owner:
                 raise NameTakenError(f"the name {one.name!r} belongs to another owner's bot; choose another")

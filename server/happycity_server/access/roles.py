@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 
+from happycity.match import name_key
 from happycity.runtime.tokens import Role, Token
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.visibility import Viewer
@@ -173,7 +174,7 @@ def check_name(name: str, *, house: Collection[str] = ()) -> None:
 
 def check_free_of_house(name: str, house: Collection[str]) -> None:
     """Require that a name is not that of a bot of the house; else ApiError."""
-    if name in house:
+    if name_key(name) in map(name_key, house):
         text = f"the name {name!r} is that of one of the server's own bots; choose another"
         raise ApiError(Reason.WRONG_NAME, text)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
-from happycity.match import check_bot_name, one_line
+from happycity.match import check_bot_spelling, one_line
 from happycity.runtime.tokens import TokenFile, check_owner, rename_owner
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.match import (
@@ -135,7 +135,7 @@ class LadderService(LadderServiceServicer):
         reader = self._ladder()
         config = reader.ladder.config
         with within("bot"):
-            bot = check_bot_name(request.bot)
+            bot = check_bot_spelling(request.bot)
         board = board_named(config, request.board)
         versions = await reader.stored.read(reader.stored.entries.versions_of, bot)
         if not versions:
@@ -333,7 +333,7 @@ def check_act(act: Act, request: pb.CreateActRequest) -> None:
         raise ConfigError(f"deal_ids: {len(request.deal_ids)} deals are more than {MAX_ACT_DEALS} at once")
     if act.bot is not None:
         with within("bot"):
-            check_bot_name(act.bot)
+            check_bot_spelling(act.bot)
     for owner in filter(None, (act.owner, request.new_owner)):
         check_owner(owner)
 

@@ -14,7 +14,7 @@ from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from happycity import ConfigError
-from happycity.match import check_bot_name
+from happycity.match import check_bot_spelling
 from happycity_server.errors import ApiError, invalid, within
 from happycity_tournament.games import LARGEST_ID
 from happycity_tournament.wire import timestamp
@@ -72,7 +72,7 @@ def position_of(token: str) -> str:
     """Return the id or name after which a page begins; "" for the first page."""
     try:
         position = base64.b64decode(token, altchars=b"-_", validate=True).decode()
-        return position and check_bot_name(position)  # ids look like names too
+        return position and check_bot_spelling(position)  # ids look like names too
     except (ValueError, ConfigError):
         raise _foreign_token() from None
 
@@ -111,7 +111,7 @@ class ListQuery:
         """The id below which the page begins; None for the first page."""
         if "bot" in fields:
             with within("bot"):
-                check_bot_name(fields["bot"])
+                check_bot_spelling(fields["bot"])
         self.filters = {
             name: decoders[name](value) if name in decoders else value for name, value in fields.items()
         }

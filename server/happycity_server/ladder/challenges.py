@@ -10,7 +10,7 @@ from typing import Any, Literal
 import structlog
 
 from happycity import ConfigError
-from happycity.match import check_bot_name
+from happycity.match import check_bot_spelling
 from happycity_ladder.entries import Challenge, ChallengeState, Deal, DealKind, DealState, Version
 from happycity_ladder.ladder_config import Board, LadderConfig, Quotas
 from happycity_ladder.ladder_store import LadderStore
@@ -208,7 +208,7 @@ def check_challenge(wanted: Challenge, board: Board, quotas: Quotas) -> None:
         ApiError, ConfigError: a field is wrong; the text names it.
     """
     with within("bot"):
-        check_bot_name(wanted.bot)
+        check_bot_spelling(wanted.bot)
     if not 1 <= wanted.deals <= quotas.deals_per_challenge:
         most = quotas.deals_per_challenge
         raise invalid(f"deals: {wanted.deals} is not 1 to {most}")
@@ -223,7 +223,7 @@ def check_challenge(wanted: Challenge, board: Board, quotas: Quotas) -> None:
         raise invalid(f"opponents: {len(wanted.opponents)} bots; the board {board.name} takes {others}")
     with within("opponents"):
         for name in wanted.opponents:
-            check_bot_name(name)
+            check_bot_spelling(name)
     if len({wanted.bot, *wanted.opponents}) <= others:
         raise invalid("opponents: each bot has one seat at the table")
 
