@@ -61,7 +61,14 @@ def pytest_configure(config: pytest.Config) -> None:
     # On a busy machine, threads that share small matrix products wait for each other longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # A server of one module may log while another's test reads what a command prints, so not to `sys.stderr`.
-    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(sys.__stderr__))
+    # Its own traceback, with the values of all variables, takes half a second.
+    structlog.configure(
+        processors=[
+            *structlog.get_config()["processors"][:-1],
+            structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+        ],
+        logger_factory=lambda *_: structlog.PrintLogger(sys.__stderr__),
+    )
     # Coverage and more examples cost time of their own.
     slow = config.getoption("--hypothesis-profile") or config.pluginmanager.hasplugin("_cov")
     strict = not slow and not config.getoption("--no-cost-limits")
@@ -84,10 +91,10 @@ def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None
         )
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Return the number of processes for `-n auto`: tests wait for programs a third of the time."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Return the number of processes for `-n auto`: tests of programs wait for them a third of the time."""
     cores = os.cpu_count() or 1
-    return cores + cores // 2
+    return cores if levels.chosen(config)[-1] < 2 else cores + cores // 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -61,6 +61,8 @@ _MEANS: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
 """CPU seconds of a test on the whole, by the highest level of a run; for the estimate at its beginning."""
 _ADDITIONS: Final = 20_000
 _SPEEDS: Final = 200
+_SECONDS_BETWEEN_SPEEDS: Final = 0.1
+"""CPU time after which the speed of the process is measured again."""
 _ADDITIONS_PER_SECOND: Final = 20e6
 
 
@@ -79,9 +81,8 @@ def level_of(item: pytest.Item) -> int:
     marked = [int(mark.args[0]) for mark in item.iter_markers("level")]
     assert max(marked, default=0) < NIGHTLY, f"{item.nodeid}: the levels of marks are below {NIGHTLY}"
     names = {*getattr(item, "fixturenames", ())}
-    if hasattr(item, "callspec") and any(
-        str(value) == "postgresql" for value in item.callspec.params.values()
-    ):
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    if any(isinstance(value, str) and value == "postgresql" for value in parameters):
         names.add("cluster")
     needed = (level for name, level in _FIXTURES.items() if name in names)
     return max([max(marked) if marked else folder_level(item.path), *needed])
@@ -143,8 +144,8 @@ class Costs:
         self._depth = 0
         """How many shared fixtures, one inside the other, are being made or ended."""
         self._began = 0.0
-        self._speed = 0.0
-        """Additions a second before the current test."""
+        self._timed = 0.0
+        """The CPU time of this process when its speed was measured last."""
         self._speeds: deque[float] = deque(maxlen=_SPEEDS)
         """Those of the last tests: a test is slowed down by other programs for longer than a loop shows."""
         self._costs: list[Cost] = []
@@ -152,7 +153,7 @@ class Costs:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Generator[None]:
         """Begin with a test."""
-        self._speed, self._shared, self._began = additions_per_second(), 0.0, cpu_seconds()
+        self._shared, self._began = 0.0, cpu_seconds()
         yield
 
     @pytest.hookimpl(wrapper=True)
@@ -182,9 +183,12 @@ class Costs:
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
         """End with a test; fail where it was far too expensive."""
         yield
-        speed = min(self._speed, additions_per_second())
-        self._speeds += self._speed, speed
-        used = cpu_seconds() - self._began - self._shared
+        ended = cpu_seconds()
+        if not self._speeds or ended - self._timed > _SECONDS_BETWEEN_SPEEDS:
+            self._speeds.append(additions_per_second())
+            self._timed = ended
+        speed = self._speeds[-1]
+        used = ended - self._began - self._shared
         seconds = used * speed / _ADDITIONS_PER_SECOND
         cost = Cost(item.nodeid, level_of(item), seconds)
         item.user_properties.append(("cost", tuple(cost)))
