@@ -84,7 +84,7 @@ def test_greedy_answers_the_decisions_that_all_sdks_are_tested_with() -> None:
         assert decision.moves.index(choose(bot, decision)) == kept["move"], f"line {number}"
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @pytest.mark.parametrize("config", TABLES, ids=table_id)
 def test_the_ladder_holds(config: Config) -> None:
     assert mean_place_difference(GreedyBot, RandomBot, deals=4, config=config) > 0.2

@@ -27,17 +27,21 @@ def files_below(folder: Path) -> dict[Path, tuple[bytes, int]]:
 
 @pytest.mark.parametrize("address", ["", "#1", RUN, f"{RUN}/#1", STORE, f"{STORE}#1", f"sqlite:///{STORE}#1"])
 @pytest.mark.usefixtures("finished_run")
-def test_a_tournament_that_is_not_played_is_found(run: Run, tmp_path: Path, address: str) -> None:
-    """It is the same for all commands, which claim, make and change nothing."""
-    arguments = (address,) if address else ()
+def test_a_tournament_that_is_not_played_is_found(run: Run, address: str) -> None:
+    shown = json_of(run, "show", *((address,) if address else ()))
+    assert (shown["tournament"], shown["state"], shown["games"]) == (1, "finished", 12)
+
+
+@pytest.mark.usefixtures("finished_run")
+def test_an_address_is_the_same_for_all_commands(run: Run, tmp_path: Path) -> None:
+    """They claim, make and change nothing."""
+    out = tmp_path / "out"
     with Store.existing(f"sqlite:///{STORE}") as store:
         before = files_below(tmp_path)
-        shown = json_of(run, "show", *arguments)
-        assert (shown["tournament"], shown["state"], shown["games"]) == (1, "finished", 12)
-        assert json_of(run, "rate", *arguments)["games"] == 12
-        out = tmp_path / "out"
-        assert run("export", *arguments, "--format", "csv", "--out", out)[::2] == (0, f"{out}: 12 games\n")
-        assert run("report", *arguments, "--out", out)[::2] == (0, f"{out}: a report of 12 games\n")
+        assert json_of(run, "show", f"{RUN}/#1")["games"] == 12
+        assert json_of(run, "rate", f"{RUN}/#1")["games"] == 12
+        assert run("export", f"{RUN}/#1", "--format", "csv", "--out", out)[::2] == (0, f"{out}: 12 games\n")
+        assert run("report", f"{RUN}/#1", "--out", out)[::2] == (0, f"{out}: a report of 12 games\n")
         out.unlink()
         assert not store.is_claimed()
         assert files_below(tmp_path) == before

@@ -172,7 +172,7 @@ async def test_an_interruption_changes_nothing(
     await check_end(store, resumed, config)
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @each_format
 async def test_a_kill_changes_nothing(store: AsyncStore, config: TournamentConfig, tmp_path: Path) -> None:
     host = hosts.Host(store)

@@ -67,7 +67,7 @@ def feed(sprt: Sprt, scores: Iterable[float]) -> Sprt:
     return sprt
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("draw", "elo1", "runs"),
     [(pair_blocks, 50, 500), (four_seat_blocks, 40, 500), (pair_blocks, 15, 80), (even_blocks, 10, 200)],
