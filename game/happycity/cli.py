@@ -33,6 +33,7 @@ from happycity.runtime.commands import (
     run_cli,
     until_output_closes,
 )
+from happycity.runtime.files import filled_lines
 from happycity.text.catalogue import entries, plain
 from happycity.text.words import plural
 
@@ -147,10 +148,7 @@ def _lines(files: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the place and text of every line that isn't blank."""
     for name in files:
         try:
-            with open(0 if name == "-" else name, encoding="utf-8", closefd=name != "-") as file:
-                for number, line in enumerate(file, start=1):
-                    if line.strip():
-                        yield f"{name}:{number}", line
+            yield from filled_lines(name)
         except UnicodeDecodeError as error:
             if error.object.startswith(b"SQLite format 3"):
                 how = f"tournament export {name} --format records --out games.jsonl"

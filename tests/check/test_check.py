@@ -69,6 +69,7 @@ def test_a_good_bot_ends_the_command_with_status_0() -> None:
     assert {"name", "status", "demanded", "seen", "advice", "seconds"} == set(result["steps"][0])
 
 
+@pytest.mark.level(2)
 def test_a_bad_bot_ends_the_command_with_status_1() -> None:
     done = happycity(
         *("check", "--bot", f"{RAW_BOT} first-decision"),

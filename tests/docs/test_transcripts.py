@@ -27,7 +27,7 @@ def test_a_bot_behind_the_bridge_answers_illegally_and_is_fixed(tmp_path: Path) 
     check_transcript("By the bridge", tmp_path)
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_a_command_that_fails_is_no_transcript(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"error: there is no run in runs/"):
         transcript("```text\n$ tournament games\n```\n", tmp_path)

@@ -62,7 +62,7 @@ def test_simulate_is_repeatable(simulations: dict[int, Path]) -> None:
     assert again.output == simulations[2].read_text(encoding="utf-8")
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_simulate_writes_records_to_the_standard_output() -> None:
     # Without a file the records are printed, and the summary goes to the standard error.
     result = run("simulate", "--seats", "3", "--games", "2", "--seed", "9", "--scoring", "sum")
@@ -78,7 +78,7 @@ def test_simulate_writes_records_to_the_standard_output() -> None:
     assert played.errors.startswith("2 games, ")
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
 def test_simulate_ends_quietly_when_nobody_reads() -> None:
     """A reader that closes the pipe, as `head` does, ends the command without a word, with status 141."""
@@ -98,7 +98,7 @@ def test_replay_accepts_what_simulate_wrote(simulations: dict[int, Path]) -> Non
     assert result.output == f"{4 * GAMES} records replayed, no difference\n"
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_replay_reads_the_standard_input(record: Json) -> None:
     result = run("simulate", "--check", "-", input=f"\n{json.dumps(record)}\n\n")
     assert (result.returncode, result.stdout) == (0, "1 record replayed, no difference\n")
@@ -119,7 +119,7 @@ def test_replay_refuses_a_malformed_file(tmp_path: Path, record: Json) -> None:
         (b"", "no record"),
         (b"\n \n", "no record"),
         (b"nonsense\n", "not JSON"),
-        (b"\xff\xfe\x00\n", "not UTF-8"),
+        (b"\xff\x00\n", "not UTF-8"),
         (b"SQLite format 3\x00\xff", "is a store; write its records to a file first: tournament export"),
         (b'{"format":"happycity-record/2"}\n', "happycity-record/2"),
         (b'{"format":"happycity-record/1"}\n', "deal"),

@@ -93,6 +93,7 @@ def test_a_faulty_endpoint_costs_no_game(tmp_path: Path) -> None:
         assert means(tmp_path, url)["fallback"] == 1
 
 
+@pytest.mark.level(2)
 def test_a_dry_run_prints_what_a_model_would_read() -> None:
     """It needs neither a model nor a server."""
     done = run("llm", "--dry-run", "--seats", 3)

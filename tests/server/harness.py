@@ -237,7 +237,8 @@ def issued_token(path: Path, role: Role, name: str, *, hours: float | None = Non
 
 
 def hello(name: str, **fields: Any) -> play.PlayRequest:
-    return play.PlayRequest(hello=play.Hello(name=name, **fields))
+    # Bots that lack the rules would have the server start a process that plays them.
+    return play.PlayRequest(hello=play.Hello(**{"name": name, "software": "happycity-python/0", **fields}))
 
 
 async def next_response(call: PlayCall) -> play.PlayResponse:

@@ -113,6 +113,7 @@ def test_a_decision_says_whose_it_is(ask: Any, played_run: Path) -> None:
     assert asked.output.startswith("greedy (seat ")
 
 
+@pytest.mark.level(2)
 def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run: Path) -> None:
     """The standard output has nothing else: what the bot prints goes to the standard error."""
     asked = ask(1, "--all", "--json")
@@ -124,6 +125,7 @@ def test_json_has_every_answer_with_the_numbers_of_the_bot(ask: Any, played_run:
     assert "choosing " in asked.errors
 
 
+@pytest.mark.level(2)
 def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Path) -> None:
     """Where the record has no answer of the bot, the answer is compared with nothing."""
     record = record_of(played_run, 1)
@@ -135,6 +137,7 @@ def test_what_went_wrong_is_asked_first(ask: Any, played_run: Path, tmp_path: Pa
     assert "; the record has no answer: played " in asked.output
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("fault", "status", "marks", "output", "errors"),
     [

@@ -6,10 +6,14 @@ import codecs
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
+from typing import TextIO
 
 _ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-"""How a file is read that begins so; editors of Windows write these."""
+"""How a file is read that begins so; editors and shells of Windows write these."""
+_ENDS = "\0\x1a"
+"""What old editors put after the last line."""
 
 
 def read_text(path: Path) -> str:
@@ -19,10 +23,29 @@ def read_text(path: Path) -> str:
         OSError: it can't be read.
         UnicodeDecodeError: it is not text in UTF-8, or in UTF-16 with its mark.
     """
-    data = path.read_bytes()
-    encoding = next((name for mark, name in _ENCODINGS.items() if data.startswith(mark)), "utf-8")
-    text = data.decode(encoding).rstrip("\0\x1a")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    with open_text(path) as file:
+        return file.read().rstrip(_ENDS)
+
+
+def filled_lines(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of each line of a file that isn't blank; `-` is the standard input.
+
+    Raises:
+        OSError, UnicodeDecodeError: as `read_text`.
+    """
+    with open_text(0 if name == "-" else Path(name)) as file:
+        for number, line in enumerate(file, start=1):
+            text = line.rstrip(_ENDS)
+            if text.strip():
+                yield f"{name}:{number}", text
+
+
+def open_text(file: Path | int) -> TextIO:
+    """Open a file, or an open descriptor, that any editor or shell may have written."""
+    opened = open(file, "rb", closefd=not isinstance(file, int))  # noqa: SIM115 - the caller closes it
+    start = opened.peek(len(codecs.BOM_UTF8))
+    encoding = next((name for mark, name in _ENCODINGS.items() if start.startswith(mark)), "utf-8")
+    return TextIOWrapper(opened, encoding)
 
 
 @contextmanager

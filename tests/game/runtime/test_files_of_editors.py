@@ -8,7 +8,7 @@ import pytest
 
 from happycity import ConfigError
 from happycity.errors import HappyCityError
-from happycity.runtime.files import read_text, replacing
+from happycity.runtime.files import filled_lines, read_text, replacing
 from happycity.runtime.guests import SETTINGS_VARIABLE, read_settings_file
 from happycity.runtime.program import read_variables_from_files
 from happycity.runtime.settings import read_toml
@@ -55,6 +55,12 @@ def test_variables(tmp_path: Path, written: Callable[[str], bytes]) -> None:
     environ = {"HAPPYCITY_TOKEN_FILE": str(file)}
     read_variables_from_files(environ)
     assert environ == {"HAPPYCITY_TOKEN": "hc_1_x"}
+
+
+def test_lines_of_records(tmp_path: Path, written: Callable[[str], bytes]) -> None:
+    file = tmp_path / "games.jsonl"
+    file.write_bytes(written('{"title": "Kõrgmängud"}\n{}\n'))
+    assert [text.strip() for _, text in filled_lines(str(file))] == ['{"title": "Kõrgmängud"}', "{}"]
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\xff", b"\xff", b"\x80abc", b"\xfe\xff\xd8\x00"])

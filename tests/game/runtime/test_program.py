@@ -17,7 +17,7 @@ from happycity.runtime import event_loop
 from happycity.runtime.program import read_variables_from_files
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_bad_input_costs_one_line() -> None:
     """A name that is wrong ends the program with status 2 and says what is wrong."""
     done = run("ann=gredy", module="happycity_bots")
@@ -58,7 +58,7 @@ SLOW = ("jinja2", "numpy", "pydantic", "rich", "sqlalchemy", "starlette", "typer
 """Packages that take long to import."""
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("program", "needed"),
     [
@@ -110,6 +110,7 @@ async def test_a_stop_signal_calls_the_handler_each_time(number: signal.Signals)
     ]
 
 
+@pytest.mark.level(2)
 def test_a_background_job_hears_ctrl_c_too() -> None:
     """A shell starts background jobs so that they ignore SIGINT; the handler is called all the same."""
     code = """
@@ -129,6 +130,7 @@ event_loop.run(main())
     assert program.returncode == 0
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize("closed", [0, 1, 2])
 def test_closed_standard_streams_are_opened(closed: int, tmp_path: Path) -> None:
     """A program that starts without one of them runs all the same, and no other file takes its number."""
@@ -148,7 +150,7 @@ def test_closed_standard_streams_are_opened(closed: int, tmp_path: Path) -> None
     assert (tmp_path / "done").exists()
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_signals_cut_no_output_short() -> None:
     """A pipe takes 64 KB at once, and Python without buffers would drop the rest after a signal."""
     text = "from happycity.runtime.event_loop import *; open_standard_streams(); print('x' * 200_000)"

@@ -214,6 +214,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.level(2)
 def test_worker_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
     """Nothing stays behind of a server that had no time to end its workers."""
     program = tmp_path / "server.py"

@@ -19,6 +19,7 @@ CONTEXT = typer.Context(GROUP)
 COMMANDS: dict[str, Any] = {name: GROUP.get_command(CONTEXT, name) for name in GROUP.list_commands(CONTEXT)}
 
 
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("program", "arguments"),
     [

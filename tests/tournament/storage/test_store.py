@@ -319,7 +319,7 @@ def test_damaged_games_are_an_error_of_the_store(store: Store) -> None:
             read()
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_committed_games_survive_a_kill(url: str) -> None:
     program = f"""
 import os, signal

@@ -245,7 +245,8 @@ class Database:
             return
         if inspect(connection).get_table_names() != [meta.name]:
             raise StoreError(self.url, _FOREIGN)
-        metadata.create_all(connection)
+        others = [table for table in metadata.sorted_tables if table is not meta]
+        metadata.create_all(connection, others, checkfirst=False)
         connection.execute(insert(meta).values(key=VERSION_KEY, value=str(SCHEMA_VERSION)))
 
     def has_tables(self, connection: Connection) -> bool:

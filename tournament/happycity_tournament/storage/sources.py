@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError
 from happycity import HappyCityError, RecordError
 from happycity.records.record import loads
 from happycity.records.replay import config_of, record_at
+from happycity.runtime.files import filled_lines
 from happycity_tournament.games import FinishedGame, Result
 from happycity_tournament.recorded_games import (
     RecordedGame,
@@ -236,10 +237,7 @@ class RecordSource(Source):
         """Yield the place and text of every line that isn't blank."""
         for path in self.files:
             try:
-                with path.open(encoding="utf-8-sig") as file:
-                    for number, line in enumerate(file, start=1):
-                        if line.strip():
-                            yield f"{path}:{number}", line
+                yield from filled_lines(str(path))
             except UnicodeDecodeError:
                 raise SourceError(str(path), "neither a store nor a file of records") from None
 
