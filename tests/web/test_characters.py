@@ -13,7 +13,7 @@ from happycity.records.replay import replay
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.messages import config_message
-from happycity_web.characters import LEAST_SEATS, ROUNDS, character_of
+from happycity_web.characters import ROUNDS, character_of
 from happycity_web.purchases import purchases_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -69,17 +69,6 @@ async def test_figures_of_cards_and_opponents() -> None:
     assert {number: own.games for number, own in shown["competitions"].items()} == {7: 1, 0: 2}
     met = [(meeting.opponent, meeting.games, meeting.score) for meeting in shown["meetings"]]
     assert met == [("bob", 2, 0.5), ("carl", 1, 0.0)]
-    assert shown["style"] == []  # too few games
-
-
-@pytest.mark.parametrize(("seats", "names"), [(LEAST_SEATS - 1, set()), (LEAST_SEATS, {"cost"})])
-async def test_style_needs_games(seats: int, names: set[str]) -> None:
-    """A bot that buys what costs most is said to do so, once there are enough games."""
-    games = [game(number, ("anna", 1), ("bob", 2)) for number in range(1, seats + 1)]
-    bought = {one.match_id: [(0, "stadium", 6), (1, "house", 1)] for one in games}
-    style = character_of("anna", games, bought)["style"]
-    assert names == {trait.name for trait in style if trait.name == "cost" and trait.effect > 0}
-    assert bool(style) is bool(names)
 
 
 @pytest.mark.level(2)

@@ -1,4 +1,4 @@
-"""The page of a bot over tournaments, ladder and versions: its style, its opponents, and its cards."""
+"""The page of a bot over tournaments, ladder and versions: its results, its opponents, and its cards."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from statistics import fmean, pstdev
 from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from happycity import CARDS_BY_ID, CardKind, Colour
 from happycity.match import check_bot_name
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
@@ -34,26 +32,8 @@ ROUNDS = ((1, 3), (4, 6), (7, 9), (10, 99))
 """The first and last round of each column in the table of cards."""
 FAVOURITES = 5
 GAMES_SHOWN = 10
-TRAITS = 3
-"""Words about a bot's style at most."""
-LEAST_SEATS = 20
-"""Seats of the bot, and of its opponents, that a word about its style needs."""
-LEAST_EFFECT = 0.3
-"""How far the means of both have to be apart for that, in standard deviations."""
 _PAGE = 200
-_COMPUTED = ("results", "competitions", "meetings", "style", "favourites", "card_figures")
-
-
-class Trait(NamedTuple):
-    """How a bot differs from its opponents in the same games."""
-
-    name: str
-    """What is compared, by seat and game: a key of `_measures`."""
-    own: float
-    opponents: float
-    """The means."""
-    effect: float
-    """Their difference in standard deviations of all seats."""
+_COMPUTED = ("results", "competitions", "meetings", "favourites", "card_figures")
 
 
 class CardFigures(NamedTuple):
@@ -78,7 +58,6 @@ class _Seat(NamedTuple):
     first: bool
     bought: Mapping[str, int]
     """By card that it bought or took, the round in which it did first."""
-    measures: Mapping[str, float]
 
 
 async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
@@ -151,7 +130,6 @@ def character_of(
         "results": figures.bots[bot],
         "competitions": {number: _figures(bot, some).bots[bot] for number, some in by_tournament.items()},
         "meetings": sorted(figures.meetings(bot), key=lambda meeting: (-meeting.games, meeting.opponent)),
-        "style": _style(own, others),
         "favourites": [
             entry.card
             for entry in sorted(cards, key=lambda entry: entry.opponents - entry.share)[:FAVOURITES]
@@ -175,37 +153,7 @@ def _seats(game: match_pb.Match, purchases: Sequence[Purchase]) -> Iterator[tupl
             if seat == number:
                 bought.setdefault(card, round_number)
         if bought and result.ending == match_pb2.ENDING_FINISHED:
-            yield bot, _Seat(result.place == 1, bought, _measures(result, bought))
-
-
-def _measures(result: match_pb2.SeatResult, bought: Mapping[str, int]) -> dict[str, float]:
-    """Return what the style of a bot is judged by, of one seat."""
-    cards = [CARDS_BY_ID[card] for card in bought]
-    measures = {
-        "cost": fmean(card.cost for card in cards),
-        "income": sum(card.income for card in cards),
-        "inhabitants": result.inhabitants,
-        "hearts": result.hearts,
-        "coins": result.coins,
-        "cards": len(cards),
-        "dwellings": sum(card.kind is CardKind.DWELLING for card in cards),
-        **{str(colour): sum(card.colour is colour for card in cards) for colour in Colour},
-    }
-    specials = [card.id for card in cards if card.kind is CardKind.SPECIAL]  # one at most
-    return measures | dict(zip(["special"], (bought[card] for card in specials), strict=False))
-
-
-def _style(own: Sequence[_Seat], others: Sequence[_Seat]) -> list[Trait]:
-    """Return in what a bot differs most from its opponents."""
-    found = []
-    for name in sorted({name for seat in own for name in seat.measures}):
-        mine, theirs = (
-            [seat.measures[name] for seat in seats if name in seat.measures] for seats in (own, others)
-        )
-        if min(len(mine), len(theirs)) >= LEAST_SEATS and (spread := pstdev([*mine, *theirs])):
-            trait = Trait(name, fmean(mine), fmean(theirs), (fmean(mine) - fmean(theirs)) / spread)
-            found += [trait] if abs(trait.effect) >= LEAST_EFFECT else []
-    return sorted(found, key=lambda trait: -abs(trait.effect))[:TRAITS]
+            yield bot, _Seat(result.place == 1, bought)
 
 
 def _card(card: str, own: Sequence[_Seat], others: Sequence[_Seat]) -> CardFigures:
