@@ -35,7 +35,8 @@ HOT = {
     "game/happycity/records": "random_games record",
     "game/happycity/wire": "decisions messages",
     "server/happycity_server/play": "match outbox referee session",
-    "clients/bots/happycity_bots": "features outlook quick special_values specials valuation",
+    "evaluation/happycity_evaluation": "features outlook quick special_values valuation",
+    "clients/bots/happycity_bots": "specials",
 }
 """The modules that are compiled, by their folders.
 

@@ -13,11 +13,11 @@ import pytest
 from happycity import Config, ConfigError, Game, Move, View
 from happycity_bots import BOTS, ChampionBot, SearchBot
 from happycity_bots.catalogue import factory_of
-from happycity_bots.champion import WEIGHTS, champions_network
-from happycity_bots.features import position_rows
 from happycity_bots.halving import Budget, Candidate, halve, prune
-from happycity_bots.network import UNIT, inputs_of
 from happycity_client import GameStarted
+from happycity_evaluation.features import position_rows
+from happycity_evaluation.network import UNIT, inputs_of
+from happycity_evaluation.turn_strengths import WEIGHTS, champions_network
 
 SMALL = Budget(playouts=6)
 
@@ -124,14 +124,14 @@ def test_a_budget_reaches_the_bot(name: str) -> None:
 
 
 def test_the_weights_come_with_the_package() -> None:
-    weights = files("happycity_bots") / WEIGHTS
+    weights = files("happycity_evaluation") / WEIGHTS
     assert 0 < len(weights.read_bytes()) < 2_000_000
     game = Game.deal(Config(players=3), seed=1)
     assert len(champions_network().strengths(position_rows(game.view()))) == 3
 
 
 def test_the_network_is_computed_exactly() -> None:
-    with np.load(files("happycity_bots") / WEIGHTS) as arrays:  # type: ignore[arg-type]
+    with np.load(files("happycity_evaluation") / WEIGHTS) as arrays:  # type: ignore[arg-type]
         first, b1, second, b2, last, b3 = [arrays[name].tolist() for name in arrays.files]
     game = at_purchase(seed=8)
     rows = position_rows(game.view())

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from happycity import Card, Config, Deal, Game, Move
 from happycity_bots import PlannerBot
-from happycity_bots.evaluator import Evaluator, Places, places_of
-from happycity_bots.luck import draws_of
+from happycity_evaluation.evaluator import Evaluator, Places, places_of
+from happycity_evaluation.luck import draws_of
 from tools.training.games import chosen, seated
 
 PLAYERS = 2

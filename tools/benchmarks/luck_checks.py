@@ -21,9 +21,9 @@ import numpy as np
 from happycity import Config, Deal, Game, Mode, Move
 from happycity_bots import GreedyBot, PlannerBot, RandomBot
 from happycity_bots.champion import ChampionBot
-from happycity_bots.evaluator import Evaluator, places_of
 from happycity_bots.halving import Budget
 from happycity_client import Decision
+from happycity_evaluation.evaluator import Evaluator, places_of
 from tools.benchmarks.luck import Score, play_game
 from tools.training.games import BotFactory, chosen, seated
 

@@ -20,7 +20,7 @@ from happycity import Config, Mode
 from happycity_bots import GreedyBot, PlannerBot, RolloutBot
 from happycity_bots.champion import ChampionBot
 from happycity_bots.halving import Budget
-from happycity_bots.network import Network, quantise
+from happycity_evaluation.network import Network, quantise
 from tools import ROOT
 from tools.training.games import Positions, play_many
 from tools.training.learner import RATE, Learner, fit, write_arrays, write_text

@@ -8,9 +8,9 @@ from happycity import Game, Move, View
 from happycity.rules.deals import CITY_SIZE
 from happycity_bots.halving import Budget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
-from happycity_bots.quick import fast_builders, play_out
 from happycity_bots.specials import take_values
 from happycity_client import GameStarted
+from happycity_evaluation.quick import fast_builders, play_out
 
 NEAR = 0.15
 """How far behind the best move another one may be to be tried, as a share of the expected points."""

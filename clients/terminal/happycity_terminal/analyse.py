@@ -16,10 +16,10 @@ from happycity.records.record import Json, loads, state_json
 from happycity.runtime.commands import is_quiet
 from happycity.text.board import Line, Style
 from happycity.text.words import card_name, move_in_words, plural
-from happycity_bots import analysis as game_analysis
-from happycity_bots.analysis import Analysis, JudgedDecision, best_line
-from happycity_bots.evaluator import Evaluator
-from happycity_bots.weaknesses import (
+from happycity_evaluation import analysis as game_analysis
+from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
+from happycity_evaluation.evaluator import Evaluator
+from happycity_evaluation.weaknesses import (
     LEAST_LOSS,
     LOSSES_IN_WORDS,
     SeatDecisions,

@@ -36,7 +36,7 @@ _SLOTS = 499
 TRY_SECONDS = 60.0
 """How long a program that does nothing may take in the sandbox."""
 _NOBODY = 65534
-_SDK = ("happycity", "happycity_client", "happycity_bots", "happycity_bridge", "happycity_entry")
+_SDK = tuple(f"happycity{part}" for part in ("", "_evaluation", "_client", "_bots", "_bridge", "_entry"))
 _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/java-17-openjdk")
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 

@@ -7,9 +7,9 @@ from tests.game.rules.positions import position
 
 from happycity import CARDS, Config, Game, Mode, Phase, Scoring
 from happycity.records.random_games import random_move
-from happycity_bots.outlook import Outlook
-from happycity_bots.policies import POLICIES, play_to_end
-from happycity_bots.quick import quick_move
+from happycity_evaluation.outlook import Outlook
+from happycity_evaluation.policies import POLICIES, play_to_end
+from happycity_evaluation.quick import quick_move
 
 
 def test_policies_play_legally_to_the_end() -> None:

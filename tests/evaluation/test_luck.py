@@ -14,10 +14,10 @@ from happycity.records.record import dumps, state_json
 from happycity.rules.shuffling import reshuffle_rng, shuffled
 from happycity.rules.views import EventKind
 from happycity_bots import GreedyBot
-from happycity_bots.evaluator import Evaluator
-from happycity_bots.luck import draws_of, total_luck
-from happycity_bots.quick import quick_move
 from happycity_client import Bot
+from happycity_evaluation.evaluator import Evaluator
+from happycity_evaluation.luck import draws_of, total_luck
+from happycity_evaluation.quick import quick_move
 
 SIZES = (2, 3, 3)
 """Cards in the decks of a small position: 72 orders."""

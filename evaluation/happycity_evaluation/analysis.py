@@ -10,8 +10,8 @@ from typing import NamedTuple
 from happycity import Game, Move, Phase
 from happycity.records.record import Json
 from happycity.records.replay import deal_of, positions_of
-from happycity_bots.evaluator import Evaluator, Places
-from happycity_bots.luck import Draw, draws_of
+from happycity_evaluation.evaluator import Evaluator, Places
+from happycity_evaluation.luck import Draw, draws_of
 
 
 class JudgedDecision(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from happycity import Game, Move, Outcome
 from happycity.records.random_games import random_move
-from happycity_bots.quick import quick_move
+from happycity_evaluation.quick import quick_move
 
 Policy = Callable[[Game, random.Random], Move]
 """Chooses one of a game's legal moves, of which there are two or more, by nothing that a view would hide."""

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from happycity import CARDS, Card, Mode, Scoring, View
 from happycity.rules.cities import Cities
 from happycity.rules.deals import CITY_SIZE, LAST_ROUND
-from happycity_bots.outlook import VALUES, Outlook
-from happycity_bots.special_values import PRINTED, SpecialValue, effect_in, value_if_taken
-from happycity_bots.valuation import (
+from happycity_evaluation.outlook import VALUES, Outlook
+from happycity_evaluation.special_values import PRINTED, SpecialValue, effect_in, value_if_taken
+from happycity_evaluation.valuation import (
     CONDITIONS,
     REACH,
     STACKS,

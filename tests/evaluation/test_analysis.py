@@ -7,9 +7,9 @@ import pytest
 
 from happycity import Config, Deal, Game, Mode, Move, MoveKind, Phase
 from happycity.records.record import Json, Recorder
-from happycity_bots.analysis import analyse
-from happycity_bots.evaluator import Evaluator, places_of
-from happycity_bots.quick import quick_move
+from happycity_evaluation.analysis import analyse
+from happycity_evaluation.evaluator import Evaluator, places_of
+from happycity_evaluation.quick import quick_move
 
 Weakness = Callable[[Game, random.Random], Move | None]
 """Returns what the weak player chooses; None: what the good one does."""

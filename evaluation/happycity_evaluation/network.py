@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity_bots.features import COLOURS, DWELLINGS, GOAL, GOALS, SHIFT
+from happycity_evaluation.features import COLOURS, DWELLINGS, GOAL, GOALS, SHIFT
 
 Floats = NDArray[np.floating[Any]]
 
@@ -21,10 +21,11 @@ _GOAL_SCALES: Final = np.array([[10], [4], *[[2]] * (GOAL - 2)] * 2)
 
 
 def inputs_of(raw: Floats) -> Floats:
-    """Return what the network is shown of raw rows (see `happycity_bots.features.RAW`).
+    """Return what the network is shown of raw rows (see `happycity_evaluation.features.RAW`).
 
     These are the raw numbers, scaled, and an estimate of the points at the end like that of
-    `happycity_bots.outlook.Outlook`. Weights are good for these inputs only: a change takes a new training.
+    `happycity_evaluation.outlook.Outlook`. Weights are good for these inputs only: a change takes a new
+    training.
     """
     columns = raw.T
     (players, expert, by_sum, number, order, moved, purse, income, inhabitants, hearts, free, special,

@@ -16,8 +16,8 @@ from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS
 from happycity.rules.cities import Cities
 from happycity.rules.deals import CITY_SIZE, LAST_ROUND
 from happycity.rules.effects import Effect
-from happycity_bots.outlook import STRETCH, VALUES, Outlook
-from happycity_bots.special_values import (
+from happycity_evaluation.outlook import STRETCH, VALUES, Outlook
+from happycity_evaluation.special_values import (
     PRINTED,
     PointsRule,
     Remaining,
@@ -42,6 +42,8 @@ WAIT: Final = 0.035
 """What is lost by buying a dwelling one turn early, as it would still be there: in symbols a turn."""
 UNAFFORDABLE: Final = -1e9
 """The gain of a card that a city can't buy."""
+SECOND_DRAW: Final = 0.6
+"""What a second draw in the same turn is worth, compared with the first."""
 
 DECKS: Final = tuple(tuple(card.number for card in BUILDINGS if card.deck == deck) for deck in (1, 2, 3))
 """The numbers of the cards in decks 1, 2 and 3, each card once as every one exists twice."""

@@ -13,9 +13,9 @@ from happycity.rules.game import Game
 from happycity.rules.moves import COPY_BOX, DRAW, Move
 from happycity.rules.scoring import Outcome
 from happycity.rules.views import Phase, View
-from happycity_bots.outlook import COIN_LEFT, VALUES, outlooks
-from happycity_bots.special_values import PRINTED, Remaining, SpecialValue, coins_at_once, coins_to_come
-from happycity_bots.usual_cards import USUAL_CARDS
+from happycity_evaluation.outlook import COIN_LEFT, VALUES, outlooks
+from happycity_evaluation.special_values import PRINTED, Remaining, SpecialValue, coins_at_once, coins_to_come
+from happycity_evaluation.usual_cards import USUAL_CARDS
 
 FAIR_PURSE: Final = 4
 """The purse from which deck 2 is drawn in a playout."""

@@ -15,7 +15,7 @@ from happycity.rules.cities import Cities
 from happycity.rules.deals import CITY_SIZE
 from happycity.rules.effects import EFFECTS, Effect, Gains, Occasion
 from happycity.rules.views import View
-from happycity_bots.usual_cards import TWO_PER_COLOUR, USUAL_CARDS, USUAL_COLOURS
+from happycity_evaluation.usual_cards import TWO_PER_COLOUR, USUAL_CARDS, USUAL_COLOURS
 
 RIVALS_BUYS: Final = 0.85
 """Cards that a rival buys in a round."""

@@ -21,12 +21,11 @@ from happycity.rules.cities import Cities
 from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
 from happycity.rules.scoring import Outcome, points_of
 from happycity.rules.views import Phase
-from happycity_bots.champion import CONFIDENCE, TurnStrengths, champions_network, lead
-from happycity_bots.features import Frame
-from happycity_bots.network import Network
-from happycity_bots.planner import SECOND_DRAW
-from happycity_bots.quick import quick_move
-from happycity_bots.valuation import DECKS, STACKS, appraise, cities_of
+from happycity_evaluation.features import Frame
+from happycity_evaluation.network import Network
+from happycity_evaluation.quick import quick_move
+from happycity_evaluation.turn_strengths import CONFIDENCE, TurnStrengths, champions_network, lead
+from happycity_evaluation.valuation import DECKS, SECOND_DRAW, STACKS, appraise, cities_of
 
 _T = TypeVar("_T")
 
