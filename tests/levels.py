@@ -37,6 +37,7 @@ _FOLDERS: Final = {
     "commands": 2,
     "docs/test_site.py": 3,
     "envs": 3,
+    "envs/selfplay": 0,
     "llm": 1,
     "mcp": 1,
     "misbehaviour": 1,
@@ -69,8 +70,8 @@ _ADDITIONS_PER_SECOND: Final = 20e6
 def folder_level(path: Path) -> int:
     """Return the level of a folder or file of tests, where no mark says otherwise."""
     for folder in (path, *path.parents):
-        if folder.is_relative_to(FOLDER) and (level := _FOLDERS.get(folder.relative_to(FOLDER).as_posix())):
-            return level
+        if folder.is_relative_to(FOLDER) and (name := folder.relative_to(FOLDER).as_posix()) in _FOLDERS:
+            return _FOLDERS[name]
     return 0
 
 

@@ -11,7 +11,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from numpy.typing import NDArray
 
 from happycity import ConfigError
-from happycity.selfplay import Observations
+from happycity_envs.selfplay import Observations
 from happycity_envs.vector import HappyCityVectorEnv
 
 HAPPY_CITY = "happycity_envs.gymnasium:HappyCity-v0"

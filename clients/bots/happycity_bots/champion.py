@@ -137,6 +137,6 @@ def mean_lead(own: float, others: Sequence[float]) -> float:
 
 
 def _place_value(outcome: Outcome, seat: int) -> float:
-    """Return the place of a seat, as `happycity.selfplay.Reward.RANK`, which imports numpy."""
+    """Return the place of a seat, as `happycity_envs.selfplay.Reward.RANK`, which imports numpy."""
     own, ranks = outcome.ranks[seat], outcome.ranks
     return sum([(own < rank) - (own > rank) for rank in ranks]) / (len(ranks) - 1)

@@ -12,10 +12,10 @@ import pyspiel
 from open_spiel.python.algorithms import mcts
 
 from happycity import Game, Move
-from happycity.selfplay import move_of, rewards_of
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.arena import Discards
 from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState, parameters
+from happycity_envs.selfplay import move_of, rewards_of
 from happycity_evaluation.policies import POLICIES, play_to_end
 
 MakeBot = Callable[[HappyCityGame, int, int], Any]

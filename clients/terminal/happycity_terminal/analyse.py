@@ -19,7 +19,12 @@ from happycity.text.words import card_name, move_in_words, plural
 from happycity_evaluation import analysis as game_analysis
 from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
 from happycity_evaluation.evaluator import Evaluator
-from happycity_evaluation.weaknesses import (
+from happycity_terminal.ask import only_seat
+from happycity_terminal.frames import frame, title
+from happycity_terminal.options import AnalyseOptions
+from happycity_terminal.screen import text_width, write
+from happycity_terminal.show import find_finished, seat_of
+from happycity_terminal.weaknesses import (
     LEAST_LOSS,
     LOSSES_IN_WORDS,
     SeatDecisions,
@@ -28,11 +33,6 @@ from happycity_evaluation.weaknesses import (
     diagnosis,
     weaknesses_of,
 )
-from happycity_terminal.ask import only_seat
-from happycity_terminal.frames import frame, title
-from happycity_terminal.options import AnalyseOptions
-from happycity_terminal.screen import text_width, write
-from happycity_terminal.show import find_finished, seat_of
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.list_games import check_plays
 from happycity_tournament.cli.places import find_run, game_arguments, open_sources

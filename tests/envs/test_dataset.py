@@ -16,7 +16,7 @@ from tests.tournament.servers import arena
 from tools import ROOT
 
 from happycity import Config, Game
-from happycity.selfplay import ACTIONS, Observations, mask_of, rewards_of
+from happycity_envs.selfplay import ACTIONS, Observations, mask_of, rewards_of
 from happycity_tournament.config import RandomRounds, TournamentConfig
 
 pq = pytest.importorskip("pyarrow.parquet")

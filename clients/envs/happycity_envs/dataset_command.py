@@ -38,9 +38,9 @@ def dataset(
     games give the same bytes.
     """
     check_installed("dataset")
-    from happycity.selfplay import Reward
+    from happycity_envs.dataset import episodes, write_minari, write_parquet
+    from happycity_envs.selfplay import Reward
     from happycity_tournament.cli.places import keep_apart, open_sources, reading_games
-    from happycity_tournament.report.dataset import episodes, write_minari, write_parquet
 
     if file_format == "minari" and (out.exists() or not re.fullmatch(r"[-\w]+-v\d+", out.name)):
         raise ConfigError(f"--out: {out}: Minari takes a new folder that is named like planner-v0")

@@ -1,6 +1,6 @@
 """Games for learners: positions as arrays, moves as numbers, and many games played in step.
 
-It needs numpy (the extra `selfplay`), which the rest of `happycity` does without.
+It needs numpy alone (the extra `selfplay`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity.errors import ConfigError
-from happycity.observation_rows import (
+from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour
+from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
+from happycity.rules.game import Game
+from happycity.rules.moves import Move
+from happycity.rules.scoring import Outcome, score
+from happycity.rules.views import Phase
+from happycity_envs.observation_rows import (
     COINS,
     INCOMES,
     MOST_IN_DECK,
@@ -25,12 +31,6 @@ from happycity.observation_rows import (
     RowWriter,
     write_mask,
 )
-from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour
-from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
-from happycity.rules.game import Game
-from happycity.rules.moves import Move
-from happycity.rules.scoring import Outcome, score
-from happycity.rules.views import Phase
 
 OBSERVATION_LAYOUT: Final = 2
 """The version of the layout. It goes up whenever a number gets another meaning, or a row another length.
@@ -54,7 +54,7 @@ class Plane:
 
 
 def _planes(players: int) -> tuple[Plane, ...]:
-    """Return the planes in the order in which `happycity.observation_rows` encodes them."""
+    """Return the planes in the order in which `happycity_envs.observation_rows` encodes them."""
     return (
         Plane("phase", len(Phase), 0, 1, "1 for the phase, in the order of `Phase`"),
         Plane("expert", 1, 0, 1, "1 in the expert game"),

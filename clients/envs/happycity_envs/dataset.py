@@ -23,7 +23,7 @@ from happycity import Config, ConfigError, Ending, Move
 from happycity.records.record import loads
 from happycity.records.replay import endings_of, positions_of, record_at
 from happycity.runtime.files import replacing
-from happycity.selfplay import Observations, Reward, action_of, mask_of, rewards_of
+from happycity_envs.selfplay import Observations, Reward, action_of, mask_of, rewards_of
 from happycity_tournament.storage.sources import Source
 
 _AT_ONCE = 200
@@ -43,7 +43,7 @@ class Episode(NamedTuple):
     masks: NDArray[np.int8]
     """(T + 1) x 141: 1 for each legal action; none at the end."""
     actions: NDArray[np.int64]
-    """T numbers of `happycity.selfplay.ACTIONS`."""
+    """T numbers of `happycity_envs.selfplay.ACTIONS`."""
     rewards: NDArray[np.float32]
     """T rewards: the last one is the seat's reward of the game, all others are 0."""
 

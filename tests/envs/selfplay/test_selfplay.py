@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from happycity import Config, ConfigError, Game, IllegalMoveError, Mode, Move, Outcome, Scoring
 from happycity.rules.scoring import score
-from happycity.selfplay import (
+from happycity_envs.selfplay import (
     ACTION_COUNT,
     ACTION_NUMBERING,
     ACTIONS,

@@ -1,6 +1,7 @@
 """Rows of observations, as bytes of 32-bit floats, of which only what a move has changed is written.
 
-`happycity.selfplay` says what the numbers mean. It needs numpy; this module, which is compiled, does without.
+`happycity_envs.selfplay` says what the numbers mean. It needs numpy; this module, which is compiled, does
+without.
 """
 
 from __future__ import annotations

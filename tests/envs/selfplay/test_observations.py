@@ -11,7 +11,7 @@ from tests.game.rules.test_properties import positions
 
 from happycity import CARDS, DWELLINGS, Colour, Game, Mode, Phase, Scoring
 from happycity.rules.cards import BUILDINGS, SPECIALS
-from happycity.selfplay import OBSERVATION_LAYOUT, Observations
+from happycity_envs.selfplay import OBSERVATION_LAYOUT, Observations
 
 GOLDEN = Path(__file__).with_name("golden")
 
