@@ -27,7 +27,7 @@ from happycity.access.v1beta1.access_service_pb2_grpc import add_AccessServiceSe
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import add_HostingServiceServicer_to_server
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal, run, running
-from happycity.runtime.tokens import Role, TokenFile
+from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Target, host_and_port, is_loopback
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
@@ -37,6 +37,7 @@ from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceService
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.access.roles import CONTRACT, Principal
+from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService

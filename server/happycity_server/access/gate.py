@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import structlog
 
-from happycity.runtime.tokens import Role, TokenError, TokenFile, token_id
+from happycity.runtime.tokens import Role, TokenError
 from happycity.runtime.transport import is_loopback
 from happycity_server.access.roles import (
     EVERYBODY,
@@ -25,6 +25,7 @@ from happycity_server.access.roles import (
     principal_variable,
     require,
 )
+from happycity_server.access.token_file import TokenFile, token_id
 from happycity_server.errors import ApiError, Reason, too_many
 
 SWEEP_SECONDS = 0.5

@@ -10,7 +10,7 @@ from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_spelling, one_line
-from happycity.runtime.tokens import TokenFile, check_owner, rename_owner
+from happycity.runtime.tokens import check_owner
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.match import (
     bot_info_message,
@@ -34,6 +34,7 @@ from happycity_ladder.entries import (
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Line, is_provisional
 from happycity_server.access.roles import check_name, is_public, principal, request_key, viewer
+from happycity_server.access.token_file import TokenFile, rename_owner
 from happycity_server.api.access import token_refusals
 from happycity_server.api.paging import ListQuery, entry_of, message_of, page_token, timestamp_or_none
 from happycity_server.errors import ApiError, Reason, within

@@ -18,7 +18,7 @@ import structlog
 
 from happycity import ConfigError
 from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
-from happycity.runtime.tokens import TokenError, TokenFile
+from happycity.runtime.tokens import TokenError
 from happycity.runtime.transport import (
     file_stamp,
     is_loopback,
@@ -29,6 +29,7 @@ from happycity.runtime.transport import (
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
+from happycity_server.access.token_file import TokenFile
 from happycity_server.api.model import SimulationService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings

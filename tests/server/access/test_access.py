@@ -18,12 +18,13 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 
-from happycity.runtime.tokens import Role, revoke_token
+from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_server.access.gate import Authenticator
 from happycity_server.access.roles import ROLES, Visitor
+from happycity_server.access.token_file import revoke_token
 from happycity_server.app import Clocks
 
 ALL = {Role.BOT, Role.OBSERVER, Role.ORGANISER}
