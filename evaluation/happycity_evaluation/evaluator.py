@@ -19,7 +19,7 @@ from happycity.records.record import dumps, state_json
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, CardKind
 from happycity.rules.cities import Cities
 from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, LAST_ROUND
-from happycity.rules.scoring import Outcome, points_of
+from happycity.rules.scoring import points_of, shared_places
 from happycity.rules.views import Phase
 from happycity_evaluation.features import Frame
 from happycity_evaluation.network import Network
@@ -41,12 +41,6 @@ The network knows good bots, and trusts leads too little, most of all early ones
 LEFT: Final = 0.3
 """The share of what is left on sale that counts for the next seat, found as `SHARPNESS`."""
 _COIN: Final = 0
-
-
-def places_of(outcome: Outcome) -> Places:
-    """Return the places at the end of a game."""
-    ranks = outcome.ranks
-    return tuple([rank + (ranks.count(rank) - 1) / 2 for rank in ranks])
 
 
 def mean(values: Sequence[float]) -> float:
@@ -258,7 +252,7 @@ class Evaluator:
         """
         view = game.view()
         if game.outcome is not None:
-            return list(map(SeatValue, places_of(game.outcome), map(float, game.outcome.points)))
+            return list(map(SeatValue, shared_places(game.outcome.ranks), map(float, game.outcome.points)))
         places = self._position(game)
         if self.playouts and game.legal_moves:
             places = min([value.places for value in self.moves(game)], key=itemgetter(game.seat))
@@ -316,7 +310,7 @@ class Evaluator:
     def _position(self, game: Game) -> Places:
         """Return the places expected by the network, or at the end by the rules."""
         if game.outcome is not None:
-            return places_of(game.outcome)
+            return shared_places(game.outcome.ranks)
         if awaited := game.awaited:
             return tuple([mean(of_seat) for of_seat in zip(*self.after_cards(game, awaited), strict=True)])
         if game.phase is Phase.MARKET:
@@ -348,4 +342,4 @@ def _after_copy(game: Game, card: Card) -> Places:
     ended = game.copy()
     ended.reveal(card)
     assert ended.outcome is not None
-    return places_of(ended.outcome)
+    return shared_places(ended.outcome.ranks)

@@ -7,8 +7,9 @@ import pytest
 
 from happycity import Config, Deal, Game, Mode, Move, MoveKind, Phase
 from happycity.records.record import Json, Recorder
+from happycity.rules.scoring import shared_places
 from happycity_evaluation.analysis import analyse
-from happycity_evaluation.evaluator import Evaluator, places_of
+from happycity_evaluation.evaluator import Evaluator
 from happycity_evaluation.quick import quick_move
 
 Weakness = Callable[[Game, random.Random], Move | None]
@@ -93,7 +94,7 @@ def test_expected_places_add_up_in_every_position(mode: Mode) -> None:
             assert sum(places) == pytest.approx(6)
             assert all(1 <= place <= 3 for place in places)
         game.apply(quick_move(game))
-    assert places_of(game.outcome) == tuple(value.place for value in evaluator.values(game))
+    assert shared_places(game.outcome.ranks) == tuple(value.place for value in evaluator.values(game))
 
 
 def _after_moves(evaluator: Evaluator, game: Game) -> list[tuple[float, ...]]:
@@ -112,4 +113,4 @@ def test_a_decisive_last_purchase_is_seen() -> None:
         after = last.copy()
         after.apply(value.move)
         if after.outcome is not None and value.move.kind is not MoveKind.COIN:
-            assert value.places == places_of(after.outcome)
+            assert value.places == shared_places(after.outcome.ranks)

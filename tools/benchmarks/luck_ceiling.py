@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity import Card, Config, Deal, Game, Move
+from happycity.rules.scoring import shared_places
 from happycity_bots import PlannerBot
-from happycity_evaluation.evaluator import Evaluator, Places, places_of
+from happycity_evaluation.evaluator import Evaluator, Places
 from happycity_evaluation.luck import draws_of
 from tools.training.games import chosen, seated
 
@@ -55,7 +56,7 @@ def play_out(game: Game, rng: random.Random, evaluator: Evaluator) -> tuple[floa
         if not later and game.seat == seat and game.round > played:
             later = evaluator.values(game)[0].place
         game.apply(chosen(bots[game.seat], game))
-    end = places_of(game.outcome)[0]
+    end = shared_places(game.outcome.ranks)[0]
     return later or end, end
 
 

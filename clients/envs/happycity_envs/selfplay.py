@@ -20,7 +20,7 @@ from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour
 from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
 from happycity.rules.game import Game
 from happycity.rules.moves import Move
-from happycity.rules.scoring import Outcome, score
+from happycity.rules.scoring import Outcome, score, shared_places
 from happycity.rules.views import Phase
 from happycity_envs.observation_rows import (
     COINS,
@@ -181,10 +181,8 @@ def rewards_of(outcome: Outcome, reward: Reward = Reward.RANK) -> tuple[float, .
     """Return each seat's reward for a finished game."""
     if reward is Reward.POINTS:
         return tuple([points / 100 for points in outcome.points])
-    ranks = outcome.ranks
-    # Seats that share a place share the mean of the places that they fill.
-    places = [rank + (ranks.count(rank) - 1) / 2 for rank in ranks]
-    return tuple([1 - 2 * (place - 1) / (len(ranks) - 1) for place in places])
+    places = shared_places(outcome.ranks)
+    return tuple([1 - 2 * (place - 1) / (len(places) - 1) for place in places])
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ from rich.console import Console
 from happycity import ConfigError
 from happycity.records.playback import Playback
 from happycity.records.record import Json, loads, state_json
+from happycity.rules.scoring import shared_places
 from happycity.runtime.commands import is_quiet
 from happycity.text.board import Line, Style
 from happycity.text.words import card_name, move_in_words, plural
 from happycity_evaluation import analysis as game_analysis
 from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
-from happycity_evaluation.evaluator import Evaluator
+from happycity_evaluation.evaluator import Evaluator, Places
 from happycity_terminal.ask import only_seat
 from happycity_terminal.frames import frame, title
 from happycity_terminal.options import AnalyseOptions
@@ -149,14 +150,11 @@ def _costly(analysis: Analysis) -> list[JudgedDecision]:
     return [decision for decision in analysis.decisions if decision.loss >= LEAST_LOSS]
 
 
-def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[list[float]]:
+def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[Places]:
     """Return the expected place of each seat at each decision of a game, and at its end the real one."""
     decisions = [decision for analysis in analyses for decision in analysis.decisions]
-    ranks = [result.place for result in playback.results]
-    return [
-        *[list(decision.places) for decision in sorted(decisions, key=attrgetter("decision_id"))],
-        [rank + (ranks.count(rank) - 1) / 2 for rank in ranks],
-    ]
+    places = [decision.places for decision in sorted(decisions, key=attrgetter("decision_id"))]
+    return [*places, shared_places([result.place for result in playback.results])]
 
 
 def _summary(playback: Playback, analysis: Analysis, evaluator: Evaluator) -> Iterator[Line]:
