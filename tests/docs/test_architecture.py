@@ -100,3 +100,21 @@ def test_hosted_bots_can_import_what_the_sdk_imports() -> None:
     while more := {name for package in needed for name in imported_by(package)} - needed:
         needed |= more
     assert {*sandbox._SDK} == {*needed, ENTRY}
+
+
+def test_every_list_of_packages_has_all() -> None:
+    """Those of installing, typing, coverage, layers and the image."""
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    homes = {path.parent.relative_to(ROOT).as_posix() for path in folders().values()}
+    tops = {home.partition("/")[0] for home in homes}
+    assert {*tools["hatch"]["build"]["targets"]["wheel"]["dev-mode-dirs"]} == homes
+    assert {*tools["mypy"]["mypy_path"]} - {"clients/conformance"} == homes
+    assert {*tools["mypy"]["files"]} >= tops
+    assert {*tools["coverage"]["run"]["source"]} == tops
+    assert {*re.findall(r"^COPY (\w+) \./\1$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)} == tops
+    assert {*tools["importlinter"]["root_packages"]} == {*folders()}
+    ancestors, layers = (
+        next(contract[key] for contract in CONTRACTS if contract["type"] == kind)
+        for key, kind in (("ancestors", "acyclic_siblings"), ("layers", "layers"))
+    )
+    assert {*ancestors} == {*named(" ".join(layers))} == {*folders()}
