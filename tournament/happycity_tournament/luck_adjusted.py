@@ -101,11 +101,6 @@ def check_luck(record: Json) -> None:
         raise RecordError("luck: it is not what the evaluator says")
 
 
-def own_evaluator() -> str:
-    """Return the digest of this version's evaluator."""
-    return Evaluator().digest
-
-
 @contextmanager
 def refusing_large_luck() -> Iterator[None]:
     """Say in a ConfigError what is wrong where no ratings follow from scores without luck."""

@@ -241,12 +241,7 @@ def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator,
             for decision in analysis.decisions
         ],
         "draws": [
-            {
-                "decision": draw.decision_id,
-                "seat": draw.seat,
-                "card": draw.card.id,
-                "luck": list(draw.luck),
-            }
+            {"decision": draw.decision_id, "seat": draw.seat, "card": draw.card.id, "luck": draw.luck}
             for draw in analysis.draws
         ],
     }
