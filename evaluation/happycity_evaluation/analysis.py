@@ -10,7 +10,7 @@ from typing import NamedTuple
 from happycity import Game, Move, Phase
 from happycity.records.record import Json
 from happycity.records.replay import deal_of, positions_of
-from happycity_evaluation.evaluator import Evaluator, Places
+from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
 from happycity_evaluation.luck import Draw, draws_of
 
 
@@ -26,7 +26,7 @@ class JudgedDecision(NamedTuple):
     """What was chosen."""
     best: Move
     """The best move; the chosen one if no other one is better."""
-    places: Places
+    places: ExpectedPlaces
     """The expected place of each seat after the best move, from 1."""
     losses: Mapping[Move, float]
     """By legal move, by how much the seat's expected place is worse than after the best one: 0 or more."""

@@ -29,7 +29,7 @@ from happycity_evaluation.valuation import DECKS, SECOND_DRAW, STACKS, appraise,
 
 _T = TypeVar("_T")
 
-Places = tuple[float, ...]
+ExpectedPlaces = tuple[float, ...]
 """The expected place of each seat, from 1 (first) to the number of seats."""
 
 SHARPNESS: Final = 0.12
@@ -108,7 +108,7 @@ class NetworkTurn:
         self._usual = [offers.expected(offers.floor, 2) for offers in (self._own, self._others)]
         self._left: dict[float, float] = {}
 
-    def places(self, centre: Sequence[int], draws: int) -> Places:
+    def places(self, centre: Sequence[int], draws: int) -> ExpectedPlaces:
         """Return the places expected when `centre` lies in the centre and that many draws are to come."""
         value, pick = self._own.best(centre)
         left, _ = self._others.best(_without(centre, pick))
@@ -139,7 +139,7 @@ class LastTurn:
         for seat, offers in self._offers.items():
             self._reached[seat] = offers.drawn(offers.floor)
 
-    def places(self, centre: Sequence[int], draws: int) -> Places:
+    def places(self, centre: Sequence[int], draws: int) -> ExpectedPlaces:
         """Return the places expected, by the points that can be reached; see `NetworkTurn.places`."""
         own = self._offers[self._seat]
         value, pick = own.best(centre)
@@ -151,7 +151,7 @@ class LastTurn:
         return places_by(list(map(sorted, reached)), _mean_lead)
 
 
-def places_by(strengths: Sequence[_T], compared: Callable[[_T, _T], float]) -> Places:
+def places_by(strengths: Sequence[_T], compared: Callable[[_T, _T], float]) -> ExpectedPlaces:
     """Return the places that follow from how surely each seat ends before each other one, from -1 to 1."""
     places = [(len(strengths) + 1) / 2] * len(strengths)
     for seat, own in enumerate(strengths):
@@ -222,7 +222,7 @@ class MoveValue(NamedTuple):
     """A legal move, and what is to be expected after it."""
 
     move: Move
-    places: Places
+    places: ExpectedPlaces
 
 
 class Evaluator:
@@ -279,7 +279,7 @@ class Evaluator:
             totals = [tuple([place / (CONFIDENCE + trials) for place in places]) for places in sums]
         return list(map(MoveValue, moves, totals))
 
-    def after_cards(self, game: Game, cards: Sequence[Card]) -> list[Places]:
+    def after_cards(self, game: Game, cards: Sequence[Card]) -> list[ExpectedPlaces]:
         """Return the places expected after each of the cards that an open game awaits."""
         if cards[0].kind is CardKind.SPECIAL:
             return [_after_copy(game, card) for card in cards]
@@ -302,12 +302,12 @@ class Evaluator:
         self._turns[view] = turn
         return turn
 
-    def _after(self, game: Game, move: Move) -> Places:
+    def _after(self, game: Game, move: Move) -> ExpectedPlaces:
         after = game.copy()
         after.apply(move)
         return self._position(after)
 
-    def _position(self, game: Game) -> Places:
+    def _position(self, game: Game) -> ExpectedPlaces:
         """Return the places expected by the network, or at the end by the rules."""
         if game.outcome is not None:
             return shared_places(game.outcome.ranks)
@@ -323,7 +323,7 @@ class Evaluator:
             draws = max(1, draws)  # a full centre has a card to make way for a draw
         return self._turn_of(game).places(game.centre, draws)
 
-    def _round_later(self, world: Game, move: Move) -> Places:
+    def _round_later(self, world: Game, move: Move) -> ExpectedPlaces:
         """Return the places expected before the own next turn, all seats playing quickly until then."""
         game, seat, played = world.copy(), world.seat, world.round
         game.apply(move)
@@ -338,7 +338,7 @@ _VERSION: Final = 3
 """It goes up whenever the same weights and settings give other values."""
 
 
-def _after_copy(game: Game, card: Card) -> Places:
+def _after_copy(game: Game, card: Card) -> ExpectedPlaces:
     ended = game.copy()
     ended.reveal(card)
     assert ended.outcome is not None

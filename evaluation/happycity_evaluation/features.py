@@ -297,7 +297,7 @@ def waiting_rows(view: View, seat: int, frames: list[Frame], cities: Cities | No
     return [raw_row(view, own, each, coins + own.terms.coins, usual) for each in frames]
 
 
-class Purchases(NamedTuple):
+class PurchaseRows(NamedTuple):
     """What a seat may buy in a turn, and the raw rows after it: the first row is that of taking a coin."""
 
     numbers: list[int]
@@ -305,7 +305,7 @@ class Purchases(NamedTuple):
     rows: list[list[float]]
 
 
-def purchases(view: View, seat: int, coins: int, frame: Frame, cities: Cities | None) -> Purchases:
+def purchases(view: View, seat: int, coins: int, frame: Frame, cities: Cities | None) -> PurchaseRows:
     """Return the rows after each purchase that `seat` can pay for with `coins` in the turn before it.
 
     `frame` is the one before the turn. Cards that aren't on sale now are listed too, as they may be drawn.
@@ -318,7 +318,7 @@ def purchases(view: View, seat: int, coins: int, frame: Frame, cities: Cities | 
     passing = raw_row(view, own, idle, with_income + terms.if_passing, reach(promised, 0, take=False))
     numbers, rows = [0], [passing]
     if city.free == 0:
-        return Purchases(numbers, rows)
+        return PurchaseRows(numbers, rows)
     if city.free == 1:
         promised = []
     reached = [reach(promised, colour, take=True) for colour in range(_COLOURS + 1)]
@@ -345,7 +345,7 @@ def purchases(view: View, seat: int, coins: int, frame: Frame, cities: Cities | 
                 add_special(row, now.taken, turns, view.config.scoring)
             numbers.append(number)
             rows.append(row)
-    return Purchases(numbers, rows)
+    return PurchaseRows(numbers, rows)
 
 
 def add_special(row: list[float], value: SpecialValue, turns: float, scoring: Scoring) -> None:

@@ -9,13 +9,13 @@ from happycity import Game, Move, Outcome
 from happycity.records.random_games import random_move
 from happycity_evaluation.quick import quick_move
 
-Policy = Callable[[Game, random.Random], Move]
+PlayoutPolicy = Callable[[Game, random.Random], Move]
 """Chooses one of a game's legal moves, of which there are two or more, by nothing that a view would hide."""
 
-POLICIES: Mapping[str, Policy] = {"quick": lambda game, rng: quick_move(game), "random": random_move}
+POLICIES: Mapping[str, PlayoutPolicy] = {"quick": lambda game, rng: quick_move(game), "random": random_move}
 
 
-def play_to_end(game: Game, policy: Policy, rng: random.Random) -> Outcome:
+def play_to_end(game: Game, policy: PlayoutPolicy, rng: random.Random) -> Outcome:
     """Play `game` to its end, all seats by `policy`, and return the outcome."""
     apply = game.apply
     while game.outcome is None:

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from happycity import Config, Deal, Game, Mode
 from happycity_bots import BOTS
 from happycity_bots.champion import ChampionBot
-from happycity_bots.halving import Budget
+from happycity_bots.halving import TrialBudget
 from happycity_evaluation.evaluator import Evaluator
 from happycity_evaluation.luck import draws_of, total_luck
 from happycity_tournament.config import SprtTest
 from happycity_tournament.ratings.sprt import Sprt, Verdict
 from tools.training.games import BotFactory, chosen, seated
 
-CONTENDERS: dict[str, BotFactory] = {**BOTS, "network": partial(ChampionBot, budget=Budget())}
+CONTENDERS: dict[str, BotFactory] = {**BOTS, "network": partial(ChampionBot, budget=TrialBudget())}
 """Bots by name; `network` is the champion without trials."""
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from happycity import Card, Config, Deal, Game, Move
 from happycity.rules.scoring import shared_places
 from happycity_bots import PlannerBot
-from happycity_evaluation.evaluator import Evaluator, Places
+from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
 from happycity_evaluation.luck import draws_of
 from tools.training.games import chosen, seated
 
@@ -87,7 +87,7 @@ def valued_draws(deal: Deal, playouts: int, evaluator: Evaluator) -> list[Values
         moves.append(chosen(bots[game.seat], game))
         game.apply(moves[-1])
 
-    def noted(known: Game, awaited: Sequence[Card]) -> list[Places]:
+    def noted(known: Game, awaited: Sequence[Card]) -> list[ExpectedPlaces]:
         found.append(values_of(known, awaited, playouts, evaluator, seed=deal.seed))
         return evaluator.after_cards(known, awaited)
 

@@ -22,13 +22,13 @@ from happycity import Config, Deal, Game, Mode, Move
 from happycity.rules.scoring import shared_places
 from happycity_bots import GreedyBot, PlannerBot, RandomBot
 from happycity_bots.champion import ChampionBot
-from happycity_bots.halving import Budget
+from happycity_bots.halving import TrialBudget
 from happycity_client import Decision
 from happycity_evaluation.evaluator import Evaluator
 from tools.benchmarks.luck import Score, play_game
 from tools.training.games import BotFactory, chosen, seated
 
-MIXED: tuple[BotFactory, ...] = (partial(ChampionBot, budget=Budget()), PlannerBot, GreedyBot, RandomBot)
+MIXED: tuple[BotFactory, ...] = (partial(ChampionBot, budget=TrialBudget()), PlannerBot, GreedyBot, RandomBot)
 """The bots of `reliability`, drawn for each seat; the champion plays without trials."""
 STEP = 5
 TENTHS = 10

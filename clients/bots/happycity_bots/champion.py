@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from happycity import Game, Move, Outcome, View
-from happycity_bots.halving import Budget, halve, prune
+from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
 from happycity_client import GameStarted
 from happycity_evaluation.features import Frame, position_rows, takings, waiting_rows
@@ -27,7 +27,7 @@ MOST = 4
 _CARDS_ON_SALE = STACKS[-1]
 
 
-class Prospect(Situation):
+class SituationByPlace(Situation):
     """One turn's choices, weighed by the place at the end: own gain less what is left to the next player.
 
     Worth is measured from -1, the last place, to 1, the first one.
@@ -72,9 +72,9 @@ class ChampionBot(PlannerBot):
 
     network: ClassVar[Network | None] = None
     """The network to play by; None: the one that comes with the package."""
-    budget = Budget(playouts=48)
+    budget = TrialBudget(playouts=48)
 
-    def __init__(self, start: GameStarted, *, budget: Budget | None = None) -> None:
+    def __init__(self, start: GameStarted, *, budget: TrialBudget | None = None) -> None:
         super().__init__(start)
         self._network = self.network or champions_network()
         if budget is not None:
@@ -98,7 +98,7 @@ class ChampionBot(PlannerBot):
 
     def _appraised(self, view: View) -> Situation:
         if self._situation is None or self._round != view.round:
-            self._situation, self._round = Prospect(view, self._network), view.round
+            self._situation, self._round = SituationByPlace(view, self._network), view.round
         return self._situation
 
     def _tried(self, view: View, moves: tuple[Move, ...], values: Sequence[float]) -> Move:

@@ -101,12 +101,12 @@ class HappyCityGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
 
     def make_py_observer(
         self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: dict[str, Any] | None = None
-    ) -> Observer:
+    ) -> TensorObserver:
         """Return what writes the observation (or the information state) of a state into a tensor."""
         if params:
             raise ValueError(f"observation parameters are not supported: {', '.join(params)}")
         asked = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-        return Observer(self, perfect_recall=asked.perfect_recall, public=asked.public_info)
+        return TensorObserver(self, perfect_recall=asked.perfect_recall, public=asked.public_info)
 
 
 class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
@@ -182,7 +182,7 @@ class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no typ
         return f"{board}\n\nawaited: {awaited}" if awaited else board
 
 
-class Observer:
+class TensorObserver:
     """Writes states into a tensor: an observation, or with perfect recall an information state.
 
     Both tensors are the arena's observation (`happycity_envs.selfplay.Observations`): nothing else of the

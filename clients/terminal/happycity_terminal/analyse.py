@@ -19,7 +19,7 @@ from happycity.text.board import Line, Style
 from happycity.text.words import card_name, move_in_words, plural
 from happycity_evaluation import analysis as game_analysis
 from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
-from happycity_evaluation.evaluator import Evaluator, Places
+from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
 from happycity_terminal.ask import only_seat
 from happycity_terminal.frames import frame, title
 from happycity_terminal.options import AnalyseOptions
@@ -150,7 +150,7 @@ def _costly(analysis: Analysis) -> list[JudgedDecision]:
     return [decision for decision in analysis.decisions if decision.loss >= LEAST_LOSS]
 
 
-def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[Places]:
+def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[ExpectedPlaces]:
     """Return the expected place of each seat at each decision of a game, and at its end the real one."""
     decisions = [decision for analysis in analyses for decision in analysis.decisions]
     places = [decision.places for decision in sorted(decisions, key=attrgetter("decision_id"))]

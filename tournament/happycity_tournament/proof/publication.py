@@ -427,7 +427,7 @@ def _replay_line(line: bytes) -> FinishedGame:
 
 
 @dataclass(slots=True)
-class Line:
+class PublishedLine:
     """A line of a file of games while it is read."""
 
     content: Json
@@ -436,9 +436,9 @@ class Line:
 
 
 @contextmanager
-def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> Iterator[Line]:
+def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> Iterator[PublishedLine]:
     """Yield a line with these keys; what is wrong in it is a VerificationError that says where."""
-    read = Line({}, where)
+    read = PublishedLine({}, where)
     try:
         read.content = json.loads(line)
         if canonical(read.content) + b"\n" != line or read.content.keys() != keys:
