@@ -167,8 +167,5 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
         """Return the board as text ("ansi"), or print it ("human")."""
         return render(self.game, self.render_mode)
 
-    def close(self) -> None:
-        """Do nothing: there is nothing to free."""
-
 
 register("aec", "happycity/happy_city_v0", entry_point=env)
