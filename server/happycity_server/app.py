@@ -39,6 +39,7 @@ from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
+from happycity_server.api.health import HealthService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
@@ -247,7 +248,7 @@ class _Components:
             per_hour=settings.practice_matches_per_hour,
             clock=clocks.steady,
         )
-        self.health = health.aio.HealthServicer()
+        self.health = HealthService()
         gate, server = self.server.gate, self.server.grpc
         bots = BotService(lobby)
         matches = MatchService(

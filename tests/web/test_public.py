@@ -228,6 +228,19 @@ async def test_feed_has_the_newest_results(public: PublicSite) -> None:
     assert entries[0].findtext("summary", "", ATOM) == "2 games"
 
 
+async def test_feed_is_not_sent_again_to_who_has_it(public: PublicSite) -> None:
+    """A reader shows the mark of what it has; the same page as JSON has one too."""
+    for path in ("/feed.atom", "/tournaments.json"):
+        first = await public.client.get(path)
+        mark = first.headers["etag"]
+        for shown in (mark, f'W/"other", {mark}', mark.removeprefix("W/")):
+            again = await public.client.get(path, headers={"if-none-match": shown})
+            assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", mark)
+        for shown in ('W/"other"', ""):
+            assert (await public.client.get(path, headers={"if-none-match": shown})).content == first.content
+    assert (await public.client.get("/feed.atom")).headers["cache-control"] == "private, no-cache"
+
+
 async def test_feed_has_deals_of_the_ladder(ladder: LadderSite) -> None:
     """Each has the bots in the order of their places."""
     async with ladder.client("ivan") as client:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import re
 from typing import Final
@@ -16,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from happycity_server.access.gate import Gate
 from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Site, path_of
@@ -49,6 +49,8 @@ _EMBEDDED: Final = {
 }
 """Of a page that only shows a game and does nothing, so other sites may have it in a frame."""
 
+FEED = "/feed.atom"
+"""The path of the feed, of which readers keep what they have seen."""
 COOKIE = "happycity"
 """The cookie that holds a token."""
 SEAT_COOKIE = "happycity-seat"
@@ -56,8 +58,6 @@ SEAT_COOKIE = "happycity-seat"
 MAX_FORM_BYTES = 1024
 """The largest form that is read where no other limit is named."""
 MAX_PORT = 65535
-TURN_SECONDS = 0.002
-"""Time between the beginnings of two requests: of many at once, each leaves time for the bots' messages."""
 
 HTTP_STATUS: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -79,21 +79,31 @@ class AccessChecks:
     rebinding): it could read what only this machine may. IP addresses can't be pointed anywhere.
     """
 
-    def __init__(self, app: ASGIApp, *, site: Site) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, *, site: Site, gate: Gate) -> None:
+        self._app, self._gate = app, gate
         self._names = site.names | {"localhost"}
-        self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             return
         problem = self._problem(Headers(scope=scope), acts=scope.get("method") not in ("GET", "HEAD"))
+        status, address, is_file = (
+            421,
+            address_of(HTTPConnection(scope)),
+            scope["path"].startswith("/static/"),
+        )
+        try:
+            if is_file:
+                self._gate.admit_anybody(address)
+            else:
+                await self._gate.turn(address)
+        except ApiError as error:
+            self._gate.refused[error.reason.name] += 1
+            problem, status = str(error), HTTP_STATUS[error.reason.status]
         if problem and scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": problem})
             return
-        async with self._turn:
-            await asyncio.sleep(TURN_SECONDS)
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -102,15 +112,15 @@ class AccessChecks:
                 headers = MutableHeaders(scope=message)
                 for name, value in own.items():
                     headers.setdefault(name, value)
-                if not scope["path"].startswith("/static/") and "cache-control" not in headers:
+                if not is_file and "cache-control" not in headers:
                     # What a page shows depends on who asks, so no cache on the way may keep it.
-                    headers["cache-control"] = "no-store"
+                    headers["cache-control"] = "private, no-cache" if scope["path"] == FEED else "no-store"
                     headers.add_vary_header("Cookie")
             await send(message)
 
         app: ASGIApp = self._app
         if problem:
-            app = PlainTextResponse(f"{problem}\n", 421)
+            app = PlainTextResponse(f"{problem}\n", status)
         await app(scope, receive, send_with_headers)
 
     def _problem(self, headers: Headers, *, acts: bool) -> str:
@@ -174,7 +184,7 @@ def admit(arena: Arena, connection: HTTPConnection, secret: str | None) -> Princ
     """Admit a caller, who shows a token or the secret of a seat, to what those who list games may see."""
     is_stream = isinstance(connection, WebSocket)
     return arena.gate.admit(
-        path_of(arena.matches.ListMatches), secret, peer_of(connection), is_stream=is_stream
+        path_of(arena.matches.ListMatches), secret, address_of(connection), is_stream=is_stream
     )
 
 
@@ -193,10 +203,9 @@ def admit_visitor(arena: Arena, connection: HTTPConnection) -> Principal:
         return admit(arena, connection, None)
 
 
-def peer_of(connection: HTTPConnection) -> str:
-    """Return the caller's address in the form that gRPC has it."""
-    host, port = connection.client or ("", 0)
-    return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
+def address_of(connection: HTTPConnection) -> str:
+    """Return the caller's address."""
+    return connection.client.host if connection.client else ""
 
 
 async def read_form(request: Request, *, most: int = MAX_FORM_BYTES) -> dict[str, str]:

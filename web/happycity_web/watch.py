@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hasha
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
+from hashlib import sha256
 from time import monotonic, thread_time
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -227,11 +228,14 @@ def pack(text: Callable[[], str]) -> bytes:
 
 
 def packed_response(request: Request, content: bytes, media_type: str) -> Response:
-    """Return the response with content that `pack` has made."""
+    """Return the response with content that `pack` has made; without it for a reader who has the same."""
+    tag = f'"{sha256(content).hexdigest()[:32]}"'
+    headers = {"etag": f"W/{tag}", "vary": "Accept-Encoding"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
     if "gzip" not in request.headers.get("accept-encoding", ""):
-        return Response(gzip.decompress(content), media_type=media_type)
-    headers = {"content-encoding": "gzip", "vary": "Accept-Encoding"}
-    return Response(content, media_type=media_type, headers=headers)
+        return Response(gzip.decompress(content), media_type=media_type, headers=headers)
+    return Response(content, media_type=media_type, headers=headers | {"content-encoding": "gzip"})
 
 
 async def loaded(request: Request, value: Awaitable[_T]) -> _T | None:

@@ -18,6 +18,7 @@ import structlog
 
 from happycity import ConfigError
 from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
+from happycity.runtime.addresses import TrustedProxies
 from happycity.runtime.tokens import TokenError
 from happycity.runtime.transport import (
     file_stamp,
@@ -86,6 +87,7 @@ class BotServer:
             rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clock),
             streams_per_token=settings.streams_per_token,
             streams_per_peer=settings.streams_per_peer,
+            proxies=TrustedProxies(settings.trusted_proxy),
         )
         self.pool = PlayoutPool(settings.simulation_workers)
         interceptors = (AccessInterceptor(self.gate),)
