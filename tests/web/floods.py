@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import select
 import socket
 import time
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +13,8 @@ from tests.waiting import LIMIT
 
 READ_BYTES = 128 * 1024
 """Not more than the event loop reads at once."""
+RUSH = 200
+"""Pages that one address asks for at once."""
 
 
 class LongestCallback:
@@ -92,3 +95,33 @@ async def least(times: int, measure: Callable[[], object]) -> float:
             await asyncio.to_thread(measure)
         longest.append(measured.seconds)
     return min(longest)
+
+
+def ask(url: str, path: str, source: str, *, times: int = 1) -> list[socket.socket]:
+    """Ask for a page over as many connections; return them without reading what comes."""
+    asking = []
+    for _ in range(times):
+        asking.append(connection(url, source))
+        asking[-1].sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return asking
+
+
+def answered(asking: list[socket.socket]) -> int:
+    """Return how many of some requests have an answer by now."""
+    return len(select.select(asking, [], [], 0)[0])
+
+
+def answered_before_a_visitor(url: str) -> list[int]:
+    """Let an address ask for many pages at once; return how many it got before another one had its own.
+
+    First before a file, then before a page.
+    """
+    rushing, before = ask(url, "/index.json", "127.0.0.2", times=RUSH), []
+    for path in ("/static/icon.svg", "/index.json"):
+        (visiting,) = ask(url, path, "127.0.0.3")
+        assert b" 200 OK" in visiting.recv(65536)
+        visiting.close()
+        before.append(answered(rushing))
+    for one in rushing:
+        one.close()
+    return before

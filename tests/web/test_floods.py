@@ -1,7 +1,6 @@
 """What one caller may cost: little at once, and only its own turn. Shown by counts, and by CPU time."""
 
 import asyncio
-import select
 import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -16,9 +15,8 @@ import websockets
 from structlog.testing import capture_logs
 from tests.server.harness import pages
 from tests.waiting import LIMIT
-from tests.web.floods import connection, flood, least, upgrade
+from tests.web.floods import RUSH, answered, answered_before_a_visitor, ask, connection, flood, least, upgrade
 from tests.web.sockets import close_code, closed_with, socket_of
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from happycity.runtime import http
 from happycity.runtime.addresses import TrustedProxies
@@ -49,27 +47,6 @@ async def url(tmp_path: Path) -> AsyncIterator[str]:
     (tmp_path / "tokens.json").write_text('{"format": "happycity-tokens/1", "tokens": []}')
     async with pages(tmp_path, tokens=tmp_path / "tokens.json", public=True) as url:
         yield url
-
-
-@pytest.fixture
-def frames(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[int]:
-    """Return of each socket that has ended how many frames were worked on."""
-    monkeypatch.setattr(serve, "FRAMES_PER_SECOND", 1e-9)
-    counted: dict[WebSocketsSansIOProtocol, int] = {}
-    numbers: asyncio.Queue[int] = asyncio.Queue()
-    handle, lost = WebSocketsSansIOProtocol.handle_events, WebSocketsSansIOProtocol.connection_lost
-
-    def count(protocol: WebSocketsSansIOProtocol) -> None:
-        counted[protocol] = counted.get(protocol, 0) + len(protocol.conn.events)
-        handle(protocol)
-
-    def end(protocol: WebSocketsSansIOProtocol, error: Exception | None) -> None:
-        numbers.put_nowait(counted.pop(protocol, 0))
-        lost(protocol, error)
-
-    monkeypatch.setattr(WebSocketsSansIOProtocol, "handle_events", count)
-    monkeypatch.setattr(WebSocketsSansIOProtocol, "connection_lost", end)
-    return numbers
 
 
 @pytest.mark.parametrize("unit", FRAMES.values(), ids=FRAMES)
@@ -189,40 +166,14 @@ async def test_a_caller_that_leaves_while_it_waits_holds_nobody_up(gate: Gate) -
     assert not gate._turns
 
 
-def ask(url: str, path: str, source: str, *, times: int = 1) -> list[socket.socket]:
-    """Ask for a page over as many connections; return them without reading what comes."""
-    asking = []
-    for _ in range(times):
-        asking.append(connection(url, source))
-        asking[-1].sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-    return asking
-
-
-def answered(asking: list[socket.socket]) -> int:
-    """Return how many of some requests have an answer by now."""
-    return len(select.select(asking, [], [], 0)[0])
-
-
 async def test_a_visitor_waits_for_no_other_address(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one address asks for hundreds of pages at once, another one's answer comes among the first.
 
     Files that no page is made for don't even wait for that.
     """
     monkeypatch.setattr(gate_module, "TURN_SECONDS", 0.01)
-
-    def visit() -> list[int]:
-        flooding, before = ask(url, "/index.json", "127.0.0.2", times=200), []
-        for path in ("/static/icon.svg", "/index.json"):
-            (visiting,) = ask(url, path, "127.0.0.3")
-            assert b" 200 OK" in visiting.recv(65536)
-            visiting.close()
-            before.append(answered(flooding))
-        for one in flooding:
-            one.close()
-        return before
-
-    static, page = await asyncio.to_thread(visit)
-    assert static <= page < 100
+    static, page = await asyncio.to_thread(answered_before_a_visitor, url)
+    assert static <= page < RUSH / 2
 
 
 async def test_no_address_keeps_another_one_from_connecting(
