@@ -2,8 +2,9 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from happycity.runtime.fair_share import FairShare
 from happycity_server.access import gate as gate_module
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.errors import ApiError
+from happycity_server.process.certificates import make_certificates
 from happycity_web import serve
 
 TIMES = 10
@@ -237,6 +239,63 @@ async def test_clients_of_a_proxy_are_told_apart(tmp_path: Path) -> None:
         transport = httpx.AsyncHTTPTransport(local_address="127.0.0.2")
         async with httpx.AsyncClient(timeout=LIMIT, base_url=url, transport=transport) as direct:
             assert await statuses(direct, "X-Forwarded-For", *own) == [200, 200, 404, 429]
+
+
+@asynccontextmanager
+async def encrypted(tmp_path: Path, **values: Any) -> AsyncIterator[tuple[str, ssl.SSLContext]]:
+    """Yield the address of pages that are encrypted, and what trusts them."""
+    ca, *own = make_certificates(["127.0.0.1"], now=datetime.now(UTC), days=1)
+    names = ("cert.pem", "key.pem")
+    for name, text in zip(names, own, strict=True):
+        (tmp_path / name).write_text(text)
+    cert, key = (tmp_path / name for name in names)
+    files = {"tls_cert": cert, "tls_key": key, "insecure": True}
+    async with pages(tmp_path, web="0.0.0.0:0", **files, **values) as url:
+        yield url.replace("0.0.0.0", "127.0.0.1"), ssl.create_default_context(cadata=ca)
+
+
+async def test_encrypted_connections_count_before_they_begin(tmp_path: Path) -> None:
+    """As calls of their address: each takes as long to begin as a page, whatever is asked for then."""
+    async with encrypted(tmp_path, calls_per_second=0.001, calls_burst=4) as (url, trust):
+
+        def begun(source: str) -> bool:
+            with connection(url, source) as plain:
+                try:
+                    trust.wrap_socket(plain, server_hostname="127.0.0.1").close()
+                except OSError:
+                    return False
+                return True
+
+        for source in ("127.0.0.2", "127.0.0.3"):
+            assert [await asyncio.to_thread(begun, source) for _ in range(6)] == [True] * 4 + [False] * 2
+
+
+async def test_connections_that_never_begin_hold_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have places like others, which they lose to a newcomer, or after some time."""
+    monkeypatch.setattr(serve, "SPARE_CONNECTIONS", 2)
+    async with encrypted(tmp_path, web_viewers=2) as (url, trust):
+
+        def visit() -> int:
+            silent = [connection(url, "127.0.0.2") for _ in range(4)]
+            with (
+                connection(url, "127.0.0.3") as plain,
+                trust.wrap_socket(plain, server_hostname="127.0.0.1") as page,
+            ):
+                page.sendall(b"GET /index.json" + HEAD + b"\r\n")
+                assert b" 200 OK" in page.recv(65536)
+            assert silent[0].recv(1) == b""
+            assert not answered(silent[1:])
+            silent[1].sendall(b"\x16\x03\x01")
+            ended = 0
+            for one in silent:
+                with one:
+                    ended += one.recv(1) == b""
+            return ended
+
+        monkeypatch.setattr(http, "REQUEST_SECONDS", 2.0)
+        assert await asyncio.to_thread(visit) == 4
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from happycity import ConfigError
 from happycity.runtime.addresses import TrustedProxies
 from happycity.runtime.event_loop import running
-from happycity.runtime.http import http_served
+from happycity.runtime.http import ConnectionLimits, http_served
 from happycity.runtime.transport import host_and_port, is_loopback, joined
 from happycity_client import Settings
 from happycity_mcp.agents import MAX_AGENTS, Agents
@@ -113,8 +113,7 @@ async def serving_http(settings_of: Callable[[str], Settings], http: HttpSetting
             http_served(
                 _uvicorn_config(_application(server, http)),
                 listener,
-                connections=MAX_CONNECTIONS,
-                proxies=TrustedProxies(http.trusted_proxies),
+                ConnectionLimits(connections=MAX_CONNECTIONS, proxies=TrustedProxies(http.trusted_proxies)),
             ),
         ):
             yield f"http://{joined(host_and_port(http.address)[0], listener.getsockname()[1])}{PATH}"

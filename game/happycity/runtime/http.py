@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,13 +19,17 @@ import uvicorn
 from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from happycity.errors import HappyCityError
 from happycity.runtime.addresses import TrustedProxies, network_of
+from happycity.runtime.event_loop import end_tasks, started
 from happycity.runtime.fair_share import FairShare
 
 REQUEST_SECONDS = 10.0
 """How long a request line with its headers, and then the body, may take to arrive."""
 MAX_LINES = 100
 """The most lines that a request may have before its body, and the most chunks of a body."""
+ACCEPT_SECONDS = 1.0
+"""Time until the next connection is accepted where one can't be, as too many files are open."""
 UNREAD_SECONDS = 30.0
 """How long a client may take to read what is sent, also over a connection that is being closed."""
 _FULL = (
@@ -87,6 +92,16 @@ class ReadInTime:
             self._unread.cancel()
 
 
+class _Place:
+    """One of the connections that a server may have."""
+
+    def __init__(self, end: Callable[[], object]) -> None:
+        self.end = end
+        """Ends the connection at once."""
+        self.leave: Callable[[], object]
+        """Called when it has ended."""
+
+
 class BoundedProtocol(ReadInTime, H11Protocol):
     """HTTP/1.1 with a deadline for each request, and bounds on its lines and on connections.
 
@@ -97,34 +112,23 @@ class BoundedProtocol(ReadInTime, H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
     _is_upgraded = False
 
-    def __init__(
-        self, *args: Any, places: FairShare[asyncio.Transport], proxies: TrustedProxies, **options: Any
-    ) -> None:
-        """Take one of the server's `places`; all connections of an address are of one owner."""
+    def __init__(self, *args: Any, place: _Place, **options: Any) -> None:
         super().__init__(*args, **options)
         self.logger = _FAILURES
-        self._places, self._proxies = places, proxies
+        self._place = place
         self._received = self.conn._receive_buffer = _BoundedBuffer()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request; if there are too many connections, close this or another one."""
+        """Begin to wait for a request."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(0)
+        transport.set_write_buffer_limits(1)  # with 0, asyncio would pause where nothing waits
+        self._place.end = transport.abort
         self._set_deadline()
-        address = self.client[0] if self.client else ""
-        # A proxy's connections are those of many clients.
-        owner = transport if address in self._proxies else network_of(address)
-        leaving = self._places.take(owner, transport)
-        if leaving is transport:
-            transport.write(_FULL)
-            transport.close()
-        elif leaving is not None:
-            leaving.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
         self._end_deadline()
-        self._places.leave(self.transport)
+        self._place.leave()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
@@ -154,7 +158,7 @@ class BoundedProtocol(ReadInTime, H11Protocol):
         self._is_upgraded = True
         super().handle_websocket_upgrade(event)
         socket: Any = self.transport.get_protocol()
-        socket.on_lost = partial(self._places.leave, self.transport)
+        socket.on_lost = self._place.leave
 
     def _set_deadline(self) -> None:
         if self._deadline is None:
@@ -175,29 +179,98 @@ class BoundedProtocol(ReadInTime, H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the program."""
+    """A server that knows from whom a connection is before anything is done for it."""
+
+    def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
+        super().__init__(config)
+        self._limits = limits
+        self._places = FairShare[_Place](limits.connections)
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Leave signals to the program."""
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections on the sockets."""
+        await super().startup([])
+        for listener in sockets or []:
+            listener.setblocking(False)  # noqa: FBT003 - it takes nothing else
+            listener.listen(self.config.backlog)
+            started(self._accept(listener), self._tasks)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more, and let the connections end."""
+        await end_tasks(*self._tasks)
+        await super().shutdown(sockets)
+
+    async def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, (address, *_) = await asyncio.get_running_loop().sock_accept(listener)
+            except OSError:  # too many files are open
+                await asyncio.sleep(ACCEPT_SECONDS)
+            else:
+                started(self._begin(connection, address), self._tasks)
+
+    async def _begin(self, connection: socket.socket, address: str) -> None:
+        """Give a connection a place, perhaps that of another one, and begin to serve it."""
+        is_proxy = address in self._limits.proxies
+        place = _Place(partial(connection.shutdown, socket.SHUT_RDWR))
+        place.leave = partial(self._places.leave, place)
+        # A proxy's connections are those of many clients.
+        leaving = self._places.take(place if is_proxy else network_of(address), place)
+        with suppress(OSError):
+            if leaving is place and self.config.ssl is None:
+                connection.send(_FULL)
+            if leaving is not None:
+                leaving.end()
+        protocol = partial(
+            BoundedProtocol,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+            place=place,
+        )
+        loop, tls, admit = asyncio.get_running_loop(), self.config.ssl, self._limits.admit
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                if tls is not None and admit is not None and not is_proxy:
+                    await admit(address)
+                await loop.connect_accepted_socket(protocol, connection, ssl=tls)
+        except BaseException as error:
+            place.leave()
+            connection.close()
+            if not isinstance(error, OSError | HappyCityError):
+                raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """How many connections a server has, and with whom."""
+
+    connections: int
+    """The most that are open at once."""
+    proxies: TrustedProxies
+    """Those that name the addresses of their clients."""
+    admit: Callable[[str], Awaitable[object]] | None = None
+    """Called with the address of who begins an encrypted connection, which is expensive; a HappyCityError
+    refuses it."""
 
 
 @asynccontextmanager
 async def http_served(
-    config: uvicorn.Config, listener: socket.socket, *, connections: int, proxies: TrustedProxies
+    config: uvicorn.Config, listener: socket.socket, limits: ConnectionLimits
 ) -> AsyncIterator[None]:
     """Serve an application on a socket that listens, while the context lasts.
 
-    At most some `connections` are open at once. Applications are told the addresses of clients that `proxies`
-    name. A class for WebSockets has `on_lost`, which it calls when its connection has ended.
+    The class for WebSockets, if there is one, has `on_lost`, which it calls when its connection has ended.
     """
     if not config.loaded:
         config.load()
-    places = FairShare[asyncio.Transport](connections)
-    config.http_protocol_class = partial(BoundedProtocol, places=places, proxies=proxies)  # type: ignore[assignment]
-    config.loaded_app = _Addressed(config.loaded_app, proxies)
-    server = _Server(config)
+    config.loaded_app = _Addressed(config.loaded_app, limits.proxies)
+    server = _Server(config, limits)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
         yield

@@ -233,6 +233,11 @@ class Gate:
             if not self._waiting[network]:
                 del self._waiting[network], self._turns[network]
 
+    async def connect(self, address: str) -> None:
+        """Wait until an encrypted connection with an address may begin, which counts as a call."""
+        self._rates.take(network_of(address))
+        await self.turn(address)
+
     def admit(self, method: str, clear: str | None, address: str, *, is_stream: bool) -> Principal:
         """Return who calls a method, and let `principal()` return it too; refuse what is not allowed.
 
