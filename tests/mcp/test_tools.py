@@ -192,6 +192,14 @@ async def test_no_address_keeps_an_agent_of_another_one_out(
         assert [agent.has_ended for agent in greedy] == [False, False, True, True]
         with pytest.raises(AgentError, match="4 agents play here already"):
             await agents.join("carl", "9.9.9.9")
+        await agents.leave(greedy[0])
+        await agents.leave(greedy[1])
+        # Also one that is only about to connect.
+        joining = [asyncio.create_task(agents.join(f"more{number}", "6.6.6.6")) for number in range(2)]
+        await asyncio.sleep(0)
+        await agents.join("carl", "9.9.9.9")
+        outcomes = await asyncio.gather(*joining, return_exceptions=True)
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Agent", "AgentError"]
     finally:
         await agents.close()
 

@@ -1,4 +1,4 @@
-"""The floods of strangers through a reverse proxy: they are told apart as if there were none."""
+"""The floods of strangers through a reverse proxy: limits count them as if there were none."""
 
 import asyncio
 from pathlib import Path

@@ -88,16 +88,12 @@ class AccessChecks:
         if scope["type"] not in ("http", "websocket"):
             return
         problem = self._problem(Headers(scope=scope), acts=scope.get("method") not in ("GET", "HEAD"))
-        status, address, is_file = (
-            421,
-            address_of(HTTPConnection(scope)),
-            scope["path"].startswith("/static/"),
-        )
+        status, is_file = 421, scope["path"].startswith("/static/")
         try:
             if is_file:
-                self._gate.admit_anybody(address)
+                self._gate.admit_anybody(address_of(HTTPConnection(scope)))
             else:
-                await self._gate.turn(address)
+                await self._gate.turn(address_of(HTTPConnection(scope)))
         except ApiError as error:
             self._gate.refused[error.reason.name] += 1
             problem, status = str(error), HTTP_STATUS[error.reason.status]

@@ -125,6 +125,8 @@ class Agent:
     def _end(self) -> str:
         """Return why the connection has ended."""
         assert self._playing is not None
+        if self._playing.cancelled():
+            return "another agent needs its place"
         error = self._playing.exception()
         if error is not None and not isinstance(error, HappyCityError):
             raise error

@@ -7,9 +7,9 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import unquote
 
 LOCAL = "unix"
-"""The address of whoever connects by a socket in the file system."""
+"""The address of clients that connect by a socket in the file system."""
 _NETWORK_BITS = 64
-"""Of an IPv6 address, those that a provider assigns; whoever has them chooses the rest."""
+"""Of an IPv6 address, those that a provider assigns; its customer chooses the rest."""
 _FORWARDED, _FORWARDED_FOR = "forwarded", "x-forwarded-for"
 
 

@@ -26,7 +26,7 @@ class FairShare(Generic[_T]):
     def take(self, owner: Hashable, thing: _T) -> _T | None:
         """Give a place to a thing; return what has lost its place for it, the thing itself if none is free.
 
-        An owner gives up a place only to one that has at least two fewer, so that none of them is to and fro.
+        An owner gives up a place only to one that has at least two fewer, so that both don't take turns.
         """
         self._owner[thing] = owner
         own = self._owned.setdefault(owner, {})

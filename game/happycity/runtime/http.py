@@ -44,7 +44,7 @@ _LATE = (
 
 
 _FAILURES = logging.getLogger("uvicorn.failures")
-_FAILURES.setLevel(logging.ERROR)  # else whoever sends what is no HTTP would fill the log
+_FAILURES.setLevel(logging.ERROR)  # else clients that send what is no HTTP would fill the log
 
 
 class _BoundedBuffer(ReceiveBuffer):

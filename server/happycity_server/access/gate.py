@@ -279,13 +279,13 @@ class Gate:
         stream, own = _OpenStream(caller), self.streams[caller.caller]
         if len(own) >= limit:
             raise too_many(limit, "streams", advice="close some", reason=Reason.TOO_MANY_STREAMS)
-        if places is not None and (leaving := places.take(caller.caller, stream)) is not None:
-            error = too_many(places.most, "streams", reason=Reason.TOO_MANY_STREAMS)
-            if leaving is stream:
-                raise error
-            leaving.end(error)
         own.add(stream)
         try:
+            if places is not None and (leaving := places.take(caller.caller, stream)) is not None:
+                error = too_many(places.most, "pages", reason=Reason.TOO_MANY_STREAMS)
+                if leaving is stream:
+                    raise error
+                leaving.end(error)
             async with stream.scope:
                 yield
         except TimeoutError:

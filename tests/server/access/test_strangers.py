@@ -1,4 +1,4 @@
-"""Whoever calls whatever: it is answered or refused, and is no error of the server."""
+"""Any call of any caller is answered or refused, and is no error of the server."""
 
 from pathlib import Path
 from typing import Any
