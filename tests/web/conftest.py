@@ -20,7 +20,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from happycity import Config, Mode
 from happycity.wire.messages import config_message
-from happycity_web import serve
+from happycity_web import guard, serve
 
 expect.set_options(timeout=MILLISECONDS)
 
@@ -110,6 +110,12 @@ async def page(context: BrowserContext) -> AsyncIterator[Page]:
     tab.on("pageerror", lambda error: problems.append(str(error)))
     yield tab
     assert not problems
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test wait for a refusal that is late so that refusals cost little."""
+    monkeypatch.setattr(guard, "REFUSAL_SECONDS", 0.0)
 
 
 @pytest.fixture

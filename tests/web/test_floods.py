@@ -1,10 +1,11 @@
 """What one caller may cost: little at once, and only its own turn. Shown by counts, and by CPU time."""
 
 import asyncio
+import select
 import socket
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from happycity_server.access import gate as gate_module
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.errors import ApiError
 from happycity_server.process.certificates import make_certificates
-from happycity_web import serve
+from happycity_web import guard, serve
 
 TIMES = 10
 """The longest callback of a flood, in those of an ordinary call."""
@@ -199,6 +200,44 @@ async def test_no_address_keeps_another_one_from_connecting(
                 one.close()
 
         await asyncio.to_thread(visit)
+
+
+async def test_connections_of_a_proxy_are_those_of_its_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that takes all of them through the proxy loses one to another client's request."""
+    monkeypatch.setattr(serve, "SPARE_CONNECTIONS", -6)
+    async with pages(tmp_path, web_viewers=10, trusted_proxy="127.0.0.1") as url, AsyncExitStack() as stack:
+
+        def opened(client: str) -> websockets.connect:
+            return socket_of(url, additional_headers={"x-forwarded-for": client})
+
+        held = [await stack.enter_async_context(opened("6.6.6.6")) for _ in range(4)]
+        async with opened("7.7.7.7") as newcomer:
+            assert await newcomer.recv()
+        assert await close_code(held[0]) == 1006
+        for page in held[1:]:
+            assert await page.recv()
+
+
+async def test_a_refusal_is_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that asks too often waits, so that it costs little to refuse it again; another one doesn't."""
+    monkeypatch.setattr(guard, "REFUSAL_SECONDS", 2 * LIMIT)
+    for path in ("/index.json", "/static/icon.svg", "/nothing"):
+        folder = tmp_path / path[1:].partition("/")[0]
+        folder.mkdir()
+        async with pages(folder, calls_per_second=0.001, calls_burst=1) as url:
+
+            def visit(url: str = url, path: str = path) -> None:
+                first, second = (ask(url, path, "127.0.0.2")[0] for _ in range(2))
+                assert select.select([first, second], [], [], LIMIT)[0]
+                (other,) = ask(url, path, "127.0.0.3")
+                assert other.recv(65536)
+                assert answered([first, second]) == 1
+                for one in (first, second, other):
+                    one.close()
+
+            await asyncio.to_thread(visit)
 
 
 async def test_no_caller_keeps_the_pages_of_another_one_from_following(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from happycity_web.guard import (
     COOKIE,
     FEED,
     HTTP_STATUS,
+    SOCKET_CODE,
     AccessChecks,
     address_of,
     admit,
@@ -46,9 +47,6 @@ from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
 from happycity_web.watch import COMPRESSION, Feeds, follow_match, follow_page, pack, packed_response
-
-SOCKET_CODE = 4000
-"""Added to an HTTP status it is the code with which a WebSocket is closed."""
 
 _MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
 _Make = Callable[[Feeds, Request], Awaitable[Response]]

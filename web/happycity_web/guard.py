@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
 from typing import Final
@@ -59,6 +60,12 @@ MAX_FORM_BYTES = 1024
 """The largest form that is read where no other limit is named."""
 MAX_PORT = 65535
 
+SOCKET_CODE = 4000
+"""Added to an HTTP status it is the code with which a WebSocket is closed."""
+REFUSAL_SECONDS = 2.0
+"""How long who asks too often waits for the refusal: also refusals have a cost."""
+_TOO_OFTEN = (429, SOCKET_CODE + 429)
+
 HTTP_STATUS: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
     grpc.StatusCode.UNAUTHENTICATED: 401,
@@ -97,11 +104,10 @@ class AccessChecks:
         except ApiError as error:
             self._gate.refused[error.reason.name] += 1
             problem, status = str(error), HTTP_STATUS[error.reason.status]
-        if problem and scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": problem})
-            return
 
         async def send_with_headers(message: Message) -> None:
+            if message.get("status", message.get("code")) in _TOO_OFTEN:
+                await asyncio.sleep(REFUSAL_SECONDS)
             if message["type"] == "http.response.start":
                 # A refusal has a form for a token, which no other site may frame.
                 own = _EMBEDDED if message["status"] == 200 and _is_embedded(scope) else HEADERS
@@ -115,6 +121,9 @@ class AccessChecks:
             await send(message)
 
         app: ASGIApp = self._app
+        if problem and scope["type"] == "websocket":
+            await send_with_headers({"type": "websocket.close", "code": SOCKET_CODE + status})
+            return
         if problem:
             app = PlainTextResponse(f"{problem}\n", status)
         await app(scope, receive, send_with_headers)

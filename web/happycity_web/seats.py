@@ -45,7 +45,6 @@ from happycity_web.watch import (
     first_ply,
     plies_message,
     plies_of,
-    send,
     while_connected,
 )
 
@@ -200,7 +199,7 @@ class Seats:
         return page_response(request, "new_game.html", values, 400 if problem else 200)
 
     async def _say(self, socket: WebSocket, message: Json) -> None:
-        await send(socket, encode(message))
+        await socket.send_text(encode(message))
 
     async def _send(self, socket: WebSocket, place: TablePlace) -> None:
         """Send the waiting room until the game begins, then the game with the person's choices."""
@@ -234,7 +233,7 @@ class Seats:
             panel = seat_json(place, watched.value.playback, end, reader)
             await self._tables.saved(place.table)  # a kill takes back nothing that is shown
             if position < len(plies):
-                await send(socket, plies_message(plies, position))
+                await socket.send_text(plies_message(plies, position))
                 position = len(plies)
             if panel != shown:
                 shown = panel

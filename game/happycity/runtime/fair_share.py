@@ -28,6 +28,7 @@ class FairShare(Generic[_T]):
 
         An owner gives up a place only to one that has at least two fewer, so that both don't take turns.
         """
+        self.leave(thing)  # of another owner
         self._owner[thing] = owner
         own = self._owned.setdefault(owner, {})
         own[thing] = None

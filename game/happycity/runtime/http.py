@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +30,7 @@ MAX_LINES = 100
 """The most lines that a request may have before its body, and the most chunks of a body."""
 ACCEPT_SECONDS = 1.0
 """Time until the next connection is accepted where one can't be, as too many files are open."""
-UNREAD_SECONDS = 30.0
+UNREAD_SECONDS = 20.0
 """How long a client may take to read what is sent, also over a connection that is being closed."""
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 5\r\n"
@@ -93,13 +93,25 @@ class ReadInTime:
 
 
 class _Place:
-    """One of the connections that a server may have."""
+    """One of the connections that a server may have, and of whom it is."""
 
-    def __init__(self, end: Callable[[], object]) -> None:
+    def __init__(self, places: FairShare[_Place], end: Callable[[], object]) -> None:
         self.end = end
         """Ends the connection at once."""
-        self.leave: Callable[[], object]
-        """Called when it has ended."""
+        self._places: FairShare[_Place] | None = places
+
+    def take(self, owner: Hashable) -> None:
+        """Be of an owner from now on; where there are too many, end the connection that has to leave."""
+        leaving = None if self._places is None else self._places.take(owner, self)
+        if leaving is not None:
+            with suppress(OSError):
+                leaving.end()
+
+    def leave(self) -> None:
+        """Be of none any more, as the connection has ended."""
+        if self._places is not None:
+            self._places.leave(self)
+            self._places = None
 
 
 class BoundedProtocol(ReadInTime, H11Protocol):
@@ -217,20 +229,15 @@ class _Server(uvicorn.Server):
     async def _begin(self, connection: socket.socket, address: str) -> None:
         """Give a connection a place, perhaps that of another one, and begin to serve it."""
         is_proxy = address in self._limits.proxies
-        place = _Place(partial(connection.shutdown, socket.SHUT_RDWR))
-        place.leave = partial(self._places.leave, place)
-        # A proxy's connections are those of many clients.
-        leaving = self._places.take(place if is_proxy else network_of(address), place)
-        with suppress(OSError):
-            if leaving is place and self.config.ssl is None:
-                connection.send(_FULL)
-            if leaving is not None:
-                leaving.end()
+        place = _Place(self._places, partial(self._refuse, connection))
+        # A proxy's connection is of the client for whom it asks, which nobody knows yet.
+        place.take(place if is_proxy else network_of(address))
+        place.end = partial(connection.shutdown, socket.SHUT_RDWR)
         protocol = partial(
             BoundedProtocol,
             config=self.config,
             server_state=self.server_state,
-            app_state=self.lifespan.state,
+            app_state=self.lifespan.state | {_Place.__name__: place},
             place=place,
         )
         loop, tls, admit = asyncio.get_running_loop(), self.config.ssl, self._limits.admit
@@ -244,6 +251,12 @@ class _Server(uvicorn.Server):
             connection.close()
             if not isinstance(error, OSError | HappyCityError):
                 raise
+
+    def _refuse(self, connection: socket.socket) -> None:
+        """End a connection for which there is no place."""
+        if self.config.ssl is None:
+            connection.send(_FULL)
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,5 +302,8 @@ class _Addressed:
         if scope.get("client"):
             address, port = scope["client"]
             headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-            scope["client"] = self._proxies.client(address, headers), port
+            client = self._proxies.client(address, headers)
+            scope["client"] = client, port
+            if client != address:
+                scope["state"][_Place.__name__].take(network_of(client))
         await self._app(scope, receive, send)

@@ -19,6 +19,17 @@ def test_the_owner_with_the_most_gives_one_up() -> None:
     assert len(share) == 3
 
 
+def test_a_thing_may_get_another_owner() -> None:
+    """It keeps its place then."""
+    share = FairShare[str](3)
+    assert [share.take(owner, thing) for owner, thing in (("a", "1"), ("a", "2"), ("?", "3"))] == [None] * 3
+    assert share.take("b", "3") is None
+    assert share.take("b", "3") is None
+    assert len(share) == 3
+    assert share.take("c", "4") == "1"
+    assert share.take("d", "5") == "5"
+
+
 def test_an_owner_gives_up_what_is_chosen() -> None:
     share = FairShare[int](2, choose=min)
     share.take("a", 5)
