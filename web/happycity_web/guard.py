@@ -62,7 +62,7 @@ MAX_PORT = 65535
 
 SOCKET_CODE = 4000
 """Added to an HTTP status it is the code with which a WebSocket is closed."""
-REFUSAL_SECONDS = 2.0
+REFUSAL_SECONDS = 1.0
 """How long who asks too often waits for the refusal: also refusals have a cost."""
 _TOO_OFTEN = (429, SOCKET_CODE + 429)
 

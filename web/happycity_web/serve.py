@@ -18,7 +18,7 @@ from happycity_server.frontends import Arena, Site
 from happycity_web.app import application
 from happycity_web.watch import Feeds
 
-STOP_SECONDS = 1
+STOP_SECONDS = 2
 """How long open pages may take to be closed when the server stops."""
 SPARE_CONNECTIONS = 128
 """Connections beyond the open pages that may be open; further ones get 503 and are closed."""
