@@ -13,7 +13,7 @@ from tests.waiting import LIMIT
 
 READ_BYTES = 128 * 1024
 """Not more than the event loop reads at once."""
-RUSH = 200
+RUSH = 100
 """Pages that one address asks for at once."""
 
 
