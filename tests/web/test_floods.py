@@ -22,7 +22,6 @@ from tests.web.sockets import close_code, closed_with, socket_of
 
 from happycity.runtime import http
 from happycity.runtime.addresses import TrustedProxies
-from happycity.runtime.fair_share import FairShare
 from happycity_server.access import gate as gate_module
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.errors import ApiError
@@ -357,7 +356,7 @@ async def test_a_client_that_reads_nothing_is_cut_off(
         made(protocol, transport)
 
     monkeypatch.setattr(http.BoundedProtocol, "connection_made", begin)
-    monkeypatch.setattr(FairShare, "leave", lambda places, transport: ended.set())
+    monkeypatch.setattr(http._Place, "leave", lambda place: ended.set())
     async with pages(tmp_path) as url:
         with socket.socket() as reading:
             reading.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
