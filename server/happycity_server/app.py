@@ -152,13 +152,13 @@ async def run_server(
                 if settings.metrics is not None:
                     metrics = stack.enter_context(_metrics(settings, tokens, components))
                 hosting = None if components.hosting is None else components.hosting.hosting
-                if settings.house_bots or hosting or (settings.workers and settings.ray is None):
+                if settings.house_bots or (settings.workers and settings.ray is None):
                     private = stack.enter_context(private_address())
                     own = bind(components.server.grpc, private, None)
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
                     if hosting is not None:
-                        hosting.start(programs, own)
+                        hosting.start(programs)
                     await components.start(resume=settings.resume_tournaments)
                     for program in bot_programs(settings.house_bots, Lineup(), components.secrets, own):
                         programs.keep(program)
@@ -354,12 +354,11 @@ def _hosting(
     from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
-    authenticator = server.gate.authenticator
-    hosting = Hosting(settings, settings.hosted, authenticator)
+    hosting = Hosting(settings, settings.hosted, server)
     hosting.is_fixed, tournaments.digest_of = tournaments.fixes, hosting.digest_of
     places.lobby.is_hosted = hosting.is_hosted
     hosting.on_change, places.workers.on_used = places.workers.host, hosting.used.extend
-    service = HostingService(hosting, house=house, now=authenticator.now)
+    service = HostingService(hosting, house=house, now=server.gate.authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
     return service
 

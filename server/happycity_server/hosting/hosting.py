@@ -13,9 +13,10 @@ import structlog
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.event_loop import end_tasks
-from happycity_server.access.gate import SWEEP_SECONDS, Authenticator
+from happycity_server.access.gate import SWEEP_SECONDS
 from happycity_server.config import ServerSettings
 from happycity_server.hosting.trial import TrialError, check, play
+from happycity_server.process.listening import BotServer
 from happycity_server.process.programs import Programs
 from happycity_server.process.running_submissions import RunningSubmissions
 from happycity_tournament.hosted.sandbox import Sandbox
@@ -32,9 +33,10 @@ _log = structlog.get_logger()
 class Hosting:
     """Tries submitted bots, and keeps the newest one of each name running that passed."""
 
-    def __init__(self, settings: ServerSettings, folder: Path, authenticator: Authenticator) -> None:
-        """Host the bots of a folder; ConfigError if the folder or the sandbox can't be used here."""
-        if authenticator.is_open:
+    def __init__(self, settings: ServerSettings, folder: Path, server: BotServer) -> None:
+        """Host the bots of a folder at a server; ConfigError if folder or sandbox can't be used here."""
+        self._authenticator = server.gate.authenticator
+        if self._authenticator.is_open:
             text = "it needs tokens, which say whose each bot is; create one with: happycity token create"
             raise ConfigError(f"--hosted: {text}")
         self.submissions = Submissions(folder)
@@ -44,17 +46,15 @@ class Hosting:
         self.on_change: Callable[[Mapping[str, str]], None] = lambda digests: None
         """Is called with the digests of the bots that run, by their names, when these are others."""
         self._settings = settings
-        self._authenticator = authenticator
+        self._server = server
         self.used: list[pb.Submission] = []
         """What bots have used beside workers, and is not stored yet."""
         self._waiting: asyncio.Queue[pb.Submission] = asyncio.Queue()
         self._tasks: Sequence[asyncio.Task[None]] = ()
 
-    def start(self, programs: Programs, address: str) -> None:
-        """Run what plays, and try what waits; `address` is that of the arena's socket, `unix:PATH`."""
-        self._bots = RunningSubmissions(
-            self.submissions, self.sandbox, programs, self._authenticator, address
-        )
+    def start(self, programs: Programs) -> None:
+        """Run what plays, and try what waits."""
+        self._bots = RunningSubmissions(self.submissions, self.sandbox, programs, self._server)
         for submission in reversed([*self.submissions]):
             if submission.state == pb.SUBMISSION_STATE_PLAYING:
                 self._bots.run(submission)

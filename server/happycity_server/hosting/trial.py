@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from tempfile import TemporaryFile
 
 from happycity import Config, HappyCityError, TimeControl
@@ -80,7 +81,8 @@ async def play(settings: ServerSettings, name: str, command: Sequence[str]) -> s
     async with private_arena(settings, secrets) as arena:
         for program in bot_programs({opponent: "random"}, Lineup(), secrets, arena.address):
             arena.programs.keep(program)
-        arena.programs.keep(bot_program(name, command, secrets[name], arena.address, restarts=0))
+        program = bot_program(name, command, secrets[name], restarts=0)
+        arena.programs.keep(replace(program, arena=arena.server.arena_of_one))
         if missing := await arena.lobby.wait_for((name, opponent), CONNECT_SECONDS):
             raise TrialError(f"practice game: {missing[0]} did not connect within {CONNECT_SECONDS:g} s")
         bots = (name, *(opponent,) * (_PLAYERS - 1))

@@ -28,9 +28,12 @@ TEMPLATE = "true {socket} {folder} {command}"
 
 
 class Guests:
-    """Stands for a server's tokens: everybody's name is taken."""
+    """Stands for a server and its tokens: one bot has one."""
 
     is_open = False
+
+    def __init__(self) -> None:
+        self.gate = self.authenticator = self
 
     def bots(self) -> set[str]:
         return {"alice"}
@@ -53,7 +56,7 @@ async def tried(folder: Path, trial: Callable[[], str], sandbox_check: Callable[
         patch.setattr(hosted.submissions, "save", saved)
         patch.setattr(hosted.sandbox, "check", sandbox_check)
         patch.setattr(hosting, "check", check)
-        hosted.start(Programs(), "unix:/nowhere")
+        hosted.start(Programs())
         with closing(hosted.submissions.upload(pb.HostedBot(name="alice", command="python x"))) as upload:
             upload.take(pb.SubmitRequest(file=pb.HostedFile(path="x")))
             upload.take(pb.SubmitRequest(content=b"x"))
