@@ -158,7 +158,7 @@ async def run_server(
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
                     if hosting is not None:
-                        hosting.start(programs)
+                        await hosting.start(programs)
                     await components.start(resume=settings.resume_tournaments)
                     for program in bot_programs(settings.house_bots, Lineup(), components.secrets, own):
                         programs.keep(program)

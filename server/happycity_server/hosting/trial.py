@@ -49,6 +49,7 @@ async def check(command: Sequence[str]) -> str:
     """Put a bot, which a command runs in its sandbox, to the conformance suite; return its summary.
 
     Raises:
+        HappyCityError: the suite itself failed, which is no fault of the bot.
         TrialError: a step failed.
     """
     steps = [word for step in STEPS for word in ("--only", step)]
@@ -63,7 +64,7 @@ async def check(command: Sequence[str]) -> str:
         try:
             report = json.load(printed)["steps"]
         except ValueError:
-            raise TrialError(f"conformance: {last_line(said)}") from None
+            raise HappyCityError(f"conformance: {last_line(said)}") from None
     if failed := [step for step in report if step["status"] == "failed"]:
         lines = (f"{step['name']}: {step['demanded']}; seen: {step['seen']}" for step in failed)
         raise TrialError(f"conformance: {len(failed)} of {len(report)} steps failed", *lines)

@@ -35,6 +35,9 @@ class Guests:
     def __init__(self) -> None:
         self.gate = self.authenticator = self
 
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
     def bots(self) -> set[str]:
         return {"alice"}
 
@@ -56,7 +59,7 @@ async def tried(folder: Path, trial: Callable[[], str], sandbox_check: Callable[
         patch.setattr(hosted.submissions, "save", saved)
         patch.setattr(hosted.sandbox, "check", sandbox_check)
         patch.setattr(hosting, "check", check)
-        hosted.start(Programs())
+        await hosted.start(Programs())
         with closing(hosted.submissions.upload(pb.HostedBot(name="alice", command="python x"))) as upload:
             upload.take(pb.SubmitRequest(file=pb.HostedFile(path="x")))
             upload.take(pb.SubmitRequest(content=b"x"))

@@ -173,9 +173,7 @@ def _bubblewrap(memory: int) -> Iterator[str]:
     for link in filter(os.path.islink, _LINKS):
         yield from ("--symlink", os.readlink(link), link)
     # A shared mapping of /dev/zero is memory that no limit counts.
-    yield from ("--ro-bind", "/dev/null", "/dev/zero")
-    for device in ("/null", "/full", "/random", "/urandom", "/tty", "/pts", ""):
-        yield from ("--remount-ro", f"/dev{device}")
+    yield from ("--ro-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev/pts", "--remount-ro", "/dev")
     yield from ("--ro-bind", "{folder}", HOME, "--chdir", HOME)
     yield from ("--dir", "/run", "--ro-bind", "{socket}", launcher.SOCKET, "--remount-ro", "/")
     for name in launcher.OF_RUNTIME:
