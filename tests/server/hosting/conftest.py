@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import shlex
@@ -122,9 +123,21 @@ class Cell:
         shutil.copy(Path(__file__).with_name("probes.py"), self.files)
         (folder / "run").mkdir()
         self._as_user = as_user
+        self._words = shlex.split(setting)
         self.has_cgroup = setting != "bwrap"
         # The kernel ends one process that fills a cgroup; the launcher would sometimes end all before.
         self._sandbox = Sandbox(setting, folder, memory=2 * MEMORY if self.has_cgroup else MEMORY)
+
+    def container_that_never_started(self) -> str:
+        """Leave a container as a runtime does that is killed before it starts it; return its id."""
+        runtime = [*itertools.takewhile(lambda word: word != "run", self._words)]
+        image = self._words[-2]
+        limits = [word for word in self._words if word.startswith(("nofile=", "nproc="))]
+        options = ("--network", "none", *(f"--ulimit={limit}" for limit in limits))
+        left = subprocess.check_output((*runtime, "create", *options, image, "/first"), text=True)
+        subprocess.run((*runtime, "init", left.strip()), stdout=subprocess.DEVNULL, check=True)
+        (self.folder / "run/container").write_text(left.strip())
+        return left.strip()
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""

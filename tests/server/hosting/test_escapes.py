@@ -343,6 +343,18 @@ def test_nothing_outlives_the_bot(cell: Cell, end: str) -> None:
     assert _eventually(lambda: not _marked())
 
 
+def test_container_that_never_started_is_removed(cell: Cell) -> None:
+    """The next start of a bot removes what is left of its last one, and leaves nothing itself."""
+    if not cell.has_cgroup:
+        pytest.skip("bubblewrap has no containers")
+    left = cell.container_that_never_started()
+    listed = ("podman", "ps", "--all", "--no-trunc", "--format", "{{.ID}} {{.Status}}")
+    assert f"{left} Initialized" in subprocess.check_output(listed, text=True)
+    assert cell.run("sh", "-c", "echo it runs") == "it runs\n"
+    assert left not in subprocess.check_output(listed, text=True)
+    assert not (cell.folder / "run/container").exists()
+
+
 def test_nothing_outlives_the_server(cell: Cell) -> None:
     """The launcher ends the bot when the process that has started it is gone, even by SIGKILL."""
     process = cell.start("python3", "-c", DAEMON.format(seconds=600))

@@ -137,7 +137,7 @@ def end(bot: subprocess.Popen[bytes]) -> int:
 def remove_container(runtime: str, file: Path) -> None:
     """Remove the container whose id a file has: its runtime may have been killed before it could."""
     if file.exists():
-        remove = (runtime, "rm", "--force", file.read_text())
+        remove = (runtime, "rm", "--force", file.read_text().strip())
         subprocess.run(remove, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - its own
         file.unlink()
 

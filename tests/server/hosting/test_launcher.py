@@ -1,0 +1,149 @@
+"""The launcher's own rules, with its own processes and with a runtime that is a script."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.server.hosting.conftest import ROOT
+from tests.waiting import LIMIT
+
+from happycity import ConfigError
+from happycity_tournament.hosted import launcher
+from happycity_tournament.hosted.sandbox import MEMORY_BYTES, Sandbox
+
+RUNTIME = """#!/bin/sh
+# A container runtime: what it was told is in a file beside it.
+echo "$@" >> "{folder}/told"
+case "$1" in run) echo {container} > "{folder}/run/container"; echo created; {then} ;; esac
+"""
+
+
+def runtime(folder: Path, then: str) -> tuple[str, ...]:
+    """Return the command of a launcher whose runtime makes a container and then does something."""
+    program = folder / "runtime"
+    program.write_text(RUNTIME.format(folder=folder, container="0123", then=then))
+    program.chmod(0o755)
+    own = (sys.executable, "-I", launcher.__file__, str(folder / "run"), str(1 << 30), "")
+    return *own, str(program), "run", "{socket}"
+
+
+def start(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "HAPPYCITY_SERVER": "unix:/nowhere"}
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, start_new_session=True)
+
+
+def told(folder: Path) -> list[str]:
+    return (folder / "told").read_text().splitlines()
+
+
+@pytest.mark.level(2)
+@pytest.mark.parametrize("ended", ["by itself", "terminated"])
+def test_container_is_removed_at_the_end(tmp_path: Path, ended: str) -> None:
+    """Its runtime may have been ended between making a container and starting it, which then never ends."""
+    with start(runtime(tmp_path, "exit 3" if ended == "by itself" else "exec sleep 600")) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"created\n"
+        if ended == "terminated":
+            process.terminate()
+        process.communicate(timeout=LIMIT)
+    assert process.returncode == (3 if ended == "by itself" else 128 + signal.SIGTERM)
+    assert told(tmp_path) == ["run /nowhere", "rm --force 0123"]
+    assert not (tmp_path / "run/container").exists()
+
+
+@pytest.mark.level(2)
+def test_container_of_a_killed_launcher_is_removed_at_the_next_start(tmp_path: Path) -> None:
+    with start(runtime(tmp_path, "exec sleep 600")) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"created\n"
+        for pid in reversed(launcher.tree(process.pid)):
+            os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=LIMIT)
+    assert told(tmp_path) == ["run /nowhere"]
+    with start(runtime(tmp_path, "exit")) as process:
+        process.communicate(timeout=LIMIT)
+    assert told(tmp_path)[1:] == ["rm --force 0123", "run /nowhere", "rm --force 0123"]
+
+
+def test_documented_command_names_the_file_of_the_container() -> None:
+    """And mounts nothing that a bot could change."""
+    page = (ROOT / "docs/hosted-bots.md").read_text()
+    assert "--cidfile {cidfile}" in page
+    mounts = [line.split()[0] for line in page.split("--volume ")[1:]]
+    assert all(mount.rstrip("`").endswith(":ro") for mount in mounts), mounts
+
+
+@pytest.mark.level(2)
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("sh -c 'echo it is broken; exit 125' {socket} {folder} {command}", "it is broken"),
+        ("sh -c 'exit 126' {socket} {folder} {command}", "status 126"),
+        ("sh -c 'exit 127' {socket} {folder} {command}", "status 127"),
+        ("sh -c 'kill $$' {socket} {folder} {command}", "status 143"),
+        ("env /nowhere/podman {socket} {folder} {command}", "No such file or directory"),
+        ("sh -c 'echo unknown flag >&2; exit 125' {socket} {image}", "unknown flag"),
+        ("sh -c 'exit 127' {socket} {image}", "status 127"),
+    ],
+)
+def test_command_of_a_runtime_that_runs_nothing(tmp_path: Path, template: str, says: str) -> None:
+    """It is the server's fault, and is said when that starts."""
+    with pytest.raises(ConfigError, match=f"sandbox: .* doesn't run true on this machine: .*{says}"):
+        Sandbox(template, tmp_path, memory=MEMORY_BYTES)
+
+
+@pytest.mark.level(2)
+@pytest.mark.parametrize(
+    "template",
+    [
+        "sh -c 'shift; shift; exec \"$@\"' {socket} {folder} x {command}",
+        "sh -c 'echo Error: no such image: $1 >&2; exit 125' {socket} {image}",
+    ],
+)
+def test_command_of_a_runtime_that_works(tmp_path: Path, template: str) -> None:
+    """It runs `true`; one for images of participants at least looks for the one that it is told."""
+    Sandbox(template, tmp_path, memory=MEMORY_BYTES)
+
+
+def own_memory() -> int:
+    """Return what the kernel is counted to hold for this process."""
+    words = Path("/proc/self/status").read_text().splitlines()
+    status = {name: value.split() for name, _, value in (line.partition(":") for line in words)}
+    return launcher.held_by_kernel({os.getpid(): status})
+
+
+def test_sockets_mappings_tables_and_locks_are_counted() -> None:
+    """Each at least as what the kernel then has."""
+    with ExitStack() as stack:
+        before = own_memory()
+        pairs = [stack.enter_context(one) for _ in range(8) for one in socket.socketpair()]
+        buffer = pairs[0].getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        assert own_memory() - before >= 16 * buffer
+        before = own_memory()
+        stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        assert own_memory() - before >= 11 * buffer
+        before = own_memory()
+        large = stack.enter_context(mmap.mmap(-1, 256 << 20, mmap.MAP_PRIVATE, mmap.PROT_READ))
+        for place in range(0, 256 << 20, 2 << 20):
+            large[place]
+        assert own_memory() - before >= 120 * 4096
+        before = own_memory()
+        file = stack.enter_context(tempfile.TemporaryFile())
+        for place in range(0, 400, 2):
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, place)
+        assert own_memory() - before >= 200 * launcher.LOCK_BYTES
+        before = own_memory()
+        for _ in range(100):
+            stack.enter_context(mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ))
+            stack.enter_context(mmap.mmap(-1, 4096, mmap.MAP_PRIVATE, mmap.PROT_WRITE))
+        assert own_memory() - before >= 150 * launcher.MAPPING_BYTES
