@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -113,6 +114,66 @@ def test_command_of_a_runtime_that_runs_nothing(tmp_path: Path, template: str, s
 def test_command_of_a_runtime_that_works(tmp_path: Path, template: str) -> None:
     """It runs `true`; one for images of participants at least looks for the one that it is told."""
     Sandbox(template, tmp_path, memory=MEMORY_BYTES)
+
+
+def below(root: Path) -> Callable[..., Path]:
+    """Return what makes paths below another root."""
+    return lambda *parts: Path(root, *(part.lstrip("/") for part in parts))
+
+
+@pytest.mark.parametrize(
+    ("own", "place", "written"),
+    [
+        ("0::/unit/server", "unit", {"memory.max": "5", "memory.swap.max": "0", "memory.oom.group": "1"}),
+        ("9:pids:/\n4:memory:/unit\n0::/", "memory/unit", {"memory.limit_in_bytes": "5"}),
+        ("0::/", "", None),  # it would be above the root of what this process sees
+        ("9:pids:/unit", "unit", None),
+        ("0::/absent/server", "unit", None),
+    ],
+    ids=["version 2", "version 1", "root", "no memory controller", "another root"],
+)
+def test_cgroup_is_made_where_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str, place: str, written: dict[str, str] | None
+) -> None:
+    """Beside the own cgroup, or below it in version 1; those of launchers that were killed are removed."""
+    monkeypatch.setattr(
+        launcher, "Path", lambda *parts: Path(tmp_path, *(part.lstrip("/") for part in parts))
+    )
+    parent = tmp_path / "sys/fs/cgroup" / place
+    for folder in (
+        tmp_path / "proc/self",
+        tmp_path / "proc/7",
+        parent / "happycity-7",
+        parent / "happycity-8",
+    ):
+        folder.mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text(own)
+    (parent / "cgroup.procs").touch()
+    group = launcher.bounded(5)
+    if written is None:
+        assert group is None
+        return
+    assert group == parent / f"happycity-{os.getpid()}"
+    assert written.items() <= {file.name: file.read_text() for file in group.iterdir()}.items()
+    assert sorted(file.name for file in parent.glob("happycity-*")) == sorted(("happycity-7", group.name))
+
+
+def test_cgroup_whose_limits_cannot_be_written_is_left_to_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, text: str) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(
+        launcher, "Path", lambda *parts: Path(tmp_path, *(part.lstrip("/") for part in parts))
+    )
+    (tmp_path / "sys/fs/cgroup/unit").mkdir(parents=True)
+    (tmp_path / "sys/fs/cgroup/unit/cgroup.procs").touch()
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/unit/server")
+    monkeypatch.setattr(Path, "write_text", refuse)
+    assert launcher.bounded(5) is None
+    assert [file.name for file in (tmp_path / "sys/fs/cgroup/unit").iterdir()] == ["cgroup.procs"]
 
 
 def own_memory() -> int:

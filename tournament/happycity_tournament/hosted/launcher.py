@@ -223,6 +223,8 @@ def bounded(allowed: int) -> Path | None:
                 if not Path("/proc", left.name.rpartition("-")[2]).exists():  # its launcher was killed
                     left.rmdir()
             if os.access(parent / "cgroup.procs", os.W_OK):
+                with suppress(OSError):  # version 2, unless it is so already or `parent` has processes
+                    (parent / "cgroup.subtree_control").write_text("+memory")
                 group.mkdir()
                 for name, value in limits.items():
                     (group / name).write_text(str(value))
