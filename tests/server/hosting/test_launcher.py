@@ -19,7 +19,7 @@ from tests.server.hosting.conftest import ROOT
 from tests.waiting import LIMIT
 
 from happycity import ConfigError
-from happycity_tournament.hosted import launcher
+from happycity_tournament.hosted import launcher, sandbox
 from happycity_tournament.hosted.sandbox import MEMORY_BYTES, Sandbox
 
 RUNTIME = """#!/bin/sh
@@ -82,6 +82,12 @@ def test_documented_command_names_the_file_of_the_container() -> None:
     assert "--cidfile {cidfile}" in page
     mounts = [line.split()[0] for line in page.split("--volume ")[1:]]
     assert all(mount.rstrip("`").endswith(":ro") for mount in mounts), mounts
+
+
+def test_bubblewrap_mounts_nothing_of_the_machine_to_write_to() -> None:
+    words = {*sandbox._bubblewrap(MEMORY_BYTES)}
+    assert "--ro-bind" in words
+    assert not words & {"--bind", "--bind-try", "--dev-bind", "--dev-bind-try", "--bind-fd", "--overlay"}
 
 
 @pytest.mark.level(2)
