@@ -177,7 +177,9 @@ async def test_uploads_have_a_deadline_as_a_whole(tmp_path: Path, monkeypatch: p
     """An author whose parts come slowly, but each in time, is not waited for; nothing is left of it."""
     monkeypatch.setattr(service, "UPLOAD_SECONDS", 0.0)
     async with authors(tmp_path) as them, asyncio.timeout(LIMIT):
-        assert await them.refusal("Team 7", Stream("alice")) == "STALLED"
+        with pytest.raises(ApiError, match="the submission did not come within 0 s") as refused:
+            await them.submit("Team 7", Stream("alice"))
+        assert refused.value.reason.name == "STALLED"
         monkeypatch.setattr(service, "UPLOAD_SECONDS", LIMIT)
         assert await them.refusal("Team 7", going_on(Stream("alice"))) == ""
         assert not [*them.served.hosting.submissions.folder.glob("incoming-*")]
