@@ -23,8 +23,8 @@ from happycity_tournament.hosted import launcher, sandbox
 from happycity_tournament.hosted.sandbox import MEMORY_BYTES, Sandbox
 
 RUNTIME = """#!/bin/sh
-# A container runtime: what it was told is in a file beside it.
-echo "$@" >> "{folder}/told"
+# A container runtime: its arguments are kept in a file beside it.
+echo "$@" >> "{folder}/calls"
 case "$1" in run) echo {container} > "{folder}/run/container"; echo created; {then} ;; esac
 """
 
@@ -43,8 +43,8 @@ def start(command: tuple[str, ...]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, start_new_session=True)
 
 
-def told(folder: Path) -> list[str]:
-    return (folder / "told").read_text().splitlines()
+def calls(folder: Path) -> list[str]:
+    return (folder / "calls").read_text().splitlines()
 
 
 @pytest.mark.level(2)
@@ -58,7 +58,7 @@ def test_container_is_removed_at_the_end(tmp_path: Path, ended: str) -> None:
             process.terminate()
         process.communicate(timeout=LIMIT)
     assert process.returncode == (3 if ended == "by itself" else 128 + signal.SIGTERM)
-    assert told(tmp_path) == ["run /nowhere", "rm --force 0123"]
+    assert calls(tmp_path) == ["run /nowhere", "rm --force 0123"]
     assert not (tmp_path / "run/container").exists()
 
 
@@ -70,10 +70,10 @@ def test_container_of_a_killed_launcher_is_removed_at_the_next_start(tmp_path: P
         for pid in reversed(launcher.tree(process.pid)):
             os.kill(pid, signal.SIGKILL)
         process.communicate(timeout=LIMIT)
-    assert told(tmp_path) == ["run /nowhere"]
+    assert calls(tmp_path) == ["run /nowhere"]
     with start(runtime(tmp_path, "exit")) as process:
         process.communicate(timeout=LIMIT)
-    assert told(tmp_path)[1:] == ["rm --force 0123", "run /nowhere", "rm --force 0123"]
+    assert calls(tmp_path)[1:] == ["rm --force 0123", "run /nowhere", "rm --force 0123"]
 
 
 def test_documented_command_names_the_file_of_the_container() -> None:
@@ -118,7 +118,7 @@ def test_command_of_a_runtime_that_runs_nothing(tmp_path: Path, template: str, s
     ],
 )
 def test_command_of_a_runtime_that_works(tmp_path: Path, template: str) -> None:
-    """It runs `true`; one for images of participants at least looks for the one that it is told."""
+    """It runs `true`; one for images of participants at least looks for the one that is named."""
     Sandbox(template, tmp_path, memory=MEMORY_BYTES)
 
 

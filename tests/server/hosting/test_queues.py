@@ -74,7 +74,7 @@ async def test_newer_submission_waits_in_place_of_the_older() -> None:
 
 
 async def test_trials_of_an_owner_have_a_budget_of_time() -> None:
-    """It counts also where a trial fails, and begins anew each day."""
+    """It counts also where a trial fails, and begins again each day."""
     clock = Clock()
     queue = TrialQueue(clock.wall, clock.steady)
     queue.put(submission("Team 7", "alice"))
@@ -93,7 +93,7 @@ async def test_trials_of_an_owner_have_a_budget_of_time() -> None:
 
 
 class Stream:
-    """The messages of an author, who waits before the last until he is told to go on."""
+    """The messages of an author, who waits before the last until the test lets it go on."""
 
     def __init__(self, bot: str, *, sends: bool = True) -> None:
         self.begun, self.goes_on = asyncio.Event(), asyncio.Event()
