@@ -17,10 +17,8 @@ from happycity_server.access.roles import check_name, principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.hosting.hosting import FIXED, Hosting
 
-PART_SECONDS = 10.0
-"""How long the next part of a submission may take to come."""
 UPLOAD_SECONDS = 300.0
-"""How long all of its files may take."""
+"""How long a submission may take to come."""
 MOST_UPLOADS = 4
 """Submissions that come at once, each of another owner; more of them wait for their turn."""
 PER_DAY = 24
@@ -61,15 +59,18 @@ class HostingService(HostingServiceServicer):
         self._rates.take(owner)
         self._uploading.add(owner)
         try:
-            async with self._turns:
-                first = await _next(requests)
+            async with self._turns, asyncio.timeout(UPLOAD_SECONDS) as deadline:
+                first = await anext(requests, None)
                 if first is None or not first.HasField("bot"):
                     raise invalid("bot: the first message of a submission says what it is")
                 self._check(first.bot)
                 if self.hosting.is_fixed(first.bot.name):
                     raise ApiError(Reason.TOURNAMENT_RUNNING, FIXED)
                 with _storing():
-                    submission = await self._receive(first.bot, requests, owner)
+                    submission = await self._receive(first.bot, requests, owner, deadline)
+        except TimeoutError:
+            text = f"the submission did not come within {UPLOAD_SECONDS:g} s"
+            raise ApiError(Reason.STALLED, text) from None
         finally:
             self._uploading.remove(owner)
         return await self._shown(submission)
@@ -113,18 +114,17 @@ class HostingService(HostingServiceServicer):
             await self.hosting.withdraw(playing)
         return await self._shown(playing)
 
-    async def _receive(self, bot: pb.HostedBot, requests: _Parts, owner: str) -> pb.Submission:
-        """Take the files of a bot, and keep it."""
+    async def _receive(
+        self, bot: pb.HostedBot, requests: _Parts, owner: str, deadline: asyncio.Timeout
+    ) -> pb.Submission:
+        """Take the files of a bot until a deadline, and keep it."""
         with within("file"):
             upload = self.hosting.submissions.upload(bot)
             try:
-                async with asyncio.timeout(UPLOAD_SECONDS):
-                    while (part := await _next(requests)) is not None:
-                        await asyncio.to_thread(upload.take, part)
+                async for part in requests:
+                    await asyncio.to_thread(upload.take, part)
+                deadline.reschedule(None)  # else it might be kept, but not tried
                 return await self.hosting.keep(upload, owner, self._now())
-            except TimeoutError:
-                text = f"the submission did not come within {UPLOAD_SECONDS:g} s"
-                raise ApiError(Reason.STALLED, text) from None
             finally:
                 await asyncio.to_thread(upload.close)
 
@@ -168,13 +168,3 @@ def _storing() -> Iterator[None]:
     except OSError as error:
         text = f"the folder of hosted bots can't be used: {error.strerror}"
         raise ApiError(Reason.STORE_UNAVAILABLE, text) from None
-
-
-async def _next(requests: _Parts) -> pb.SubmitRequest | None:
-    """Return the next part of a submission; None at its end."""
-    try:
-        async with asyncio.timeout(PART_SECONDS):  # `wait_for` may lose the end of another timeout
-            return await anext(requests, None)
-    except TimeoutError:
-        text = f"the next part of the submission did not come within {PART_SECONDS:g} s"
-        raise ApiError(Reason.STALLED, text) from None

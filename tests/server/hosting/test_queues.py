@@ -152,9 +152,8 @@ def going_on(stream: Stream) -> Stream:
     return stream
 
 
-async def test_uploads_of_an_owner_come_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_uploads_of_an_owner_come_one_by_one(tmp_path: Path) -> None:
     """A second one is refused while the first comes; another owner waits until one of those has come."""
-    monkeypatch.setattr(service, "PART_SECONDS", LIMIT)
     async with authors(tmp_path) as them, asyncio.timeout(LIMIT), asyncio.TaskGroup() as group:
         streams = [Stream(f"bot{number}") for number in range(service.MOST_UPLOADS + 1)]
         uploads = [
@@ -186,7 +185,7 @@ async def test_uploads_have_a_deadline_as_a_whole(tmp_path: Path, monkeypatch: p
 
 
 async def test_streams_that_send_nothing_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "PART_SECONDS", 0.0)
+    monkeypatch.setattr(service, "UPLOAD_SECONDS", 0.0)
     async with authors(tmp_path) as them, asyncio.timeout(LIMIT):
         for _ in range(service.PER_DAY):
             assert await them.refusal("Team 7", Stream("alice", sends=False)) == "STALLED"
