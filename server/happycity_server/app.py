@@ -48,6 +48,7 @@ from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
 from happycity_server.people.practice import Practice
 from happycity_server.people.tables import Tables
+from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.places.protocol import WorkerService
 from happycity_server.play.clock import FairClock, UnixClock
@@ -228,16 +229,18 @@ class _Components:
             expected=settings.workers if settings.ray is None else 0,
         )
         self.places = Places(lobby, store, unix_clock, self.workers)
-        most = settings.open_tournaments
-        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=most)
-        worker = Principal("own workers", frozenset({Role.WORKER}))
+        deals, most = DealsInPlay(self.places, store), settings.open_tournaments
+        self.tournaments = Tournaments(self.places, store, deals, unix_clock, most_open=most)
         self.server = BotServer(
             settings,
             lobby,
             Authenticator(
                 tokens,
                 now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
-                own={**house_callers(self.secrets), self.worker_token: worker},
+                own={
+                    **house_callers(self.secrets),
+                    self.worker_token: Principal("own workers", frozenset({Role.WORKER})),
+                },
                 public=settings.public,
             ),
             clock=clocks.steady,
@@ -252,7 +255,7 @@ class _Components:
         gate, server = self.server.gate, self.server.grpc
         bots = BotService(lobby)
         matches = MatchService(
-            self.places, store, practice, charge=gate.charge, most_open=settings.open_matches
+            self.places, store, deals, practice, charge=gate.charge, most_open=settings.open_matches
         )
         tournaments = TournamentService(self.tournaments, self.places)
         reader = None
@@ -282,6 +285,7 @@ class _Components:
         add_WorkerServiceServicer_to_server(self.workers, server)
         tables = Tables(lobby, self.places.begin, practice, store, unix_clock)
         gate.authenticator.person_of = tables.person_of
+        deals.waiting_seeds = tables.waiting_seeds
         self.arena = Arena(
             gate=gate,
             access=access,

@@ -14,7 +14,6 @@ from happycity.wire.match import seconds_of
 from happycity_server.access.roles import (
     READERS,
     WATCHERS,
-    is_public,
     request_key,
     require,
     require_token,
@@ -24,7 +23,7 @@ from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
 from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentWatches
-from happycity_tournament.config import check_bots
+from happycity_tournament.config import TournamentState, check_bots
 from happycity_tournament.standings.standings import Standings
 from happycity_tournament.visibility import Sight, sees_incidents, sight_of_tournament
 from happycity_tournament.wire import sprt_message, standing_message, state_of, tournament_config_of
@@ -148,8 +147,8 @@ class TournamentService(TournamentServiceServicer):
         return (await self._tournaments.status(tournament_id)).standings
 
     async def _check_visible(self, tournament_id: int) -> None:
-        """Refuse the public a tournament that has not ended."""
-        if is_public():
+        """Refuse a tournament that the caller doesn't see yet."""
+        if sight_of_tournament(viewer(), TournamentState.RUNNING) is Sight.NOTHING:
             await self.GetTournament(pb.GetTournamentRequest(tournament_id=tournament_id), None)
 
 

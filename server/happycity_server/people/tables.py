@@ -155,6 +155,15 @@ class Tables:
         """The bots of the house; the server keeps them connected."""
         return sorted(self._lobby.house)
 
+    def may_create(self) -> bool:
+        """Return whether the admitted caller may set up tables."""
+        return bool(principal().roles & _SETTERS) and not principal().person
+
+    def waiting_seeds(self) -> set[int]:
+        """Return the seeds of the deals that are played at tables once everybody is there."""
+        waiting = (table for table in self._tables.values() if table.match_id is None and not table.is_closed)
+        return {practice_seed(table.plan.seed) for table in waiting}
+
     def place_of(self, secret: str) -> TablePlace | None:
         """Return the place that a secret proves; None if there is none, or not any longer."""
         self._forget()
@@ -180,7 +189,7 @@ class Tables:
         """
         require(_SETTERS)
         caller = principal()
-        if caller.person:
+        if not self.may_create():
             text = "an invitation is for one table; setting up another needs a token"
             raise ApiError(Reason.WRONG_ROLE, text)
         self._check(plan)

@@ -15,6 +15,7 @@ from happycity import ConfigError
 from happycity.runtime.event_loop import started
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason, invalid, too_many
+from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -35,7 +36,7 @@ from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.stored import Progress, StoredTournament
-from happycity_tournament.visibility import Viewer
+from happycity_tournament.visibility import Play, Viewer
 from happycity_tournament.wire import ratings_message, state_of, tournament_message
 
 KEPT_PROGRESS = 1000
@@ -65,8 +66,17 @@ class Tournaments:
     ApiError for a tournament that there isn't, or that this version can't read.
     """
 
-    def __init__(self, places: Places, store: AsyncStore, unix_clock: UnixClock, *, most_open: int) -> None:
+    def __init__(
+        self,
+        places: Places,
+        store: AsyncStore,
+        deals: DealsInPlay,
+        unix_clock: UnixClock,
+        *,
+        most_open: int,
+    ) -> None:
         """Play the tournaments of a store, of those that are asked for at most `most_open` at once."""
+        self._deals = deals
         self._most_open = most_open
         self._places = places
         self._store = store
@@ -371,8 +381,10 @@ class Tournaments:
         """Return a tournament with its progress, for the viewer's eyes."""
         status = self.playing(tournament_id)
         if status is not None:
-            return self._message(status, viewer)
-        return await self._resting_message(await self._stored(tournament_id), viewer)
+            return tournament_message(await self.snapshot(status, viewer))
+        stored = await self._stored(tournament_id)
+        elsewhere = await self._deals.of_tournaments([tournament_id])
+        return await self._resting_message(stored, viewer, elsewhere)
 
     async def newest(
         self,
@@ -390,12 +402,13 @@ class Tournaments:
         store = self._store.store
         states = _stored_states(state)
         while stored := await self._store.read(store.tournaments, at_once, before_id, states=states, bot=bot):
+            elsewhere = await self._deals.of_tournaments([tournament.id for tournament in stored])
             for tournament in stored:
                 status = self.playing(tournament.id)
                 message = (
-                    await self._resting_message(tournament, viewer)
+                    await self._resting_message(tournament, viewer, elsewhere)
                     if status is None
-                    else self._message(status, viewer)
+                    else tournament_message(await self.snapshot(status, viewer))
                 )
                 if state is None or state_of(message.progress.state) is state:
                     yield message
@@ -434,20 +447,24 @@ class Tournaments:
                 self._rated = key, None if ratings is None else ratings_message(ratings)
             return self._rated[1]
 
-    def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
+    async def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
         """Return a tournament that is in memory, with the games that are being played."""
-        running = self._places.running(status.tournament_id)
+        number, elsewhere = status.tournament_id, Play.ENDED
+        if status.state.over:  # until then, nothing that is played elsewhere makes a difference
+            elsewhere = (await self._deals.of_tournaments([number])).get(number, elsewhere)
+        running = self._places.running(number)
+        missing = self._places.lobby.not_connected(status.config.bots)
         return replace(
-            played(status, self._places.lobby.not_connected(status.config.bots), viewer=viewer),
+            played(status, missing, viewer=viewer, elsewhere=elsewhere),
             games_running=len(running),
             decisions_running=sum(match.decisions for match in running),
         )
 
-    def _message(self, status: TournamentStatus, viewer: Viewer) -> pb.Tournament:
-        return tournament_message(self.snapshot(status, viewer))
-
-    async def _resting_message(self, stored: StoredTournament, viewer: Viewer) -> pb.Tournament:
-        snapshot = listed(stored, await self._resting_progress(stored.id), viewer=viewer)
+    async def _resting_message(
+        self, stored: StoredTournament, viewer: Viewer, elsewhere: Mapping[int, Play]
+    ) -> pb.Tournament:
+        progress, play = await self._resting_progress(stored.id), elsewhere.get(stored.id, Play.ENDED)
+        snapshot = listed(stored, progress, viewer=viewer, elsewhere=play)
         missing = () if snapshot.config is None else self._places.lobby.not_connected(snapshot.config.bots)
         return tournament_message(replace(snapshot, missing_bots=tuple(missing)))
 

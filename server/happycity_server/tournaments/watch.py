@@ -132,7 +132,7 @@ class TournamentWatches:
                     del self._intervals[tournament_id]
         status = await self._tournaments.status(tournament_id)
         last = _Snapshot()
-        last.update(self._parts(status, viewer), await _standings(status))
+        last.update(await self._parts(status, viewer), await _standings(status))
         response = last.changes(0)
         assert response is not None
         response.incidents.extend(incidents)
@@ -190,15 +190,15 @@ class TournamentWatches:
         self, watched: Broadcast[_Snapshot], status: TournamentStatus, *, with_standings: bool
     ) -> None:
         """Publish what is new, but not the end, which comes last."""
-        parts = self._parts(status, Viewer.PUBLIC)  # all watchers share them
+        parts = await self._parts(status, Viewer.PUBLIC)  # all watchers share them
         standings = await _standings(status) if with_standings else []
         if not status.state.over:
             watched.value.update(parts, standings, self._places.activity(status.config.bots))
             watched.publish()
 
-    def _parts(self, status: TournamentStatus, viewer: Viewer) -> dict[str, Message]:
+    async def _parts(self, status: TournamentStatus, viewer: Viewer) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
-        snapshot = self._tournaments.snapshot(status, viewer)
+        snapshot = await self._tournaments.snapshot(status, viewer)
         sprt = sprt_message(status.test)
         parts: dict[str, Message] = {
             "tournament": tournament_message(snapshot, with_progress=False),

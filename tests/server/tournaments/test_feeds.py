@@ -131,7 +131,7 @@ class Watched:
         self._waiting.append(future)
         await future
 
-    def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
+    async def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
         self.computed += 1  # once for each computation
         return played(status, [])
 

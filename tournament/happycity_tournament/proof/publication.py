@@ -26,7 +26,7 @@ from happycity.records.replay import config_of, deal_of, replay
 from happycity.rules.deals import Deal
 from happycity.runtime.files import replacing
 from happycity.runtime.parallel import in_processes
-from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import FinishedGame, Result, place_in_words
 from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.luck_adjusted import check_luck
@@ -39,6 +39,7 @@ from happycity_tournament.schedule import game_seeds, schedule_of
 from happycity_tournament.standings.counted import CountingRules, Uncounted
 from happycity_tournament.standings.rated_games import judged_games
 from happycity_tournament.storage.sources import Source
+from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
 
 RESULT_FILE = "tournament.json"
 GAMES_FILE = "games.jsonl.gz"
@@ -101,7 +102,7 @@ def publish(
         VerificationError: its games are not those of its schedule, or contradict the rules.
     """
     (stored,) = source.tournaments()
-    if stored.state is not TournamentState.FINISHED:
+    if sight_of_tournament(Viewer.PUBLIC, stored.state) is not Sight.ALL:
         raise ConfigError(f"{source.name}: it is {stored.state.value}; only a finished one can be published")
     if TournamentConfig.of(stored.config) != commitment.deals:
         raise ConfigError(f"{source.name}: its configuration is not the one that was committed to")

@@ -85,6 +85,7 @@ class Store(Database):
         row: dict[str, Any] = {
             "request_id": request_id,
             "config": _text(config),
+            "seed": str(config["seed"]) if "seed" in config else None,
             "games_total": games_total,
             "state": TournamentState.WAITING.value,
             "created_at": created_at,
@@ -221,10 +222,34 @@ class Store(Database):
         query = select(tournaments.c.id).where(tournaments.c.request_id == request_id)
         return self._first(query, lambda row: int(row.id))
 
-    def tournament_state(self, tournament_id: int) -> TournamentState | None:
-        """Return where a tournament stands, None if there is none with this id."""
-        query = select(tournaments.c.state).where(tournaments.c.id == tournament_id)
-        return self._first(query, lambda row: state_of(row.state))
+    def states_by_deals(self, tournament_ids: Collection[int]) -> dict[int, list[TournamentState]]:
+        """Return by tournament its own state, then the states in which others with the same seed are.
+
+        Those have the same deals. That others are finished is left out, as are tournaments that aren't there.
+        """
+        seed, state = tournaments.c.seed, tournaments.c.state
+        unfinished = [one.value for one in TournamentState if one is not TournamentState.FINISHED]
+        of_ids = select(tournaments.c.id, seed, state).where(tournaments.c.id.in_(tournament_ids))
+        own = self._all(of_ids, lambda row: (row.id, row.seed, row.state))
+        counted = (
+            select(seed, state, func.count())
+            .where(seed.in_({of for _, of, _ in own}), state.in_(unfinished))
+            .group_by(seed, state)
+        )
+        found = self._all(counted, tuple)
+        return {
+            number: [
+                state_of(stands),
+                *(state_of(one) for of, one, count in found if of == own_seed and count > (one == stands)),
+            ]
+            for number, own_seed, stands in own
+        }
+
+    def tournaments_of_deals(self, deal_seeds: Collection[int]) -> set[tuple[int, int]]:
+        """Return each deal, by its seed, with each tournament in which games of it were finished."""
+        deal, of = games.c.deal_seed, games.c.tournament_id
+        query = select(deal, of).where(deal.in_(map(str, deal_seeds)), of.is_not(None)).distinct()
+        return set(self._all(query, lambda row: (int(row.deal_seed), row.tournament_id)))
 
     def tournaments(
         self,
