@@ -27,6 +27,7 @@ from tests.server.api.tournaments import config as tournament_config
 from tests.tournament.games import finished
 from tests.waiting import LIMIT
 from tests.web.sockets import socket_of
+from tools.docs.sights import PAGE, sights_page
 
 from happycity import BotInfo, Config, Deal
 from happycity.records.random_games import movers_rng, record_random_game
@@ -267,7 +268,7 @@ async def test_every_way_and_role_has_a_row() -> None:
     offered: list[str] = []
     server = SimpleNamespace(
         add_tool=lambda function, **_: offered.append(f"tool {function.__name__}"),
-        resource=lambda name, **_: offered.append(f"resource {name}") or (lambda function: None),
+        resource=lambda name, **_: lambda _: offered.append(f"resource {name}"),
     )
     Tools(MagicMock(is_shared=False)).add_to(server)  # type: ignore[arg-type]
     assert methods | paths | {*offered} == WAYS.keys()
@@ -300,7 +301,11 @@ def plain_sight_of_match(match: Any) -> str:
     return "result" if "result" in match else "exists"
 
 
-@pytest.mark.level(3)
+async def test_the_documentation_has_the_tables() -> None:
+    assert PAGE.read_text(encoding="utf-8") == sights_page(), "run: python -m tools sights"
+
+
+@pytest.mark.level(2)
 @pytest.mark.parametrize("viewer", VIEWERS)
 async def test_methods_show_what_the_table_says(world: World, viewer: str) -> None:
     """Each method that shows matches, tournaments, deals of the ladder or owners, for each state."""
@@ -416,13 +421,14 @@ async def test_pages_show_what_the_table_says(world: World, viewer: str) -> None
             for suffix in ("/record.json", "/picture.png", "/analysis.json", "/analysis"):
                 answer = await get(f"/matches/{number}{suffix}")
                 assert (answer.status_code == 200) is (expected["record"] == "all"), (state, suffix)
-        listed = {one["tournament_id"]: one for one in (await get("/tournaments.json")).json()["tournaments"]}
+        listing = (await get("/tournaments.json")).json()["tournaments"]
+        tournaments = {int(one["tournament_id"]): one for one in listing}
         feed = (await get("/feed.atom")).text
         for state, expected in cells("tournament", viewer).items():
             number, _ = world.things["tournament", state]
             answer = await get(f"/tournaments/{number}.json")
             shown_whole = answer.json().get("tournament") if answer.status_code == 200 else None
-            for one in (listed.get(str(number)), shown_whole):
+            for one in (tournaments.get(number), shown_whole):
                 found = "-" if one is None else ("all" if "seed" in one["config"] else "result")
                 assert found == expected["tournament"], state
             is_seen = expected["standings"] != "-"

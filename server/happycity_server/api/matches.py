@@ -29,7 +29,7 @@ from happycity_server.api.paging import ListQuery, entry_of, message_of, timesta
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.people.practice import Practice, seats_of, single_match
-from happycity_server.places.deals import DealOfGame, DealsInPlay
+from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
@@ -153,11 +153,11 @@ class MatchService(MatchServiceServicer):
         if match is not None:
             _check_watching(match)
             return _open_match(match), self._watches.live(match)
-        game, deal = await self._shown_whole(match_id)
+        game, deal_id = await self._shown_whole(match_id)
         if not self._watches.keeps(match_id):
             self._charge(REPLAY_CALLS)
         watched = await self._watches.finished(game, partial(self._record, match_id))
-        return _finished_match(game, deal, Sight.ALL), watched
+        return _finished_match(game, deal_id, Sight.ALL), watched
 
     async def GetMatchRecord(self, request: pb.GetMatchRecordRequest, context: object) -> pb.MatchRecord:
         """Return the record of a stored match."""
@@ -214,23 +214,23 @@ class MatchService(MatchServiceServicer):
     async def _finished(self, games: Sequence[FinishedGame]) -> dict[int, pb.Match | None]:
         """Write stored matches, each as far as the caller may see it; None: not for the caller."""
         deals = await self._deals.of_games(games)
-        sights = {game.match_id: _sight_of_game(game, deals[game.match_id].play) for game in games}
-        return {
-            game.match_id: None
-            if (sight := sights[game.match_id]) is Sight.NOTHING
-            else _finished_match(game, deals[game.match_id], sight)
-            for game in games
-        }
+        matches = dict[int, pb.Match | None]()
+        for game in games:
+            play, ladder_deal = deals[game.match_id]
+            sight = _sight_of_game(game, play)
+            is_seen = sight is not Sight.NOTHING
+            matches[game.match_id] = _finished_match(game, ladder_deal, sight) if is_seen else None
+        return matches
 
-    async def _shown_whole(self, match_id: int) -> tuple[FinishedGame, DealOfGame]:
-        """Return a finished match of which the caller may see all, and its deal."""
+    async def _shown_whole(self, match_id: int) -> tuple[FinishedGame, int | None]:
+        """Return a finished match of which the caller may see all, and its deal in the ladder."""
         game = await self._store.read(self._store.store.game, match_id)
         if game is None:
             raise _unknown(match_id)
-        deal = (await self._deals.of_games([game]))[match_id]
-        if _sight_of_game(game, deal.play) is Sight.ALL:
-            return game, deal
-        if deal.play is not Play.ENDED:
+        play, ladder_deal = (await self._deals.of_games([game]))[match_id]
+        if _sight_of_game(game, play) is Sight.ALL:
+            return game, ladder_deal
+        if play is not Play.ENDED:
             where = f" of tournament {game.tournament_id}" if game.tournament_id else ""
             text = f"match {match_id} shares its deal with games{where} that are not over, or may be resumed"
             raise ApiError(Reason.MATCH_RUNNING, text)
@@ -308,20 +308,20 @@ def _open_match(match: OpenMatch) -> pb.Match:
     )
 
 
-def _finished_match(game: FinishedGame, deal: DealOfGame, sight: Sight) -> pb.Match:
+def _finished_match(game: FinishedGame, ladder_deal: int | None, sight: Sight) -> pb.Match:
     """Write a stored match, with its place in a schedule where all of it is seen."""
-    scheduled = None
+    deal = None
     if sight is Sight.ALL and game.position is not None:
         number, table, rotation = game.position
-        scheduled = pb.ScheduledDeal(seed=game.deal_seed, round=number, table=table, rotation=rotation)
+        deal = pb.ScheduledDeal(seed=game.deal_seed, round=number, table=table, rotation=rotation)
     return message_of(
         pb.Match,
         game,
         config=config_message(game.config),
         state=match_pb2.MATCH_STATE_FINISHED,
         result=result_message(game.seats),
-        ladder_deal_id=deal.ladder_deal_id,
-        deal=scheduled,
+        ladder_deal_id=ladder_deal,
+        deal=deal,
         watchable=sight is Sight.ALL,
         create_time=timestamp_or_none(game.created_at),
         start_time=timestamp_or_none(game.started_at),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from happycity_ladder.entries import DealState
 from happycity_ladder.ladder_store import LadderStore
@@ -13,14 +12,8 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.visibility import Play, play_of
 
-
-@dataclass(frozen=True, slots=True)
-class DealOfGame:
-    """The deal of a finished game."""
-
-    play: Play
-    ladder_deal_id: int | None
-    """The deal of the ladder; None for any other one."""
+DealOfGame = tuple[Play, int | None]
+"""Whether games of it may still be played, and the deal of the ladder that it is, if it is one."""
 
 
 class DealsInPlay:
@@ -47,8 +40,7 @@ class DealsInPlay:
         return await self._store.read(self._of_tournaments, numbers, seeds)
 
     def _of_games(self, games: Sequence[FinishedGame], open_seeds: set[int]) -> dict[int, DealOfGame]:
-        store = self._store.store
-        numbers = defaultdict[int, set[int]](set)
+        store, numbers = self._store.store, defaultdict[int, set[int]](set)
         for seed, number in store.tournaments_of_deals({game.deal_seed for game in games}):
             numbers[seed].add(number)
         plays = {
@@ -58,17 +50,14 @@ class DealsInPlay:
         single = [game.match_id for game in games if game.tournament_id is None]
         deals = self._ladder.deals_of_games(single) if single else {}
         open_seeds = open_seeds | self._ladder.open_seeds()
-        found = {}
+        found = dict[int, DealOfGame]()
         for game in games:
-            deal, seed, own = deals.get(game.match_id), game.deal_seed, Play.ENDED
-            if game.tournament_id is not None:
-                own = plays.get(game.tournament_id, own)
-            elif deal is not None and deal.state is DealState.OPEN:
-                own = Play.OPEN
-            others = (play for number, play in plays.items() if number in numbers[seed])
-            elsewhere = Play.OPEN if seed in open_seeds else _highest(others)
-            play = max(own, min(elsewhere, Play.REPEATED))
-            found[game.match_id] = DealOfGame(play, None if deal is None else deal.id)
+            deal, seed = deals.get(game.match_id), game.deal_seed
+            own = Play.OPEN if deal is not None and deal.state is DealState.OPEN else Play.ENDED
+            own = max(own, plays.get(game.tournament_id or 0, own))
+            others = _highest(plays[number] for number in numbers[seed] & plays.keys())
+            elsewhere = Play.OPEN if seed in open_seeds else others
+            found[game.match_id] = max(own, min(elsewhere, Play.REPEATED)), None if deal is None else deal.id
         return found
 
     def _of_tournaments(self, numbers: Collection[int], open_seeds: set[int]) -> dict[int, Play]:

@@ -76,7 +76,7 @@ class Tournaments:
         most_open: int,
     ) -> None:
         """Play the tournaments of a store, of those that are asked for at most `most_open` at once."""
-        self._deals = deals
+        self.deals = deals
         self._most_open = most_open
         self._places = places
         self._store = store
@@ -381,9 +381,9 @@ class Tournaments:
         """Return a tournament with its progress, for the viewer's eyes."""
         status = self.playing(tournament_id)
         if status is not None:
-            return tournament_message(await self.snapshot(status, viewer))
+            return tournament_message(self.snapshot(status, viewer))
         stored = await self._stored(tournament_id)
-        elsewhere = await self._deals.of_tournaments([tournament_id])
+        elsewhere = await self.deals.of_tournaments([tournament_id])
         return await self._resting_message(stored, viewer, elsewhere)
 
     async def newest(
@@ -402,13 +402,13 @@ class Tournaments:
         store = self._store.store
         states = _stored_states(state)
         while stored := await self._store.read(store.tournaments, at_once, before_id, states=states, bot=bot):
-            elsewhere = await self._deals.of_tournaments([tournament.id for tournament in stored])
+            elsewhere = await self.deals.of_tournaments([tournament.id for tournament in stored])
             for tournament in stored:
                 status = self.playing(tournament.id)
                 message = (
                     await self._resting_message(tournament, viewer, elsewhere)
                     if status is None
-                    else tournament_message(await self.snapshot(status, viewer))
+                    else tournament_message(self.snapshot(status, viewer))
                 )
                 if state is None or state_of(message.progress.state) is state:
                     yield message
@@ -447,12 +447,12 @@ class Tournaments:
                 self._rated = key, None if ratings is None else ratings_message(ratings)
             return self._rated[1]
 
-    async def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
-        """Return a tournament that is in memory, with the games that are being played."""
-        number, elsewhere = status.tournament_id, Play.ENDED
-        if status.state.over:  # until then, nothing that is played elsewhere makes a difference
-            elsewhere = (await self._deals.of_tournaments([number])).get(number, elsewhere)
-        running = self._places.running(number)
+    def snapshot(self, status: TournamentStatus, viewer: Viewer, elsewhere: Play = Play.OPEN) -> Snapshot:
+        """Return a tournament that is in memory, with the games that are being played.
+
+        `elsewhere`: whether its deals may be played elsewhere, which makes no difference until it is over.
+        """
+        running = self._places.running(status.tournament_id)
         missing = self._places.lobby.not_connected(status.config.bots)
         return replace(
             played(status, missing, viewer=viewer, elsewhere=elsewhere),

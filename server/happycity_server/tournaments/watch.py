@@ -17,7 +17,7 @@ from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.standings.standings import Standing
-from happycity_tournament.visibility import Viewer, sees_incidents
+from happycity_tournament.visibility import Play, Viewer, sees_incidents
 from happycity_tournament.wire import progress_message, sprt_message, standing_message, tournament_message
 
 MIN_INTERVAL_SECONDS = 0.1
@@ -131,8 +131,10 @@ class TournamentWatches:
                 if not self._intervals[tournament_id]:
                     del self._intervals[tournament_id]
         status = await self._tournaments.status(tournament_id)
-        last = _Snapshot()
-        last.update(await self._parts(status, viewer), await _standings(status))
+        last, elsewhere = _Snapshot(), await self._tournaments.deals.of_tournaments([tournament_id])
+        last.update(
+            self._parts(status, viewer, elsewhere.get(tournament_id, Play.ENDED)), await _standings(status)
+        )
         response = last.changes(0)
         assert response is not None
         response.incidents.extend(incidents)
@@ -190,15 +192,17 @@ class TournamentWatches:
         self, watched: Broadcast[_Snapshot], status: TournamentStatus, *, with_standings: bool
     ) -> None:
         """Publish what is new, but not the end, which comes last."""
-        parts = await self._parts(status, Viewer.PUBLIC)  # all watchers share them
+        parts = self._parts(status, Viewer.PUBLIC)  # all watchers share them
         standings = await _standings(status) if with_standings else []
         if not status.state.over:
             watched.value.update(parts, standings, self._places.activity(status.config.bots))
             watched.publish()
 
-    async def _parts(self, status: TournamentStatus, viewer: Viewer) -> dict[str, Message]:
+    def _parts(
+        self, status: TournamentStatus, viewer: Viewer, elsewhere: Play = Play.OPEN
+    ) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
-        snapshot = await self._tournaments.snapshot(status, viewer)
+        snapshot = self._tournaments.snapshot(status, viewer, elsewhere)
         sprt = sprt_message(status.test)
         parts: dict[str, Message] = {
             "tournament": tournament_message(snapshot, with_progress=False),

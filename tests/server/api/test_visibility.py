@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 
@@ -15,6 +16,7 @@ def tokens_in(path: Path) -> dict[str, h.Metadata]:
     return {name: h.bearer(h.issued_token(path, role, name)) for name, role in ROLES.items()}
 
 
+@pytest.mark.level(2)
 async def test_nobody_gets_the_record_of_a_deal_that_a_match_repeats(tmp_path: Path) -> None:
     """The bot that plays it would know the order of the cards, whoever's token its author has."""
     path = tmp_path / "tokens.json"

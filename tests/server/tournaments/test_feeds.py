@@ -1,7 +1,7 @@
 """The feed of a tournament that is watched: how often it is computed, and by whom it is shared."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Any, cast
@@ -25,7 +25,7 @@ from happycity_tournament.config import RandomRounds, TournamentConfig, Tourname
 from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.play.snapshot import Snapshot, played
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.visibility import Viewer
+from happycity_tournament.visibility import Play, Viewer
 
 CONFIG = TournamentConfig(bots=BOTS, game=Config(players=4), format=RandomRounds(rounds=30), seed=1)
 FIXTURES = fixtures_of(CONFIG)
@@ -118,6 +118,13 @@ class Watched:
 
     # What the feeds ask of `Tournaments`:
 
+    @property
+    def deals(self) -> "Watched":
+        return self
+
+    async def of_tournaments(self, numbers: Collection[int]) -> dict[int, Play]:
+        return {}
+
     async def status(self, tournament_id: int) -> TournamentStatus:
         return self.status_now
 
@@ -131,7 +138,7 @@ class Watched:
         self._waiting.append(future)
         await future
 
-    async def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
+    def snapshot(self, status: TournamentStatus, viewer: Viewer, elsewhere: Play) -> Snapshot:
         self.computed += 1  # once for each computation
         return played(status, [])
 

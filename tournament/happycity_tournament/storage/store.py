@@ -17,6 +17,7 @@ from sqlalchemy import (
     Row,
     Select,
     String,
+    and_,
     cast,
     delete,
     func,
@@ -52,6 +53,7 @@ from happycity_tournament.storage.schema import (
 )
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 
+_FINISHED = TournamentState.FINISHED
 _ROWS_AT_ONCE = 500
 _RESULTS_AT_ONCE = 200  # with more, the garbage collector looks at their lists again and again
 _SCHEDULED_ORDER = (games.c.tournament_id, games.c.round, games.c.table, games.c.rotation, games.c.id)
@@ -223,27 +225,20 @@ class Store(Database):
         return self._first(query, lambda row: int(row.id))
 
     def states_by_deals(self, tournament_ids: Collection[int]) -> dict[int, list[TournamentState]]:
-        """Return by tournament its own state, then the states in which others with the same seed are.
+        """Return by tournament its own state, then those of unfinished others with the same seed.
 
-        Those have the same deals. That others are finished is left out, as are tournaments that aren't there.
+        Those have the same deals.
         """
-        seed, state = tournaments.c.seed, tournaments.c.state
-        unfinished = [one.value for one in TournamentState if one is not TournamentState.FINISHED]
-        of_ids = select(tournaments.c.id, seed, state).where(tournaments.c.id.in_(tournament_ids))
-        own = self._all(of_ids, lambda row: (row.id, row.seed, row.state))
-        counted = (
-            select(seed, state, func.count())
-            .where(seed.in_({of for _, of, _ in own}), state.in_(unfinished))
-            .group_by(seed, state)
-        )
-        found = self._all(counted, tuple)
-        return {
-            number: [
-                state_of(stands),
-                *(state_of(one) for of, one, count in found if of == own_seed and count > (one == stands)),
-            ]
-            for number, own_seed, stands in own
-        }
+        own, other = tournaments.c, tournaments.alias().c
+        going_on = other.state.in_([one.value for one in TournamentState if one is not _FINISHED])
+        with_same = and_(other.seed == own.seed, other.id != own.id, going_on)
+        query = select(own.id, own.state, other.state.label("of_other")).distinct()
+        query = query.join_from(tournaments, other.id.table, with_same, isouter=True)
+        found = dict[int, list[TournamentState]]()
+        for row in self._all(query.where(own.id.in_(tournament_ids)), lambda row: row):
+            states = found.setdefault(row.id, [state_of(row.state)])
+            states += [] if row.of_other is None else [state_of(row.of_other)]
+        return found
 
     def tournaments_of_deals(self, deal_seeds: Collection[int]) -> set[tuple[int, int]]:
         """Return each deal, by its seed, with each tournament in which games of it were finished."""
