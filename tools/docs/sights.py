@@ -18,11 +18,11 @@ INTRODUCTION = """# Who sees what
 Written by `python -m tools sights` from `tests/web/sights.csv` and `tests/web/ways.csv`; tests hold
 methods and pages of a server to both. The rules are functions in `happycity_tournament/visibility.py`.
 
-A deal that is in play is a secret: whoever knows its seed, or the record of a finished game of it, knows
-the order of the cards. It is in play while a match with its seed is open, while a table waits for people
-with it, while its tournament or another one with the same seed is not finished, and while a deal of the
-ladder with it is open. Only a tournament that is stopped shows its seed to organisers, as they decide
-whether it continues.
+A deal that is in play is a secret: its seed and the records of its finished games have the order of the
+cards. It is in play while a match with its seed is open, while a table waits for people with it, while
+its tournament or another one with the same seed is not finished, and while a deal of the ladder with it
+is open. Only a tournament that is stopped shows its seed to organisers, as they decide whether it
+continues.
 
 The public calls without a token, on a server that is run with `--public`; on other servers it sees
 nothing. A token adds to what the public sees. The player is a bot that sits in the match, a person one
