@@ -230,7 +230,7 @@ class _Components:
         )
         self.places = Places(lobby, store, unix_clock, self.workers)
         deals, most = DealsInPlay(self.places, store), settings.open_tournaments
-        self.tournaments = Tournaments(self.places, store, deals, unix_clock, most_open=most)
+        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=most)
         self.server = BotServer(
             settings,
             lobby,
@@ -257,7 +257,7 @@ class _Components:
         matches = MatchService(
             self.places, store, deals, practice, charge=gate.charge, most_open=settings.open_matches
         )
-        tournaments = TournamentService(self.tournaments, self.places)
+        tournaments = TournamentService(self.tournaments, self.places, deals)
         reader = None
         if settings.ladder is not None:
             from happycity_server.ladder.ladder import Ladder  # noqa: PLC0415 - few servers keep one

@@ -15,7 +15,6 @@ from happycity import ConfigError
 from happycity.runtime.event_loop import started
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason, invalid, too_many
-from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.play.clock import UnixClock
 from happycity_tournament.config import TournamentConfig, TournamentState
@@ -36,7 +35,6 @@ from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.stored import Progress, StoredTournament
-from happycity_tournament.visibility import Play, Viewer
 from happycity_tournament.wire import ratings_message, state_of, tournament_message
 
 KEPT_PROGRESS = 1000
@@ -66,17 +64,8 @@ class Tournaments:
     ApiError for a tournament that there isn't, or that this version can't read.
     """
 
-    def __init__(
-        self,
-        places: Places,
-        store: AsyncStore,
-        deals: DealsInPlay,
-        unix_clock: UnixClock,
-        *,
-        most_open: int,
-    ) -> None:
+    def __init__(self, places: Places, store: AsyncStore, unix_clock: UnixClock, *, most_open: int) -> None:
         """Play the tournaments of a store, of those that are asked for at most `most_open` at once."""
-        self.deals = deals
         self._most_open = most_open
         self._places = places
         self._store = store
@@ -377,14 +366,12 @@ class Tournaments:
         if playing is not None:
             await asyncio.wait((playing.task,), timeout=seconds)
 
-    async def message(self, tournament_id: int, viewer: Viewer) -> pb.Tournament:
-        """Return a tournament with its progress, for the viewer's eyes."""
+    async def message(self, tournament_id: int) -> pb.Tournament:
+        """Return a tournament with its progress, for the eyes of an organiser."""
         status = self.playing(tournament_id)
         if status is not None:
-            return tournament_message(self.snapshot(status, viewer))
-        stored = await self._stored(tournament_id)
-        elsewhere = await self.deals.of_tournaments([tournament_id])
-        return await self._resting_message(stored, viewer, elsewhere)
+            return tournament_message(self.snapshot(status))
+        return await self._resting_message(await self._stored(tournament_id))
 
     async def newest(
         self,
@@ -393,7 +380,6 @@ class Tournaments:
         *,
         state: TournamentState | None,
         bot: str | None,
-        viewer: Viewer,
     ) -> AsyncGenerator[pb.Tournament, None]:
         """Yield tournaments with their progress, newest first; they are read from the store `at_once`.
 
@@ -402,13 +388,12 @@ class Tournaments:
         store = self._store.store
         states = _stored_states(state)
         while stored := await self._store.read(store.tournaments, at_once, before_id, states=states, bot=bot):
-            elsewhere = await self.deals.of_tournaments([tournament.id for tournament in stored])
             for tournament in stored:
                 status = self.playing(tournament.id)
                 message = (
-                    await self._resting_message(tournament, viewer, elsewhere)
+                    await self._resting_message(tournament)
                     if status is None
-                    else tournament_message(self.snapshot(status, viewer))
+                    else tournament_message(self.snapshot(status))
                 )
                 if state is None or state_of(message.progress.state) is state:
                     yield message
@@ -447,24 +432,17 @@ class Tournaments:
                 self._rated = key, None if ratings is None else ratings_message(ratings)
             return self._rated[1]
 
-    def snapshot(self, status: TournamentStatus, viewer: Viewer, elsewhere: Play = Play.OPEN) -> Snapshot:
-        """Return a tournament that is in memory, with the games that are being played.
-
-        `elsewhere`: whether its deals may be played elsewhere, which makes no difference until it is over.
-        """
+    def snapshot(self, status: TournamentStatus) -> Snapshot:
+        """Return a tournament that is in memory, with the games that are being played."""
         running = self._places.running(status.tournament_id)
-        missing = self._places.lobby.not_connected(status.config.bots)
         return replace(
-            played(status, missing, viewer=viewer, elsewhere=elsewhere),
+            played(status, self._places.lobby.not_connected(status.config.bots)),
             games_running=len(running),
             decisions_running=sum(match.decisions for match in running),
         )
 
-    async def _resting_message(
-        self, stored: StoredTournament, viewer: Viewer, elsewhere: Mapping[int, Play]
-    ) -> pb.Tournament:
-        progress, play = await self._resting_progress(stored.id), elsewhere.get(stored.id, Play.ENDED)
-        snapshot = listed(stored, progress, viewer=viewer, elsewhere=play)
+    async def _resting_message(self, stored: StoredTournament) -> pb.Tournament:
+        snapshot = listed(stored, await self._resting_progress(stored.id))
         missing = () if snapshot.config is None else self._places.lobby.not_connected(snapshot.config.bots)
         return tournament_message(replace(snapshot, missing_bots=tuple(missing)))
 

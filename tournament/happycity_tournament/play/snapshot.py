@@ -14,7 +14,7 @@ from happycity_tournament.ratings.results import Ratings
 from happycity_tournament.ratings.sprt import SprtPoint, SprtState
 from happycity_tournament.standings.standings import Standing
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
-from happycity_tournament.visibility import Play, Sight, Viewer, sight_of_tournament
+from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
 
 if TYPE_CHECKING:  # a client of a server does without
     from happycity_tournament.storage.store import Store
@@ -140,13 +140,10 @@ def listed(
     progress: Progress,
     *,
     claimed: bool = False,
-    viewer: Viewer = Viewer.ORGANISER,
-    elsewhere: Play = Play.ENDED,
 ) -> Snapshot:
     """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`.
 
-    It is for the viewer's eyes; a reader of the store itself is its organiser. `elsewhere`: whether its deals
-    may be played in other tournaments or matches.
+    It is for the eyes of an organiser, as who reads the store is one.
     """
     state, problems = stored.state if claimed else resting_state(stored.state), stored.problems
     try:
@@ -157,7 +154,7 @@ def listed(
     return Snapshot(
         tournament_id=stored.id,
         config=config,
-        seed=None if config is None else _seed(config, state, viewer, elsewhere),
+        seed=None if config is None else _seed(config, state),
         created_at=stored.created_at,
         state=state,
         games_total=stored.games_total,
@@ -166,18 +163,12 @@ def listed(
     )
 
 
-def played(
-    status: TournamentStatus,
-    missing_bots: Iterable[str] = (),
-    *,
-    viewer: Viewer = Viewer.ORGANISER,
-    elsewhere: Play = Play.ENDED,
-) -> Snapshot:
-    """Return a tournament that is in memory, without its standings; see `listed`."""
+def played(status: TournamentStatus, missing_bots: Iterable[str] = ()) -> Snapshot:
+    """Return a tournament that is in memory, without its standings, for the eyes of an organiser."""
     return Snapshot(
         tournament_id=status.tournament_id,
         config=status.config,
-        seed=_seed(status.config, status.state, viewer, elsewhere),
+        seed=_seed(status.config, status.state),
         created_at=status.created_at,
         state=status.state,
         games_total=status.games_total,
@@ -188,8 +179,8 @@ def played(
     )
 
 
-def _seed(config: TournamentConfig, state: TournamentState, viewer: Viewer, elsewhere: Play) -> int | None:
-    return config.seed if sight_of_tournament(viewer, state, elsewhere) is Sight.ALL else None
+def _seed(config: TournamentConfig, state: TournamentState) -> int | None:
+    return config.seed if sight_of_tournament(Viewer.ORGANISER, state) is Sight.ALL else None
 
 
 def _so_far(progress: Progress, problems: Problems) -> dict[str, Any]:
