@@ -189,7 +189,7 @@ class Tables:
         """
         require(_SETTERS)
         caller = principal()
-        if not self.may_create():
+        if caller.person:
             text = "an invitation is for one table; setting up another needs a token"
             raise ApiError(Reason.WRONG_ROLE, text)
         self._check(plan)
