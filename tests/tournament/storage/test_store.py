@@ -62,6 +62,17 @@ def test_a_new_store_is_empty(store: Store) -> None:
     assert store.next_match_id() == 1
 
 
+def test_tournaments_with_one_seed_have_the_same_deals(store: Store) -> None:
+    """Of others, the states are told in which they may still be played."""
+    for seed, state in ((2**64 - 1, FINISHED), (2**64 - 1, RUNNING), (2**64 - 1, FINISHED), (7, RUNNING)):
+        number = add_tournament(store, config={"seed": seed})
+        store.set_state(number, state)
+    assert store.states_by_deals({1, 2, 4, 5}) == {1: [FINISHED, RUNNING], 2: [RUNNING], 4: [RUNNING]}
+    add_games(store, *stored_games(1)[:3])
+    seed = stored_games(1)[0].deal_seed
+    assert store.tournaments_of_deals({seed, 8}) == {(seed, 1)}
+
+
 def test_tournaments_come_back_newest_first(store: Store) -> None:
     config = {"seed": 2**64 - 1, "name": "é", "elo": 0.1}
     for number in range(4):
