@@ -124,6 +124,6 @@ def read_settings_file(environ: MutableMapping[str, str]) -> None:
         name, value = match["name"], match["value"]
         if other_server and name != "HAPPYCITY_CA":
             continue
-        if name in _PATHS:
+        if name in _PATHS and value:
             value = str(path.parent / value)
         environ.setdefault(name, value)
