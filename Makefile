@@ -70,6 +70,7 @@ sdks: $(READY)
 	$(BIN)/python clients/conformance/make_catalogue.py --check
 	$(BIN)/python clients/conformance/make_greedy.py --check
 	$(BIN)/python clients/conformance/make_messages.py --check
+	$(BIN)/python clients/conformance/make_readmes.py --check
 	MAKEFLAGS= clients/test-all
 
 coverage: $(READY) ## Measure which lines and branches the tests reach; the pages are in build/coverage/html
