@@ -158,10 +158,14 @@ fn token_of(name: Option<&str>, tokens: &str) -> Result<Option<String>, Error> {
 
 /// Returns the address without its scheme, and its endpoint.
 fn endpoint(address: &str) -> Option<(String, Endpoint)> {
-    let (uri, server) = match address.split_once("://").unwrap_or(("grpc", address)) {
-        ("grpc", socket) if address.len() > 5 && address.starts_with("unix:") => (socket.to_owned(), socket),
-        ("grpc", server) if is_host_and_port(server) => (format!("http://{server}"), server),
-        ("grpcs", server) if is_host_and_port(server) => (format!("https://{server}"), server),
+    let (scheme, server) = match (address.strip_prefix("grpc://"), address.strip_prefix("grpcs://")) {
+        (_, Some(server)) => ("https", server),
+        (Some(server), _) => ("http", server),
+        _ => ("http", address),
+    };
+    let uri = match address.strip_prefix("unix:") {
+        Some(path) if !path.is_empty() => address.to_owned(),
+        None if is_host_and_port(server) => format!("{scheme}://{server}"),
         _ => return None,
     };
     let endpoint = Endpoint::from_shared(uri).ok()?.http2_keep_alive_interval(Duration::from_secs(30));

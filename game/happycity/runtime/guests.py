@@ -32,7 +32,7 @@ CA_FILE = "happycity-ca.pem"
 _PAGE = "/join#"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _PATHS = ("HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_TOKENS")
-_LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>.*)")
+_LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>[^\0]*)")
 
 
 @dataclass(frozen=True, slots=True)

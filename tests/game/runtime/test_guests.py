@@ -66,3 +66,9 @@ def test_the_file_fills_in_what_the_environment_lacks(
     read_settings_file(named)
     assert named["HAPPYCITY_CA"] == str(tmp_path / "ca.pem")
     assert named["HAPPYCITY_SERVE_TOKENS"] == str(tmp_path / "tokens.json")
+
+
+def test_a_value_that_no_environment_can_hold_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "happycity.env").write_bytes(b"HAPPYCITY_NAME=a\0b\n")
+    with pytest.raises(ConfigError, match=r"happycity\.env:1: it is not HAPPYCITY_NAME=VALUE"):
+        read_settings_file({"HAPPYCITY_ENV": str(tmp_path / "happycity.env")})
