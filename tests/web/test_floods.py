@@ -19,6 +19,7 @@ from tests.server.harness import pages
 from tests.waiting import LIMIT
 from tests.web.floods import RUSH, answered, answered_before_a_visitor, ask, connection, flood, least, upgrade
 from tests.web.sockets import close_code, closed_with, socket_of
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from happycity.runtime import http
 from happycity.runtime.addresses import TrustedProxies
@@ -72,6 +73,22 @@ async def test_a_socket_is_cut_off_after_some_frames(
         await asyncio.to_thread(flood, url, begin, unit, reads_answer=reads_answer)
         async with asyncio.timeout(LIMIT):
             assert await frames.get() <= serve.FRAMES_AT_ONCE
+
+
+async def test_frames_are_taken_little_by_little(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many come at once, they are counted after a few, so that no more are worked on."""
+    monkeypatch.setattr(serve, "FRAMES_PER_SECOND", 1e9)
+    taken: list[int] = []
+    handle = WebSocketsSansIOProtocol.handle_events
+
+    def count(protocol: WebSocketsSansIOProtocol) -> None:
+        taken.append(len(protocol.conn.events))
+        handle(protocol)
+
+    monkeypatch.setattr(WebSocketsSansIOProtocol, "handle_events", count)
+    await asyncio.to_thread(flood, url, upgrade(), FRAMES["pongs"])
+    assert sum(taken) > 100 * serve.FRAMES_AT_ONCE
+    assert max(taken) <= serve.FRAMES_AT_ONCE
 
 
 async def test_a_person_is_not_cut_off(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
