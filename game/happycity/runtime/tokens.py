@@ -1,6 +1,7 @@
 """Bearer tokens and invitations: who may call, kept as hashes in a file that is read again when it changes.
 
 A token is `hc_`, an id that may be seen, and a secret that may not; an invitation is the same with `hci_`.
+Other secrets have other letters and the same form, by which the log leaves them out.
 Files that can't be used: TokenError.
 """
 
@@ -47,7 +48,7 @@ ID_BYTES = 4
 ID_PATTERN = f"[0-9a-f]{{{2 * ID_BYTES}}}"
 
 
-_TOKEN = re.compile(rf"({PREFIX}|{INVITATION_PREFIX})_({ID_PATTERN})_[A-Za-z0-9_-]+")
+_TOKEN = re.compile(rf"({PREFIX}[a-z]?)_({ID_PATTERN})_[A-Za-z0-9_-]+")
 
 
 class TokenError(HappyCityError):
@@ -76,7 +77,7 @@ def token_id(clear: str) -> str | None:
 
 
 def redacted(text: str) -> str:
-    """Return a text without the secrets of tokens and invitations in it."""
+    """Return a text without what `new_secret` has made in it, but for the ids."""
     return _TOKEN.sub(r"\1_\2_***", text)
 
 
@@ -183,11 +184,15 @@ def new_invitation(
     return clear, Invitation(**kept, owner=owner, bots=bots, created=created, expires=expires)
 
 
+def new_secret(prefix: str = PREFIX) -> str:
+    """Return a text that proves something; `redacted` knows it by its form."""
+    return f"{prefix}_{secrets.token_hex(ID_BYTES)}_{secrets.token_urlsafe(SECRET_BYTES)}"
+
+
 def _new_secret(prefix: str) -> tuple[str, dict[str, Any]]:
     """Return a text, and the fields of what is kept of it."""
-    own_id = secrets.token_hex(ID_BYTES)
-    clear = f"{prefix}_{own_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
-    return clear, {"id": own_id, "sha256": _digest(clear).hex()}
+    clear = new_secret(prefix)
+    return clear, {"id": token_id(clear), "sha256": _digest(clear).hex()}
 
 
 def read_tokens_file(path: Path) -> StoredTokens:

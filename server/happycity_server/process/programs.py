@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
 from typing import IO
 
@@ -21,6 +20,7 @@ from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
 from happycity.runtime.event_loop import end_tasks
 from happycity.runtime.output import Allowance
+from happycity.runtime.tokens import new_secret
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
 from happycity_tournament.lineup import Lineup
@@ -111,7 +111,7 @@ def worker_program(name: str, environment: Mapping[str, str], log: LogFormat) ->
 
 def new_secrets(names: Sequence[str]) -> dict[str, str]:
     """Return a new bearer token for each name, which only this process knows and those that it starts."""
-    return {name: token_urlsafe(32) for name in names}
+    return {name: new_secret() for name in names}
 
 
 @contextmanager
