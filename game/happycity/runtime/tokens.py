@@ -12,7 +12,7 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
@@ -32,7 +32,7 @@ from pydantic import (
 
 from happycity.errors import ConfigError, HappyCityError
 from happycity.match import check_bot_spelling, name_key, one_line
-from happycity.runtime.files import read_text, replacing
+from happycity.runtime.files import SpareDescriptors, read_text, replacing
 from happycity.runtime.transport import file_stamp
 
 PREFIX = "hc"
@@ -117,6 +117,7 @@ class _Secret(BaseModel):
 
 
 _Kept = TypeVar("_Kept", bound=_Secret)
+_T = TypeVar("_T")
 
 
 class Token(_Secret):
@@ -341,6 +342,7 @@ class TokenFile:
     def __init__(self, path: Path) -> None:
         """Read the file; errors are those of `read_tokens_file`."""
         self.path = path
+        self._spare = SpareDescriptors()
         self._stamp = file_stamp(path)
         self._problem = ""
         self._tokens = {token.id: token for token in read_tokens_file(path).tokens}
@@ -358,7 +360,7 @@ class TokenFile:
         if stamp == self._stamp:
             return False
         try:
-            tokens = _read_or_empty(self.path).tokens
+            tokens = self.call(_read_or_empty).tokens
         except TokenError as error:
             if str(error) == self._problem:
                 return False
@@ -367,6 +369,11 @@ class TokenFile:
         self._stamp, self._problem = stamp, ""
         self._tokens = {token.id: token for token in tokens}
         return True
+
+    def call(self, function: Callable[..., _T], *arguments: object, **named: object) -> _T:
+        """Return what a function of the file returns, also where the process has no descriptors left."""
+        with self._spare.used():
+            return function(self.path, *arguments, **named)
 
     def __len__(self) -> int:
         return len(self._tokens)
