@@ -79,6 +79,16 @@ def replacing(path: Path, *, private: bool = False) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let no other user read what this process, and those that it starts, create while the context lasts."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 class SpareDescriptors:
     """File descriptors that are kept for what has to work when connections hold all others.
 

@@ -428,8 +428,8 @@ def _changed(path: Path) -> Iterator[StoredTokens]:
     The file is replaced in one step, also behind a symbolic link; only its owner may read it.
     """
     resolved = path.resolve()
-    resolved.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(resolved.with_name(f".{resolved.name}.lock")):
+    resolved.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with FileLock(resolved.with_name(f".{resolved.name}.lock"), mode=0o600):
         content = _read_or_empty(path)
         yield content
         text = json.dumps(content.model_dump(mode="json"), indent=2)

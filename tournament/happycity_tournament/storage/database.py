@@ -32,6 +32,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, Ope
 from sqlalchemy.schema import CreateTable
 
 from happycity import HappyCityError
+from happycity.runtime.files import private_files
 from happycity.runtime.installation import install_command
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
 from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
@@ -120,15 +121,17 @@ class Database:
         database = cls(parsed, lock_timeout=lock_timeout)
         if is_file(parsed):
             try:
-                Path(parsed.database or "").parent.mkdir(parents=True, exist_ok=True)
+                with private_files():
+                    Path(parsed.database or "").parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 problem = f"can't be opened; its folder can't be created: {error.strerror}"
                 raise StoreError(database.url, problem) from error
         try:
-            with database.writing() as connection:
-                database._prepare(connection)
-            if is_file(parsed):
-                database._let_read_while_writing(patience=lock_timeout)
+            with private_files():  # and its log, which gets the rights of the file
+                with database.writing() as connection:
+                    database._prepare(connection)
+                if is_file(parsed):
+                    database._let_read_while_writing(patience=lock_timeout)
         except StoreError:
             database.close()
             raise
