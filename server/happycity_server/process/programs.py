@@ -134,6 +134,8 @@ class Programs:
     def __init__(self, on_worker_end: Callable[[str, str], None] = lambda name, ended: None) -> None:
         """Keep nothing yet; `on_worker_end` gets the name of what ends by itself but no bot, and how."""
         self._on_worker_end = on_worker_end
+        self.on_bot_left: Callable[[str, str], None] = lambda name, reason: None
+        """Is called with each bot whose program is not started again, and how that has ended."""
         self.restarts = Counter[str]()
         """How often each program of bots was started again."""
         self._keepers: dict[str, asyncio.Task[None]] = {}  # by name
@@ -165,6 +167,9 @@ class Programs:
                 self._on_worker_end(program.name, ended)
             elif pause is not None:
                 self.restarts[program.name] += 1
+            else:
+                for name in program.name.split(","):
+                    self.on_bot_left(name, f"its program ended with {ended}")
 
         await keep_running(lambda: self._run(program), note, restarts=program.restarts)
 
