@@ -81,12 +81,12 @@ async def taken_seats(client: httpx.AsyncClient, token: str) -> dict[str, str]:
     cookie = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     async with websockets.connect(address, additional_headers={"cookie": cookie}) as socket:
         await socket.send('{"invite": 1}')
-        while "link" not in (said := json.loads(await socket.recv())):
-            pass
+        links = (said["link"] async for text in socket if "link" in (said := json.loads(text)))
+        link = await anext(links)
     client.cookies.clear()
-    await client.post(said["link"], data={"name": "Ben"})
+    await client.post(link, data={"name": "Ben"})
     (guest,) = client.cookies.values()
-    return {"seat": host, "other seat": guest, "link": said["link"].rpartition("/")[2]}
+    return {"seat": host, "other seat": guest, "link": link.rpartition("/")[2]}
 
 
 def addresses(routes: list[Any], secrets: dict[str, str]) -> Iterator[str]:
@@ -121,7 +121,9 @@ class Log:
         """Return the lines that have a secret in them, by what it is."""
         lines = [str(sanitize(None, "", dict(entry))) for entry in self._entries]
         lines += [str(sanitize(None, "", {"text": record.getMessage()})) for record in self._caplog.records]
-        lines += [record.exc_text or "" for record in self._caplog.records]
+        lines += [
+            str(sanitize(None, "", {"exception": record.exc_text or ""})) for record in self._caplog.records
+        ]
         found = {what: [line for line in lines if secret in line] for what, secret in secrets.items()}
         assert any(lines)
         return {what: lines for what, lines in found.items() if lines}

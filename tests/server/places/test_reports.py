@@ -4,7 +4,6 @@ import asyncio
 import copy
 import json
 import math
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +23,7 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.wire.match import result_message
 from happycity.wire.messages import config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
+from happycity_server.app import Clocks
 from happycity_server.places.protocol import WorkCall
 from happycity_server.places.reports import CLOCK_SECONDS, FaultyReportError, check_report, counters_of
 from happycity_server.play.counters import Counters
@@ -173,7 +173,7 @@ async def given(call: WorkCall, count: int) -> list[tuple[int, Deal]]:
 
 async def test_games_of_a_faulty_worker_are_played_elsewhere(tmp_path: Path) -> None:
     """It plays no more under its name; nothing that it said is stored or shown, and nothing is voided."""
-    async with serving(tmp_path, **POLLED) as (_, channel):
+    async with serving(tmp_path, clocks=Clocks(wall=lambda: NOW), **POLLED) as (_, channel):
         bots = [tournament_pb.BotActivity(bot=name, connected=True) for name in ("anna", "ben")]
         workers = [await work(channel) for _ in range(2)]
         for call in workers:
@@ -183,7 +183,7 @@ async def test_games_of_a_faulty_worker_are_played_elsewhere(tmp_path: Path) -> 
         reports = [asyncio.ensure_future(given(call, 2)) for call in workers]
         (first,), _ = await asyncio.wait(reports, return_when=asyncio.FIRST_COMPLETED)
         faulty, sound = workers if first is reports[0] else workers[::-1]
-        games = [played(match_id, deal, time.time()) for match_id, deal in first.result()]
+        games = [played(match_id, deal, NOW) for match_id, deal in first.result()]
         wrong = copy.deepcopy(games)
         wrong[1].started_at = 1e308
         await faulty.write(pb.WorkRequest(finished=wrong))
@@ -192,9 +192,7 @@ async def test_games_of_a_faulty_worker_are_played_elsewhere(tmp_path: Path) -> 
         assert "finished.started_at: 1e+308 is not near now" in ended.text
         again = await (reports[1] if first is reports[0] else reports[0])
         assert {deal for _, deal in again} == {deal for _, deal in first.result()}
-        await sound.write(
-            pb.WorkRequest(finished=[played(number, deal, time.time()) for number, deal in again])
-        )
+        await sound.write(pb.WorkRequest(finished=[played(number, deal, NOW) for number, deal in again]))
         last = await over(channel, tournament_id)
         assert (last.progress.games_finished, last.progress.games_voided) == (2, 0)
         listed = (await matches_at(channel).ListMatches()).matches

@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -32,7 +32,6 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, NoSuchModuleError, Ope
 from sqlalchemy.schema import CreateTable
 
 from happycity import HappyCityError
-from happycity.runtime.files import private_files
 from happycity.runtime.installation import install_command
 from happycity_tournament.storage.claims import Claim, claim, is_claimed
 from happycity_tournament.storage.schema import SCHEMA_VERSION, VERSION_KEY, meta, metadata
@@ -120,18 +119,19 @@ class Database:
         parsed = _parse(url)
         database = cls(parsed, lock_timeout=lock_timeout)
         if is_file(parsed):
+            path = Path(parsed.database or "")
             try:
-                with private_files():
-                    Path(parsed.database or "").parent.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 problem = f"can't be opened; its folder can't be created: {error.strerror}"
                 raise StoreError(database.url, problem) from error
+            with suppress(OSError):  # it is there, or opening it says what is wrong
+                path.touch(0o600, exist_ok=False)  # SQLite gives its log the same rights
         try:
-            with private_files():  # and its log, which gets the rights of the file
-                with database.writing() as connection:
-                    database._prepare(connection)
-                if is_file(parsed):
-                    database._let_read_while_writing(patience=lock_timeout)
+            with database.writing() as connection:
+                database._prepare(connection)
+            if is_file(parsed):
+                database._let_read_while_writing(patience=lock_timeout)
         except StoreError:
             database.close()
             raise
