@@ -8,7 +8,7 @@ STUBS := game
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -n auto --dist worksteal
 # What is compiled: the rules with their wire and records, the referee, and the bots.
-COMPILED_TESTS := tests/game tests/bots tests/server/play
+COMPILED_TESTS := tests/game tests/evaluation tests/bots tests/envs/selfplay tests/server/play
 CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup tests/clients
 
 .PHONY: help setup envs compiled pure run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint audit format proto site clean
@@ -70,6 +70,7 @@ sdks: $(READY)
 	$(BIN)/python clients/conformance/make_catalogue.py --check
 	$(BIN)/python clients/conformance/make_greedy.py --check
 	$(BIN)/python clients/conformance/make_messages.py --check
+	$(BIN)/python clients/conformance/make_readmes.py --check
 	MAKEFLAGS= clients/test-all
 
 coverage: $(READY) ## Measure which lines and branches the tests reach; the pages are in build/coverage/html

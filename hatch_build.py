@@ -30,12 +30,13 @@ PACKAGES = sorted(
 )
 """The project's packages; their parents are what Python imports from."""
 HOT = {
-    "game/happycity": "observation_rows",
     "game/happycity/rules": "cities determinization effects game moves shuffling",
     "game/happycity/records": "random_games record",
     "game/happycity/wire": "decisions messages",
     "server/happycity_server/play": "match outbox referee session",
-    "clients/bots/happycity_bots": "features outlook quick special_values specials valuation",
+    "evaluation/happycity_evaluation": "features outlook quick special_values valuation",
+    "clients/bots/happycity_bots": "specials",
+    "clients/envs/happycity_envs": "observation_rows",
 }
 """The modules that are compiled, by their folders.
 

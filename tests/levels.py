@@ -20,7 +20,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 import pytest
 
@@ -37,6 +37,7 @@ _FOLDERS: Final = {
     "commands": 2,
     "docs/test_site.py": 3,
     "envs": 3,
+    "envs/selfplay": 0,
     "llm": 1,
     "mcp": 1,
     "misbehaviour": 1,
@@ -69,8 +70,8 @@ _ADDITIONS_PER_SECOND: Final = 20e6
 def folder_level(path: Path) -> int:
     """Return the level of a folder or file of tests, where no mark says otherwise."""
     for folder in (path, *path.parents):
-        if folder.is_relative_to(FOLDER) and (level := _FOLDERS.get(folder.relative_to(FOLDER).as_posix())):
-            return level
+        if folder.is_relative_to(FOLDER) and (name := folder.relative_to(FOLDER).as_posix()) in _FOLDERS:
+            return _FOLDERS[name]
     return 0
 
 
@@ -128,10 +129,23 @@ def additions_per_second() -> float:
     return _ADDITIONS / (time.thread_time() - began)
 
 
-def cpu_seconds() -> float:
-    """Return the CPU time of this process and of those that it started and that ended."""
-    used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(each.ru_utime + each.ru_stime for each in used)
+class Used(NamedTuple):
+    """CPU time in seconds."""
+
+    own: float
+    programs: float
+    """That of the processes which this one started and which ended."""
+
+    @classmethod
+    def now(cls) -> Self:
+        used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        return cls(*(each.ru_utime + each.ru_stime for each in used))
+
+    def plus(self, other: Used, times: int = 1) -> Used:
+        return Used(self.own + times * other.own, self.programs + times * other.programs)
+
+    def minus(self, other: Used) -> Used:
+        return self.plus(other, -1)
 
 
 class Costs:
@@ -139,11 +153,11 @@ class Costs:
 
     def __init__(self, *, listed: int, strict: bool) -> None:
         self._listed, self._strict = listed, strict
-        self._shared = 0.0
-        """CPU seconds of what the current test has made or ended for others too."""
+        self._shared = Used(0.0, 0.0)
+        """What the current test has made or ended for others too."""
         self._depth = 0
         """How many shared fixtures, one inside the other, are being made or ended."""
-        self._began = 0.0
+        self._began = Used(0.0, 0.0)
         self._timed = 0.0
         """The CPU time of this process when its speed was measured last."""
         self._speeds: deque[float] = deque(maxlen=_SPEEDS)
@@ -153,7 +167,7 @@ class Costs:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Generator[None]:
         """Begin with a test."""
-        self._shared, self._began = 0.0, cpu_seconds()
+        self._shared, self._began = Used(0.0, 0.0), Used.now()
         yield
 
     @pytest.hookimpl(wrapper=True)
@@ -171,29 +185,30 @@ class Costs:
 
     def _begin_shared(self) -> None:
         if not self._depth:
-            self._shared -= cpu_seconds()
+            self._shared = self._shared.minus(Used.now())
         self._depth += 1
 
     def _end_shared(self) -> None:
         self._depth -= 1
         if not self._depth:
-            self._shared += cpu_seconds()
+            self._shared = self._shared.plus(Used.now())
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
         """End with a test; fail where it was far too expensive."""
         yield
-        ended = cpu_seconds()
-        if not self._speeds or ended - self._timed > _SECONDS_BETWEEN_SPEEDS:
+        ended = Used.now()
+        if not self._speeds or ended.own - self._timed > _SECONDS_BETWEEN_SPEEDS:
             self._speeds.append(additions_per_second())
-            self._timed = ended
-        speed = self._speeds[-1]
-        used = ended - self._began - self._shared
-        seconds = used * speed / _ADDITIONS_PER_SECOND
+            self._timed = ended.own
+        used = ended.minus(self._began).minus(self._shared)
+        seconds = sum(used) * self._speeds[-1] / _ADDITIONS_PER_SECOND
         cost = Cost(item.nodeid, level_of(item), seconds)
         item.user_properties.append(("cost", tuple(cost)))
-        # By the slowest of the last speeds, so that a busy machine lets no test fail.
-        least = cost._replace(seconds=used * min(self._speeds) / _ADDITIONS_PER_SECOND)
+        # By the slowest of the last speeds, so that a busy machine lets no test fail; and without programs
+        # where there should be none, as their ends may be noticed in a later test than they were started by.
+        least_used = sum(used) if cost.level > 1 else used.own
+        least = cost._replace(seconds=least_used * min(self._speeds) / _ADDITIONS_PER_SECOND)
         if self._strict and least.exceeds(MARGIN):
             pytest.fail(
                 f"{seconds:.1f} CPU seconds, where level {cost.level} has {LIMITS[cost.level]:g}: "

@@ -89,8 +89,8 @@ def cost(costs: Costs, test: Any, *, own: float, shared: float = 0.0) -> Cost:
 
 
 def spend(seconds: float) -> None:
-    end = levels.cpu_seconds() + seconds
-    while levels.cpu_seconds() < end:
+    end = levels.Used.now().own + seconds
+    while levels.Used.now().own < end:
         pass
 
 

@@ -52,6 +52,7 @@ NEEDS = {
     ),
     "image": Need(("buildah",), ("buildah", "mmdebstrap")),
     "prometheus": Need(("prometheus",), ("prometheus",)),
+    "nginx": Need(("nginx",), ("nginx",)),
     "sandbox": Need(("bwrap",), ("bubblewrap",)),
     "podman": Need(("podman",), ("podman", "crun", "runc")),
     "ruby": Need(("grpc_tools_ruby_protoc",), ("ruby", "ruby-grpc", "ruby-grpc-tools")),

@@ -23,7 +23,7 @@ from happycity.records.random_games import random_move
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.match import bot_info_message, result_message, void_reason_number
 from happycity.wire.messages import config_message, decision_message
-from happycity_bots.policies import play_to_end
+from happycity_evaluation.policies import play_to_end
 
 FILE = Path(__file__).with_name("messages.jsonl")
 MATCH_ID = 2**40 + 7

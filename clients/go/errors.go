@@ -2,7 +2,6 @@ package happycity
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -64,32 +63,12 @@ func (s *session) ended(err error, welcomed bool) *Error {
 	return e
 }
 
-// causes tell by patterns of gRPC's texts why there is no connection. The first that matches counts.
-var causes = []struct{ pattern, text string }{
-	{"name resolver error", "the host name of %[1]s can't be resolved"},
-	{"refused|no such file", "nothing listens on %[1]s; start a server there with: happycity serve"},
-	{"x509: .* (valid for|IP SANs|Common Name)", "the certificate of %[1]s is for another name"},
-	{"x509: ", "the certificate of %[1]s is not trusted; set HAPPYCITY_CA to the file of its CA"},
-	{"while dialing|remote error: tls", "%[1]s can't be reached: %[2]s"},
-	{"ALPN", "%[1]s uses TLS, but does not speak gRPC"},
-	{"handshake failed", "%[1]s does not use TLS; write HAPPYCITY_SERVER=grpc://%[1]s"},
-}
-
-// unreachable explains why no stream could be opened.
+// unreachable returns the error of a server to which there is no connection, with what gRPC says of it.
 func (s *session) unreachable(err error) *Error {
-	text := oneLine(status.Convert(err).Message())
-	last := strings.Trim(text[strings.LastIndex(text, ": ")+1:], ` "`)
-	format := "%[1]s can't be reached: %[2]s"
-	if s.settings.transport.Info().SecurityProtocol == "insecure" && status.Code(err) == codes.Unavailable {
-		format = "%[1]s does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://%[1]s"
-	}
-	for _, cause := range causes {
-		if regexp.MustCompile(cause.pattern).MatchString(text) {
-			format = cause.text
-			break
-		}
-	}
-	return &Error{Text: fmt.Sprintf(format, s.settings.Server, last), ExitStatus: 2, isRetryable: true}
+	const format = "%s can't be reached: %s; `happycity status %s` says why"
+	e := errorf(format, s.settings.Server, oneLine(status.Convert(err).Message()), s.settings.url)
+	e.isRetryable = true
+	return e
 }
 
 // oneLine replaces the control characters of a text.

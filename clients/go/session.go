@@ -23,9 +23,7 @@ const (
 	goodbyeTime = 5 * time.Second
 	endTime     = time.Second
 	// holdTime is how long answers wait for others at most, while bots think about those.
-	holdTime     = 5 * time.Millisecond
-	firstPause   = 100 * time.Millisecond
-	longestPause = 5 * time.Second
+	holdTime = 5 * time.Millisecond
 )
 
 // A session is what a bot and its server have said to each other, on one stream after the other.
@@ -38,42 +36,34 @@ type session struct {
 
 // run opens one stream after the other, until one of them ends for good.
 func (s *session) run(ctx context.Context) error {
-	bound := firstPause
-	var lostAt time.Time // 0 before the first welcome: then nothing is tried again
+	p := &pauses{reconnect: s.settings.Reconnect}
 	for ctx.Err() == nil {
 		messages, e := s.connect(ctx)
 		if e == nil || ctx.Err() != nil {
 			return nil
 		}
 		s.isShutDown = s.isShutDown || e.Reason == "SHUTTING_DOWN"
-		if messages > 0 {
-			lostAt = time.Now()
-		}
-		if messages > 1 { // a server that only welcomes and drops bots is not to be hammered
-			bound = firstPause
-		}
-		lostFor := time.Since(lostAt)
-		left := s.settings.Reconnect - lostFor
-		isLost := left <= 0 || left < e.retryDelay
+		now := time.Now()
+		pause, isLeft := p.next(now, messages, e.retryDelay, rand.Float64())
+		lostFor := now.Sub(p.lostAt)
 		switch {
-		case !e.isRetryable, lostAt.IsZero():
+		case !e.isRetryable, p.lostAt.IsZero():
 			return e
-		case isLost && s.isShutDown:
+		case !isLeft && s.isShutDown:
 			slog.Info("the server has shut down")
 			return nil
-		case isLost && lostFor >= time.Second:
+		case !isLeft && lostFor >= time.Second:
 			e.Text = fmt.Sprintf("no connection to %s for %d s: %s", s.settings.Server, lostFor/time.Second, e.Text)
 			return e
-		case isLost:
+		case !isLeft:
 			return e
 		case messages > 0:
 			slog.Warn(e.Text + "; trying again")
 		}
-		select { // for a random time, to spread the bots of a server
-		case <-time.After(min(left, max(e.retryDelay, rand.N(bound)))):
+		select {
+		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		bound = min(2*bound, longestPause)
 	}
 	return nil
 }

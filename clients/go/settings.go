@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -55,7 +54,8 @@ type Settings struct {
 	// Info is what the bot says of itself, for lists, standings and reports; its Language is Go's version by default.
 	Info *BotInfo
 
-	transport credentials.TransportCredentials // by the scheme of the address
+	url       string // the address with its scheme
+	transport credentials.TransportCredentials
 }
 
 // Dial prepares a connection for the other services of a server, such as its forward model: to the same address as
@@ -71,21 +71,27 @@ func (s Settings) Dial() (*grpc.ClientConn, error) {
 
 // complete fills in what is left out, reads the files of TLS, and leaves of the address what gRPC and messages need.
 func (s Settings) complete() (Settings, error) {
-	if err := readSettingsFile(); err != nil {
-		return s, err
-	}
-	s.Name = cmp.Or(s.Name, os.Getenv("HAPPYCITY_NAME"))
-	own, err := tokenOf(s.Name)
+	file, err := readSettingsFile()
 	if err != nil {
 		return s, err
 	}
-	s.Token = cmp.Or(s.Token, own, os.Getenv("HAPPYCITY_TOKEN"))
+	s.Name = cmp.Or(s.Name, file.get("NAME"))
+	if s.Token == "" {
+		own, err := tokenOf(s.Name, file.get("TOKENS"))
+		if err != nil {
+			return s, err
+		}
+		s.Token = cmp.Or(own, file.get("TOKEN"))
+	}
+	if strings.ContainsFunc(s.Token, func(r rune) bool { return r < '!' || r > '~' }) {
+		return s, errorf("HAPPYCITY_TOKEN: it has a character that no token has")
+	}
 	if s.Name == "" && s.Token == "" {
 		s.Name = strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	}
-	if text := os.Getenv("HAPPYCITY_GAMES"); s.Games == 0 && text != "" {
+	if text := file.get("GAMES"); s.Games == 0 && text != "" {
 		games, err := strconv.ParseUint(text, 10, 31)
-		if err != nil {
+		if err != nil || len(text) > 9 {
 			return s, errorf("HAPPYCITY_GAMES: '%s' is not a number of games; 0 is any number", text)
 		}
 		s.Games = cmp.Or(int(games), Unlimited)
@@ -97,72 +103,87 @@ func (s Settings) complete() (Settings, error) {
 	proto.Merge(info, s.Info)
 	s.Info = info
 
-	text := cmp.Or(s.Server, os.Getenv("HAPPYCITY_SERVER"), "grpc://127.0.0.1:50051")
-	address, isEncrypted := strings.CutPrefix(text, "grpcs://")
-	if !isEncrypted {
-		address = strings.TrimPrefix(text, "grpc://")
-	}
-	s.Server = address
-	host, port, err := net.SplitHostPort(address)
-	_, portErr := strconv.ParseUint(port, 10, 16)
-	isSocket := strings.HasPrefix(text, "unix:")
-	if !isSocket && (err != nil || portErr != nil || host == "" || strings.ContainsAny(host, "/@ ")) {
+	s.url = cmp.Or(s.Server, file.get("SERVER"), "grpc://127.0.0.1:50051")
+	parts := addressPattern.FindStringSubmatch(s.url)
+	if parts == nil || len(parts[4]) > 0 && !isPort(parts[4]) {
 		const examples = "grpc://127.0.0.1:50051 or grpcs://arena.example:443"
-		return s, errorf("HAPPYCITY_SERVER: '%s' is not an address such as %s", text, examples)
+		return s, errorf("HAPPYCITY_SERVER: '%s' is not an address such as %s", s.url, examples)
 	}
+	s.Server = parts[1] + parts[3]
 	s.transport = insecure.NewCredentials()
-	if isEncrypted {
-		s.transport, err = tlsCredentials()
-		return s, err
+	if parts[2] == "grpcs://" {
+		s.transport, err = file.tlsCredentials()
 	}
-	return s, nil
+	return s, err
 }
 
-var settingsLine = regexp.MustCompile(`^(HAPPYCITY_[A-Z_]+)=(.*)$`)
+// addressPattern matches a socket, or a scheme, a host with its port, and the port.
+var addressPattern = regexp.MustCompile(`^(?:(unix:.+)|(grpcs?://)?((?:[\w.-]+|\[[0-9A-Fa-f:.]+(?:%\w+)?\]):(\d{1,5})))$`)
 
-// readSettingsFile adds to the environment what it lacks, from the file of `happycity join`. The file's access is for
-// one server: where the environment has an address, also an empty one, the file is not read. Its paths are relative to
-// it.
-func readSettingsFile() error {
-	if _, isSet := os.LookupEnv("HAPPYCITY_SERVER"); isSet {
-		return nil
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
+}
+
+// A settingsFile has what the environment lacks, by variable.
+type settingsFile map[string]string
+
+// get returns a variable of the environment, or else of the file; the name is without HAPPYCITY_.
+func (f settingsFile) get(name string) string {
+	if value, isSet := os.LookupEnv("HAPPYCITY_" + name); isSet {
+		return value
 	}
-	path := cmp.Or(os.Getenv("HAPPYCITY_ENV"), "happycity.env")
+	return f[name]
+}
+
+var settingsLine = regexp.MustCompile(`^HAPPYCITY_([A-Z_]+)=(.*)$`)
+
+// readSettingsFile reads the file of `happycity join`. Its tokens are for one server: where the environment has an
+// address, also an empty one, the file's CA alone counts, and that only where the environment has no access of its own.
+// Paths in the file are relative to it.
+func readSettingsFile() (settingsFile, error) {
+	none := settingsFile{}
+	_, isOtherServer := os.LookupEnv("HAPPYCITY_SERVER")
+	if isOtherServer && cmp.Or(none.get("CA"), none.get("TOKEN"), none.get("TOKENS")) != "" {
+		return none, nil
+	}
+	path := cmp.Or(none.get("ENV"), "happycity.env")
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if os.Getenv("HAPPYCITY_ENV") != "" {
-			return errorf("HAPPYCITY_ENV: there is no file %s", path)
+		if none.get("ENV") != "" && !isOtherServer {
+			return nil, errorf("HAPPYCITY_ENV: there is no file %s", path)
 		}
-		return nil
+		return none, nil
 	}
 	if err != nil || !utf8.Valid(content) {
-		return errorf("%s can't be read as text in UTF-8", path)
+		return nil, errorf("%s can't be read as text in UTF-8", path)
 	}
-	for number, line := range strings.Split(string(content), "\n") {
+	found := settingsFile{}
+	for number, line := range strings.Split(strings.TrimPrefix(string(content), "\ufeff"), "\n") {
 		text := strings.TrimSpace(line)
 		if text == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		parts := settingsLine.FindStringSubmatch(text)
 		if parts == nil {
-			return errorf("%s:%d: it is not HAPPYCITY_NAME=VALUE", path, number+1)
+			return nil, errorf("%s:%d: it is not HAPPYCITY_NAME=VALUE", path, number+1)
 		}
 		name, value := parts[1], parts[2]
-		isPath := name == "HAPPYCITY_CA" || name == "HAPPYCITY_CERT" || name == "HAPPYCITY_KEY"
+		isPath := name == "CA" || name == "CERT" || name == "KEY"
 		if isPath && value != "" && !filepath.IsAbs(value) {
 			value = filepath.Join(filepath.Dir(path), value)
 		}
-		if _, isSet := os.LookupEnv(name); !isSet {
-			os.Setenv(name, value)
+		if _, isThere := found[name]; !isThere && (name == "CA" || !isOtherServer) {
+			found[name] = value
 		}
 	}
-	return nil
+	return found, nil
 }
 
-// tokenOf returns the token that HAPPYCITY_TOKENS, such as ann=hc_1_x,bob=hc_2_y, has for a name; "" if it has none.
-func tokenOf(name string) (string, error) {
+// tokenOf returns the token that a text such as ann=hc_1_x,bob=hc_2_y has for a name; "" if it has none.
+func tokenOf(name, tokens string) (string, error) {
 	own, number := "", 0
-	for entry := range strings.FieldsFuncSeq(os.Getenv("HAPPYCITY_TOKENS"), func(r rune) bool { return r == ',' }) {
+	for entry := range strings.FieldsFuncSeq(tokens, func(r rune) bool { return r == ',' }) {
 		number++
 		bot, token, _ := strings.Cut(strings.TrimSpace(entry), "=")
 		if bot == "" || token == "" {
@@ -185,13 +206,22 @@ func (s Settings) dial() (*grpc.ClientConn, error) {
 		grpc.WithKeepaliveParams(alive),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(64 << 20)), // any number of games can be in one batch
 	}
-	if s.transport.Info().SecurityProtocol == "insecure" || here.MatchString(s.Server) {
+	if !s.usesProxy() {
 		options = append(options, grpc.WithNoProxy())
 	}
 	return grpc.NewClient(s.Server, options...)
 }
 
-// here matches addresses of this machine. The proxies of the environment are for encrypted connections to other ones.
+func (s Settings) isEncrypted() bool {
+	return s.transport.Info().SecurityProtocol == "tls"
+}
+
+// usesProxy returns whether a proxy of the environment may be used: none is for this machine, or could read tokens.
+func (s Settings) usesProxy() bool {
+	return s.isEncrypted() && !here.MatchString(s.Server)
+}
+
+// here matches addresses of this machine.
 var here = regexp.MustCompile(`(?i)^(localhost|127[.0-9]+|\[::1\]|\[::ffff:127[.0-9]+\]):\d+$`)
 
 // A bearer is a token that travels with each call, if there is one.
@@ -210,38 +240,37 @@ func (b bearer) RequireTransportSecurity() bool {
 	return false
 }
 
-// tlsCredentials reads the files that variables of the environment name.
-func tlsCredentials() (credentials.TransportCredentials, error) {
-	files := map[string][]byte{}
-	for _, variable := range []string{"HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY"} {
-		path := os.Getenv(variable)
-		if path == "" {
-			continue
+// tlsCredentials reads the files that variables name.
+func (f settingsFile) tlsCredentials() (credentials.TransportCredentials, error) {
+	config, pem := &tls.Config{}, map[string][]byte{}
+	for _, name := range []string{"CA", "CERT", "KEY"} {
+		if path := f.get(name); path != "" {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return nil, errorf("HAPPYCITY_%s: %s can't be read: %v", name, path, errors.Unwrap(err))
+			}
+			pem[name] = content
 		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return nil, errorf("%s: %s can't be read: %v", variable, path, errors.Unwrap(err))
-		}
-		files[variable] = content
 	}
-	ca, cert, key := files["HAPPYCITY_CA"], files["HAPPYCITY_CERT"], files["HAPPYCITY_KEY"]
-	config := &tls.Config{}
-	if ca != nil {
+	if ca, isGiven := pem["CA"]; isGiven {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(ca) {
-			return nil, errorf("HAPPYCITY_CA: %s holds no certificates in PEM", os.Getenv("HAPPYCITY_CA"))
+			return nil, errorf("HAPPYCITY_CA: %s holds no certificates in PEM", f.get("CA"))
 		}
 	}
+	cert, hasCert := pem["CERT"]
+	key, hasKey := pem["KEY"]
 	switch {
-	case cert != nil && key != nil:
+	case hasCert && hasKey:
 		pair, err := tls.X509KeyPair(cert, key)
 		if err != nil {
-			return nil, errorf("HAPPYCITY_CERT, HAPPYCITY_KEY: %v", err)
+			return nil, errorf("HAPPYCITY_CERT, HAPPYCITY_KEY: %s and %s are not a certificate and its key in PEM: %v",
+				f.get("CERT"), f.get("KEY"), err)
 		}
 		config.Certificates = []tls.Certificate{pair}
-	case cert != nil:
+	case hasCert:
 		return nil, errorf("HAPPYCITY_CERT: HAPPYCITY_KEY is needed too")
-	case key != nil:
+	case hasKey:
 		return nil, errorf("HAPPYCITY_KEY: HAPPYCITY_CERT is needed too")
 	}
 	return credentials.NewTLS(config), nil

@@ -294,6 +294,11 @@ class LadderStore:
         found.sort(key=lambda deal: deal.id)
         return {deal.id: (deal, frozenset(played[deal.id])) for deal in found}
 
+    def open_seeds(self) -> set[int]:
+        """Return the seeds of the deals that are neither finished nor dropped."""
+        query = select(ladder_deals.c.deal_seed).where(ladder_deals.c.finished.is_(None))
+        return set(self._all(query, lambda row: int(row.deal_seed)))
+
     def games_of(self, deal_ids: Collection[int]) -> dict[int, list[FinishedGame]]:
         """Return the stored games of deals, in the order of the rotations."""
         query = (

@@ -63,7 +63,7 @@ def publish_season(store: Store, season_id: int, folder: Path, *, processes: int
     """Write a season that has ended into a folder, with the secrets of its deals.
 
     Raises:
-        ConfigError: there is no such season, it lasts, or a deal that began in it is still played.
+        ConfigError: there is no such season, it lasts, or a deal of it is still played, perhaps once more.
         VerificationError: the leaderboards don't follow from the games.
         StoreError: the store can't be read.
     """
@@ -71,14 +71,14 @@ def publish_season(store: Store, season_id: int, folder: Path, *, processes: int
     seasons = [season for season in ladder.closed_seasons() if season.id <= season_id]
     if not seasons or seasons[-1].id != season_id:
         raise ConfigError(f"SEASON: {season_id} is not a season of this ladder that has ended")
-    after = ladder.season(season_id + 1)
-    if late := [deal_id for deal_id in ladder.open_deals() if after and deal_id < after.first_deal]:
-        raise ConfigError(
-            f"SEASON: deal {late[0]} of it is still played, and its cards are secret; try later"
-        )
-    ended_at, last = seasons[-1].ended_at or 0.0, seasons[-1].closed_after or 0
+    after, last = ladder.season(season_id + 1), seasons[-1].closed_after or 0
+    deals, ended_at = ladder.finished_deals(last), seasons[-1].ended_at or 0.0
+    seeds = {deal.deal_seed for deal in deals}
+    for deal, _ in ladder.open_deals().values():
+        if (after and deal.id < after.first_deal) or deal.deal_seed in seeds:
+            text = f"deal {deal.id} of it is still played, and its cards are secret; try later"
+            raise ConfigError(f"SEASON: {text}")
     acts = [row_of(act, "owner") for act in ActStore(store).newest(None)[::-1] if act.at <= ended_at]
-    deals = ladder.finished_deals(last)
     versions = ladder.versions({version for deal in deals for version in deal.versions})
     known = {
         **_commitment(ladder, seasons[-1]).json(),

@@ -28,7 +28,7 @@ from happycity.hosting.v1beta1.hosting_service_pb2_grpc import add_HostingServic
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal, run, running
 from happycity.runtime.files import private_files
-from happycity.runtime.tokens import Role, TokenFile
+from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Target, host_and_port, is_loopback
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
@@ -38,7 +38,9 @@ from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceService
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.access.gate import Authenticator, house_callers
 from happycity_server.access.roles import CONTRACT, Principal
+from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
+from happycity_server.api.health import HealthService
 from happycity_server.api.ladder import LadderService
 from happycity_server.api.matches import MatchService
 from happycity_server.api.play import BotService
@@ -47,6 +49,7 @@ from happycity_server.config import ServerSettings
 from happycity_server.frontends import Arena, Site, pages_served
 from happycity_server.people.practice import Practice
 from happycity_server.people.tables import Tables
+from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.places.protocol import WorkerService
 from happycity_server.play.clock import FairClock, UnixClock
@@ -151,13 +154,13 @@ async def run_server(
                 if settings.metrics is not None:
                     metrics = stack.enter_context(_metrics(settings, tokens, components))
                 hosting = None if components.hosting is None else components.hosting.hosting
-                if settings.house_bots or hosting or (settings.workers and settings.ray is None):
+                if settings.house_bots or (settings.workers and settings.ray is None):
                     private = stack.enter_context(private_address())
                     own = bind(components.server.grpc, private, None)
                 store_lost = asyncio.create_task(_store_lost(async_store))
                 try:
                     if hosting is not None:
-                        hosting.start(programs, own)
+                        await hosting.start(programs)
                     await components.start(resume=settings.resume_tournaments)
                     for program in bot_programs(settings.house_bots, Lineup(), components.secrets, own):
                         programs.keep(program)
@@ -227,16 +230,18 @@ class _Components:
             expected=settings.workers if settings.ray is None else 0,
         )
         self.places = Places(lobby, store, unix_clock, self.workers)
-        most = settings.open_tournaments
+        deals, most = DealsInPlay(self.places, store), settings.open_tournaments
         self.tournaments = Tournaments(self.places, store, unix_clock, most_open=most)
-        worker = Principal("own workers", frozenset({Role.WORKER}))
         self.server = BotServer(
             settings,
             lobby,
             Authenticator(
                 tokens,
                 now=lambda: datetime.fromtimestamp(clocks.wall(), UTC),
-                own={**house_callers(self.secrets), self.worker_token: worker},
+                own={
+                    **house_callers(self.secrets),
+                    self.worker_token: Principal("own workers", frozenset({Role.WORKER})),
+                },
                 public=settings.public,
             ),
             clock=clocks.steady,
@@ -247,13 +252,13 @@ class _Components:
             per_hour=settings.practice_matches_per_hour,
             clock=clocks.steady,
         )
-        self.health = health.aio.HealthServicer()
+        self.health = HealthService()
         gate, server = self.server.gate, self.server.grpc
         bots = BotService(lobby)
         matches = MatchService(
-            self.places, store, practice, charge=gate.charge, most_open=settings.open_matches
+            self.places, store, deals, practice, charge=gate.charge, most_open=settings.open_matches
         )
-        tournaments = TournamentService(self.tournaments, self.places)
+        tournaments = TournamentService(self.tournaments, self.places, deals)
         reader = None
         if settings.ladder is not None:
             from happycity_server.ladder.ladder import Ladder  # noqa: PLC0415 - few servers keep one
@@ -281,6 +286,7 @@ class _Components:
         add_WorkerServiceServicer_to_server(self.workers, server)
         tables = Tables(lobby, self.places.begin, practice, store, unix_clock)
         gate.authenticator.person_of = tables.person_of
+        deals.waiting_seeds = tables.waiting_seeds
         self.arena = Arena(
             gate=gate,
             access=access,
@@ -353,12 +359,11 @@ def _hosting(
     from happycity_server.hosting.hosting import Hosting  # noqa: PLC0415 - few servers host bots
     from happycity_server.hosting.service import HostingService  # noqa: PLC0415 - likewise
 
-    authenticator = server.gate.authenticator
-    hosting = Hosting(settings, settings.hosted, authenticator)
+    hosting = Hosting(settings, settings.hosted, server)
     hosting.is_fixed, tournaments.digest_of = tournaments.fixes, hosting.digest_of
     places.lobby.is_hosted = hosting.is_hosted
     hosting.on_change, places.workers.on_used = places.workers.host, hosting.used.extend
-    service = HostingService(hosting, house=house, now=authenticator.now)
+    service = HostingService(hosting, house=house, now=server.gate.authenticator.now)
     add_HostingServiceServicer_to_server(service, server.grpc)
     return service
 

@@ -19,6 +19,7 @@ from pydantic import (
 
 from happycity import ConfigError
 from happycity.match import check_bot_name, check_reference_bot, name_key
+from happycity.runtime.addresses import TrustedProxies
 from happycity.runtime.settings import Settings, load, setting
 from happycity.runtime.transport import DEFAULT_ADDRESS, host_and_port, is_loopback, is_unix
 from happycity_server.play.limits import SessionLimits
@@ -80,6 +81,7 @@ def _checked(check: Callable[[str], object]) -> AfterValidator:
 
 
 _Address = Annotated[str, _checked(host_and_port)]
+_Networks = Annotated[str, _checked(TrustedProxies)]
 _Listen = Annotated[str, _checked(lambda address: is_unix(address) or host_and_port(address))]
 
 
@@ -141,6 +143,9 @@ class AccessSettings(Settings):
     """CA certificate, PEM, that is part of these invitations, if it is not a well-known one."""
     client_ca: Path | None = None
     """CA certificates, PEM, of which one must have signed a client's certificate."""
+    trusted_proxy: _Networks = ""
+    """Networks of reverse proxies, CIDR, separated by commas; these say in X-Forwarded-For or Forwarded for
+    whom they ask."""
     insecure: bool = False
     """Listen to other machines without tokens or without TLS."""
 

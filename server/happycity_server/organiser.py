@@ -16,18 +16,10 @@ from happycity import ConfigError
 from happycity.runtime.commands import AsJson, Commands, Server, write_example
 from happycity.runtime.files import replacing
 from happycity.runtime.guests import SETTINGS_FILE, Link, settings_text
-from happycity.runtime.tokens import (
-    MAX_INVITED,
-    Invitation,
-    Role,
-    add_invitation,
-    add_tokens,
-    new_invitation,
-    new_token,
-    revoke_invitation,
-)
+from happycity.runtime.tokens import MAX_INVITED, Invitation, Role, add_tokens, new_token
 from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined
 from happycity.text.words import plural
+from happycity_server.access.token_file import add_invitation, new_invitation, revoke_invitation
 from happycity_server.cli import TOKENS_OPTION, duration, listed, validity
 from happycity_server.config import DEFAULT_TOKENS
 

@@ -9,8 +9,8 @@ from happycity import Config, Game, Mode, Move, Scoring
 from happycity.v1 import play_service_pb2 as pb
 from happycity.wire.messages import move_message
 from happycity_bots import BOTS, GreedyBot, PlannerBot, RandomBot, RolloutBot
-from happycity_bots.quick import play_out
 from happycity_client import Decision
+from happycity_evaluation.quick import play_out
 
 TABLES = [
     Config(players=players, mode=mode, scoring=scoring)

@@ -12,11 +12,11 @@ from happycity.rules.cards import BUILDINGS
 from happycity.rules.cities import Cities
 from happycity.rules.effects import EFFECTS
 from happycity_bots import BOTS
-from happycity_bots.quick import fast_builders, play_out, quick_move
-from happycity_bots.special_values import Remaining, additions, value_if_taken
-from happycity_bots.usual_cards import USUAL_CARDS
-from happycity_bots.valuation import prices
 from happycity_client import Decision
+from happycity_evaluation.quick import fast_builders, play_out, quick_move
+from happycity_evaluation.special_values import Remaining, additions, value_if_taken
+from happycity_evaluation.usual_cards import USUAL_CARDS
+from happycity_evaluation.valuation import prices
 
 CHOICES = Path(__file__).with_name("choices.txt")
 LEFT = Remaining(turns=4, buys=3)

@@ -13,13 +13,13 @@ import pytest
 from happycity import Config, ConfigError, Game, Move, View
 from happycity_bots import BOTS, ChampionBot, SearchBot
 from happycity_bots.catalogue import factory_of
-from happycity_bots.champion import WEIGHTS, champions_network
-from happycity_bots.features import position_rows
-from happycity_bots.halving import Budget, Candidate, halve, prune
-from happycity_bots.network import UNIT, inputs_of
+from happycity_bots.halving import Candidate, TrialBudget, halve, prune
 from happycity_client import GameStarted
+from happycity_evaluation.features import position_rows
+from happycity_evaluation.network import UNIT, inputs_of
+from happycity_evaluation.turn_strengths import WEIGHTS, champions_network
 
-SMALL = Budget(playouts=6)
+SMALL = TrialBudget(playouts=6)
 
 
 def at_purchase(*, seed: int = 3, options: int = 4) -> Game:
@@ -49,7 +49,7 @@ class Trials:
 
 
 def choose(view: View, options: Sequence[Candidate], trials: Trials, **changes: object) -> Move:
-    usual: dict[str, object] = {"budget": Budget(playouts=32), "confidence": 1, "rng": random.Random(1)}
+    usual: dict[str, object] = {"budget": TrialBudget(playouts=32), "confidence": 1, "rng": random.Random(1)}
     return halve(view, options, trials, **{**usual, **changes})  # type: ignore[arg-type]
 
 
@@ -67,19 +67,21 @@ def test_trials_stay_within_the_budget() -> None:
     game = at_purchase()
     for playouts in (8, 20, 33):
         trials = Trials(0, 0, 0, 0)
-        choose(game.view(), candidates(game, 0, 0, 0, 0), trials, budget=Budget(playouts=playouts))
+        choose(game.view(), candidates(game, 0, 0, 0, 0), trials, budget=TrialBudget(playouts=playouts))
         assert sum(map(len, trials.moves)) <= playouts
 
     # Nothing is tried then.
     game, trials = at_purchase(), Trials()
-    assert choose(game.view(), candidates(game, 0.2, 0.1), trials, budget=Budget()) is game.legal_moves[0]
+    assert (
+        choose(game.view(), candidates(game, 0.2, 0.1), trials, budget=TrialBudget()) is game.legal_moves[0]
+    )
     assert not trials.moves
 
     # They stop when the time is over, after one world at least.
     for seconds, worlds in [(0.0005, 1), (4.0, 4)]:
         game, trials = at_purchase(), Trials(0.0, 1.0)
         clock = map(float, count()).__next__  # one of whole seconds
-        budget = Budget(seconds=seconds)
+        budget = TrialBudget(seconds=seconds)
         move = choose(game.view(), candidates(game, 0.1, 0.0), trials, budget=budget, clock=clock)
         assert move is game.legal_moves[1]
         assert len(trials.moves) == worlds
@@ -89,7 +91,7 @@ def test_a_prior_counts_as_many_trials() -> None:
     """A small lead in few trials doesn't overcome a prior of great confidence, and many trials do."""
     game = at_purchase()
     options, trials = candidates(game, 0.1, 0.0), Trials(0.0, 0.05)
-    few, many = Budget(playouts=8), Budget(playouts=64)
+    few, many = TrialBudget(playouts=8), TrialBudget(playouts=64)
     assert choose(game.view(), options, trials, confidence=8, budget=few) is game.legal_moves[0]
     assert choose(game.view(), options, trials, confidence=8, budget=many) is game.legal_moves[1]
 
@@ -103,12 +105,16 @@ def test_moves_far_behind_the_best_are_not_tried() -> None:
 
 def test_budgets_are_read() -> None:
     # A time has its unit.
-    for text, budget in [("200", Budget(playouts=200)), ("50ms", Budget(seconds=0.05)), ("1", Budget(1))]:
-        assert Budget.parse(text) == budget
+    for text, budget in [
+        ("200", TrialBudget(playouts=200)),
+        ("50ms", TrialBudget(seconds=0.05)),
+        ("1", TrialBudget(1)),
+    ]:
+        assert TrialBudget.parse(text) == budget
     # The message says what to give.
     for text in ["", "0", "-5", "50 ms", "2s", "ten", "9" * 8]:
         with pytest.raises(ConfigError, match="give a number of playouts, as 200, or a time, as 50ms"):
-            Budget.parse(text)
+            TrialBudget.parse(text)
     # The message names those that do.
     with pytest.raises(ConfigError, match="no effect on planner: search and champion take it"):
         factory_of("planner", SMALL)
@@ -124,14 +130,14 @@ def test_a_budget_reaches_the_bot(name: str) -> None:
 
 
 def test_the_weights_come_with_the_package() -> None:
-    weights = files("happycity_bots") / WEIGHTS
+    weights = files("happycity_evaluation") / WEIGHTS
     assert 0 < len(weights.read_bytes()) < 2_000_000
     game = Game.deal(Config(players=3), seed=1)
     assert len(champions_network().strengths(position_rows(game.view()))) == 3
 
 
 def test_the_network_is_computed_exactly() -> None:
-    with np.load(files("happycity_bots") / WEIGHTS) as arrays:  # type: ignore[arg-type]
+    with np.load(files("happycity_evaluation") / WEIGHTS) as arrays:  # type: ignore[arg-type]
         first, b1, second, b2, last, b3 = [arrays[name].tolist() for name in arrays.files]
     game = at_purchase(seed=8)
     rows = position_rows(game.view())

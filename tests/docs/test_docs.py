@@ -41,7 +41,7 @@ DOCS = (
 PROGRAMS = ("happycity", "tournament")
 
 
-FOLDERS = "proto|game|server|tournament|ladder|viewer|web|clients|tests|tools|deploy|docs"
+FOLDERS = "proto|game|evaluation|server|tournament|ladder|viewer|web|clients|tests|tools|deploy|docs"
 
 
 def found(pattern: str, *, text_of_document: Callable[[str], str] = str) -> list[tuple[str, Any]]:

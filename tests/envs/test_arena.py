@@ -18,11 +18,11 @@ from tools.training.learning_curve import example
 from tools.training.matches import compare
 
 from happycity import Config, ConfigError, Event, EventKind, Game, Mode, Move
-from happycity.selfplay import ACTION_COUNT, Observations, action_of, mask_of
 from happycity_bots import GreedyBot
 from happycity_client import Decision, GameStarted
 from happycity_envs.arena import PolicyBot, choose_action, policy_bot
 from happycity_envs.cli import openspiel_bot
+from happycity_envs.selfplay import ACTION_COUNT, Observations, action_of, mask_of
 
 POLICY = """
 import numpy

@@ -9,9 +9,9 @@ from tests.envs.tables import each_table
 
 from happycity import Config, ConfigError
 from happycity.rules.cards import BUILDINGS
-from happycity.selfplay import ACTIONS, Observations
 from happycity_bots import GreedyBot
 from happycity_client import GameStarted
+from happycity_envs.selfplay import ACTIONS, Observations
 
 gymnasium = pytest.importorskip("gymnasium", reason="Gymnasium is not installed: make setup")
 

@@ -16,7 +16,7 @@ from tests.envs.tables import CONFIGS, options_of
 from happycity import Config, ConfigError, EventKind, Game, Scoring
 from happycity.records.random_games import movers_rng
 from happycity.rules.cards import specials_of
-from happycity.selfplay import ACTIONS, Observations, action_of, rewards_of
+from happycity_envs.selfplay import ACTIONS, Observations, action_of, rewards_of
 
 pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: make envs")
 

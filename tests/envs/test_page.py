@@ -11,7 +11,7 @@ from tools import ROOT
 from tools.docs.arrays import arrays_page
 
 import happycity_client
-from happycity.selfplay import ACTIONS, Observations
+from happycity_envs.selfplay import ACTIONS, Observations
 
 TEXT = (ROOT / "docs" / "external-ais.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(

@@ -10,7 +10,7 @@ import pytest
 from tests.envs.tables import each_table, options_of
 
 from happycity import Config, ConfigError
-from happycity.selfplay import ACTIONS, Observations, rewards_of
+from happycity_envs.selfplay import ACTIONS, Observations, rewards_of
 
 pytest.importorskip("pettingzoo", reason="PettingZoo is not installed: make setup")
 

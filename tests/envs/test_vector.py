@@ -11,7 +11,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from numpy.typing import NDArray
 
 from happycity import ConfigError
-from happycity.selfplay import Observations
+from happycity_envs.selfplay import Observations
 from happycity_envs.vector import HappyCityVectorEnv
 
 HAPPY_CITY = "happycity_envs.gymnasium:HappyCity-v0"
@@ -131,3 +131,21 @@ def test_what_is_impossible_is_refused() -> None:
             envs.step(np.array(actions))
     with pytest.raises(ValueError, match="the policy returned"):
         HappyCityVectorEnv(2, opponents=(lambda *_: [1, 2, 3],)).reset(seed=1)
+
+
+def test_opponents_sit_in_their_order_after_the_own_seat() -> None:
+    place = next(place for plane, _, place in Observations(3).parts() if plane.name == "seat")
+    asked: list[set[int]] = [set(), set()]
+
+    def opponent(number: int) -> Any:
+        def policy(observations: NDArray[np.float32], masks: NDArray[np.int8]) -> Any:
+            asked[number].update(observations[:, place].argmax(1).tolist())
+            return masks
+
+        return policy
+
+    envs = HappyCityVectorEnv(4, opponents=[opponent(0), opponent(1)], seat=1)
+    _, infos = envs.reset(seed=1)
+    for _ in range(20):
+        *_, infos = envs.step(infos["action_mask"].argmax(1))
+    assert asked == [{2}, {0}]

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,10 +147,11 @@ def test_forgeries_with_new_hashes_are_found(
 def test_deal_that_is_still_played_keeps_its_cards(
     played: LadderServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The seed of a season would tell them."""
-    monkeypatch.setattr(LadderStore, "open_deals", lambda _: {1: None})
-    with (
-        Store.existing(played.arena.url) as store,
-        pytest.raises(ConfigError, match="SEASON: deal 1 of it is still played"),
-    ):
-        publish_season(store, 1, tmp_path / "early", processes=1)
+    """The seed of a season would tell them, also where a later deal repeats them for a comparison."""
+    with Store.existing(played.arena.url) as store:
+        (first, *_) = LadderStore(store).finished_deals(1)
+        for number in (first.id, 1000):
+            opened = {number: (replace(first, id=number), frozenset[int]())}
+            monkeypatch.setattr(LadderStore, "open_deals", lambda _, opened=opened: opened)
+            with pytest.raises(ConfigError, match=f"SEASON: deal {number} of it is still played"):
+                publish_season(store, 1, tmp_path / "early", processes=1)

@@ -166,17 +166,47 @@ async def test_an_agent_that_leaves_is_gone(address: str) -> None:
 
 async def test_agents_are_bounded(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name plays once, and there is room for so many."""
+    monkeypatch.setattr(agents_module, "MAX_AGENTS", 1)
     async with playing(address) as ann:
         assert "you have not joined; call join first" in await Player(ann.client, "").refusal("lobby")
         assert "ann plays here already" in await ann.refusal("join", name="ann")
-        monkeypatch.setattr(agents_module, "MAX_AGENTS", 1)
         assert "1 agents play here already" in await ann.refusal("join", name="ben")
 
 
-@pytest.mark.parametrize("limit", ["MAX_AGENTS", "MAX_AGENTS_OF_A_CALLER"])
-async def test_an_idle_agent_leaves(address: str, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+async def test_no_address_keeps_an_agent_of_another_one_out(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all places are taken, the address with the most loses the agent that called longest ago."""
+    monkeypatch.setattr(agents_module, "MAX_AGENTS", 4)
+    now = 0.0
+    agents = agents_of(address, clock=lambda: now)
+    try:
+        greedy = []
+        for number, host in enumerate(("6.6.6.6", "2001:db8::1", "2001:db8::2", "2001:db8::3")):
+            greedy.append(await agents.join(f"greedy{number}", host))
+            now += 1.0
+        with agents.using(greedy[1].key):  # greedy2 has called longest ago, of the IPv6 network's three
+            now += 1.0
+        await agents.join("ann", "7.7.7.7")
+        await agents.join("ben", "8.8.8.8")
+        assert [agent.has_ended for agent in greedy] == [False, False, True, True]
+        with pytest.raises(AgentError, match="4 agents play here already"):
+            await agents.join("carl", "9.9.9.9")
+        await agents.leave(greedy[0])
+        await agents.leave(greedy[1])
+        # Also one that is only about to connect.
+        joining = [asyncio.create_task(agents.join(f"more{number}", "6.6.6.6")) for number in range(2)]
+        await asyncio.sleep(0)
+        await agents.join("carl", "9.9.9.9")
+        outcomes = await asyncio.gather(*joining, return_exceptions=True)
+        assert sorted(type(outcome).__name__ for outcome in outcomes) == ["Agent", "AgentError"]
+    finally:
+        await agents.close()
+
+
+async def test_an_idle_agent_leaves(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After long, or when another one needs its place: the idlest first. One that waits is not idle."""
-    monkeypatch.setattr(agents_module, limit, 2)
+    monkeypatch.setattr(agents_module, "MAX_AGENTS", 2)
     now = 0.0
     agents = agents_of(address, clock=lambda: now)
     try:

@@ -162,7 +162,7 @@ async def test_a_huge_request_is_refused() -> None:
 
 async def test_idle_connections_of_a_stranger_shut_no_agent_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the token; beyond their number they get 503, and they are closed after a time."""
-    monkeypatch.setattr(server_module._Protocol, "connections_per_address", 20)
+    monkeypatch.setattr(server_module, "MAX_CONNECTIONS", 20)
     monkeypatch.setattr(http_module, "REQUEST_SECONDS", 3.0)
     address, http = "127.0.0.1:0", HttpSettings(address="127.0.0.1:0", token="secret")
     async with serving_http(settings_at(""), http) as url:
@@ -209,6 +209,8 @@ def test_bad_settings_are_refused_at_the_start() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"http": "8000"}, "--http: '8000' is not host:port"),
         ({"allow_host": ["x"]}, "--allow-host: it has no effect without --http"),
+        ({"trusted_proxy": "::1"}, "--trusted-proxy: it has no effect without --http"),
+        ({"http": "127.0.0.1:0", "trusted_proxy": "nginx"}, "--trusted-proxy: 'nginx' does not appear to be"),
         ({"name": "a b"}, "bot name 'a b': use 1-64 of a-z, A-Z, 0-9 and . _ - +"),
         ({"server": "http://arena:1"}, "HAPPYCITY_SERVER: 'http://arena:1' is not an address"),
     ]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from tests.waiting import LIMIT, PATIENT
-from tests.web.conftest import expert_match, family_match, ladder, site, tournament
+from tests.web.conftest import expert_match, family_match, frames, ladder, quick, site, tournament
 
-__all__ = ["expert_match", "family_match", "ladder", "site", "tournament"]
+__all__ = ["expert_match", "family_match", "frames", "ladder", "quick", "site", "tournament"]
 
 
 def tool(program: str | Path, need: str) -> str:

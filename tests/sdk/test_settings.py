@@ -1,61 +1,57 @@
-"""Where and as whom a bot plays."""
+"""Where and as whom a bot plays: the cases of all SDKs, and what an argument of Python alone does."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tools import ROOT
 
-from happycity.runtime.transport import Access
+from happycity.errors import ConfigError
+from happycity.runtime.transport import uses_proxy
 from happycity_client import BotInfo, Settings
 
-VARIABLES = {
-    "NAME": "anna",
-    "SERVER": "grpcs://example:1",
-    "TOKEN": "secret",
-    "GAMES": "3",
-    "CA": "ca.pem",
-    "CERT": "cert.pem",
-    "KEY": "key.pem",
-}
-FILES = {"ca": Path("ca.pem"), "cert": Path("cert.pem"), "key": Path("key.pem")}
+CASES = [
+    json.loads(line) for line in (ROOT / "clients/conformance/settings.jsonl").read_text("utf-8").splitlines()
+]
 
 
-def settings(**code: Any) -> Settings:
-    return Settings.from_env("FirstMove", **code)
+def found(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a case may say of the settings; their files are read."""
+    settings = Settings.from_env("Program", **given)
+    settings.access.check(settings.target)
+    return {
+        "server": settings.target.address,
+        "tls": settings.target.tls,
+        "proxy": uses_proxy(settings.target),
+        "name": settings.name,
+        "token": settings.access.token,
+        "games": settings.games,
+    }
 
 
-@pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Set every variable."""
-    for variable, value in VARIABLES.items():
-        monkeypatch.setenv(f"HAPPYCITY_{variable}", value)
-    return monkeypatch
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_a_case_of_all_sdks(case: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name * is the program's."""
+    for name, content in case.get("files", {}).items():
+        (tmp_path / name).write_bytes(content.encode("latin-1"))
+    here = str(tmp_path)
+    environment = {name: value.replace("{folder}", here) for name, value in case["environment"].items()}
+    monkeypatch.setattr("os.environ", environment)
+    if "error" in case:
+        with pytest.raises(ConfigError) as refused:
+            found(case.get("given", {}))
+        assert str(refused.value).startswith(case["error"].replace("{folder}", here))
+        return
+    settings, expected = found(case.get("given", {})), case["settings"]
+    if expected.get("name") == "*":
+        expected = expected | {"name": "Program"}
+    assert settings | expected == settings
 
 
-def test_the_environment_wins_over_the_defaults(environment: pytest.MonkeyPatch) -> None:
-    """Every variable is read, and an empty one counts as absent."""
-    access = Access(token="secret", **FILES)
-    assert settings() == Settings(name="anna", server="grpcs://example:1", games=3, access=access)
-    assert settings().target.tls
-    for variable in VARIABLES:
-        environment.setenv(f"HAPPYCITY_{variable}", "")
-    assert settings() == Settings(name="FirstMove")
-
-
-@pytest.mark.usefixtures("environment")
-def test_the_code_wins_over_the_environment() -> None:
-    """Whatever is set in code stays as it is; only files have no argument."""
-    info = BotInfo(author="Ann")
-    found = settings(name="ben", server="other:2", token="x", games=0, reconnect=1.0, info=info)
-    assert (found.name, found.server, found.games, found.reconnect) == ("ben", "other:2", 0, 1.0)
-    assert found.access == Access(token="x", **FILES)
-    assert found.info.author == "Ann"
-    assert found.info.language.startswith("Python 3.")
-    assert settings(token="").access.token == ""
-
-
-def test_a_token_has_a_name(environment: pytest.MonkeyPatch) -> None:
-    """A bot with a token and without a name has none but the token's."""
-    environment.delenv("HAPPYCITY_NAME")
-    assert settings().name == ""
-    assert settings(token="").name == "FirstMove"
+def test_code_says_what_no_variable_does() -> None:
+    """The language is filled in; an empty token is none."""
+    settings = Settings.from_env("Program", token="", reconnect=1.0, info=BotInfo(author="Ann"))
+    assert (settings.name, settings.access.token, settings.reconnect) == ("Program", "", 1.0)
+    assert settings.info.author == "Ann"
+    assert settings.info.language.startswith("Python 3.")

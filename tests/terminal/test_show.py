@@ -102,7 +102,7 @@ def test_a_game_of_a_running_tournament_is_hidden(tmp_path: Path) -> None:
 
         match_id = server.call(play_some())
         done = happycity("show", f"grpc://{server.address}", match_id)
-    assert "which is not finished; look at a running game with: happycity show --follow" in done.error
+    assert "not over, or may be resumed; look at a running game with: happycity show --follow" in done.error
 
 
 def test_each_decision_is_printed_with_all_that_is_known(tmp_path: Path) -> None:

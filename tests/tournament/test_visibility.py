@@ -23,7 +23,7 @@ running       -       result  result    result
 interrupted   -       result  result    result
 stopped       result  result  result    all
 finished      all     all     all       all
-unreadable    all     all     all       all
+unreadable    result  result  result    all
 """
 OPEN_MATCHES = """
               public  bot     observer  organiser
@@ -35,13 +35,13 @@ own practice  all     all     all       all
 FINISHED_MATCHES = """
                        public  bot     observer  organiser
 open                   -       result  result    result
-repeated               -       result  all       all
+repeated               result  result  result    result
 paused                 result  result  result    all
 ended                  all     all     all       all
 open practice          -       result  result    result
 ended practice         -       result  all       all
 open own practice      -       result  result    result
-repeated own practice  -       result  all       all
+repeated own practice  result  result  result    result
 ended own practice     all     all     all       all
 """
 
@@ -80,7 +80,7 @@ def test_matches_that_are_not_over(kind: str, viewer: Viewer, sight: Sight) -> N
 @pytest.mark.parametrize(("kind", "viewer", "sight"), rows(FINISHED_MATCHES))
 def test_matches_that_are_over(kind: str, viewer: Viewer, sight: Sight) -> None:
     """A bot that plays an open deal, or may still play it, gets no record of it."""
-    play = Play(kind.split(maxsplit=1)[0])
+    play = Play[kind.split(maxsplit=1)[0].upper()]
     seen = sight_of_finished_match(viewer, play, practice="practice" in kind, own="own" in kind)
     assert seen is sight
 

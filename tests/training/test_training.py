@@ -17,7 +17,7 @@ from tools.training.train import CURVE, train, weights_of
 
 from happycity import Config, Deal
 from happycity_bots import BOTS, ChampionBot, GreedyBot, PlannerBot
-from happycity_bots.network import Network, quantise
+from happycity_evaluation.network import Network, quantise
 
 
 def test_a_write_that_is_interrupted_leaves_the_old_file(tmp_path: Path) -> None:

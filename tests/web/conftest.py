@@ -1,5 +1,6 @@
 """A server with pages, on which bots have played, and a browser that looks at them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,11 @@ from tests.server.conftest import playing
 from tests.server.harness import matches_at, serving, terms, tournaments_at
 from tests.waiting import LIMIT, MILLISECONDS
 from tests.web.ladders import LadderSite, ladder_site
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from happycity import Config, Mode
 from happycity.wire.messages import config_message
+from happycity_web import guard, serve
 
 expect.set_options(timeout=MILLISECONDS)
 
@@ -107,6 +110,33 @@ async def page(context: BrowserContext) -> AsyncIterator[Page]:
     tab.on("pageerror", lambda error: problems.append(str(error)))
     yield tab
     assert not problems
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test wait for a refusal that is late so that refusals cost little."""
+    monkeypatch.setattr(guard, "REFUSAL_SECONDS", 0.0)
+
+
+@pytest.fixture
+def frames(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[int]:
+    """Return of each socket that has ended how many frames were worked on."""
+    monkeypatch.setattr(serve, "FRAMES_PER_SECOND", 1e-9)
+    counted: dict[WebSocketsSansIOProtocol, int] = {}
+    numbers: asyncio.Queue[int] = asyncio.Queue()
+    handle, lost = WebSocketsSansIOProtocol.handle_events, WebSocketsSansIOProtocol.connection_lost
+
+    def count(protocol: WebSocketsSansIOProtocol) -> None:
+        counted[protocol] = counted.get(protocol, 0) + len(protocol.conn.events)
+        handle(protocol)
+
+    def end(protocol: WebSocketsSansIOProtocol, error: Exception | None) -> None:
+        numbers.put_nowait(counted.pop(protocol, 0))
+        lost(protocol, error)
+
+    monkeypatch.setattr(WebSocketsSansIOProtocol, "handle_events", count)
+    monkeypatch.setattr(WebSocketsSansIOProtocol, "connection_lost", end)
+    return numbers
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from tests.waiting import LIMIT
 from tests.web.conftest import Site
 from tests.web.sockets import close_code, closed_with, socket_of
 
-from happycity.runtime.tokens import Role, revoke_token
+from happycity.runtime.tokens import Role
+from happycity_server.access.token_file import revoke_token
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

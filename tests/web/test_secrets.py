@@ -22,8 +22,9 @@ from structlog.testing import capture_logs
 from tests.server import harness as h
 from tests.waiting import LIMIT
 
-from happycity.runtime.tokens import Role, add_invitation, new_invitation
+from happycity.runtime.tokens import Role
 from happycity_server.access.roles import ROLES
+from happycity_server.access.token_file import add_invitation, new_invitation
 from happycity_server.process.logs import sanitize
 from happycity_web import app, serve
 

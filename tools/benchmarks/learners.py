@@ -22,9 +22,9 @@ from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 import happycity_envs.openspiel
 from happycity import Config, Game
 from happycity.records.random_games import play_random_game
-from happycity.selfplay import ACTION_COUNT, Observations, SelfPlay
 from happycity_envs.gymnasium import HappyCityEnv
 from happycity_envs.pettingzoo import env, raw_env
+from happycity_envs.selfplay import ACTION_COUNT, Observations, SelfPlay
 from tools.benchmarks.harness import additions
 
 REPEATS = 3

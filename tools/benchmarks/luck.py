@@ -2,10 +2,10 @@
 
 Each deal is played twice, the two bots taking the seats in turn and exchanging them for the second game, so
 the deal itself cancels already. A score is the share of pairs of different bots that the first one won, a tie
-as half. The luck of its seats, by `happycity_bots.luck`, is taken off it. "less" is by what the variance of a
-deal's score is divided, with its 95% error: the same error takes this many times fewer games. "blocks" are
-those that sequential tests of 0 against 30 Elo take on average with and without the luck, on deals drawn from
-these; as luck has the mean 0, all scores have the mean of those without it there.
+as half. The luck of its seats, by `happycity_evaluation.luck`, is taken off it. "less" is by what the
+variance of a deal's score is divided, with its 95% error: the same error takes this many times fewer games.
+"blocks" are those that sequential tests of 0 against 30 Elo take on average with and without the luck, on
+deals drawn from these; as luck has the mean 0, all scores have the mean of those without it there.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from happycity import Config, Deal, Game, Mode
 from happycity_bots import BOTS
 from happycity_bots.champion import ChampionBot
-from happycity_bots.evaluator import Evaluator
-from happycity_bots.halving import Budget
-from happycity_bots.luck import draws_of, total_luck
+from happycity_bots.halving import TrialBudget
+from happycity_evaluation.evaluator import Evaluator
+from happycity_evaluation.luck import draws_of, total_luck
 from happycity_tournament.config import SprtTest
 from happycity_tournament.ratings.sprt import Sprt, Verdict
 from tools.training.games import BotFactory, chosen, seated
 
-CONTENDERS: dict[str, BotFactory] = {**BOTS, "network": partial(ChampionBot, budget=Budget())}
+CONTENDERS: dict[str, BotFactory] = {**BOTS, "network": partial(ChampionBot, budget=TrialBudget())}
 """Bots by name; `network` is the champion without trials."""
 
 

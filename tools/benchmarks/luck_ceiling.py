@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity import Card, Config, Deal, Game, Move
+from happycity.rules.scoring import shared_places
 from happycity_bots import PlannerBot
-from happycity_bots.evaluator import Evaluator, Places, places_of
-from happycity_bots.luck import draws_of
+from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
+from happycity_evaluation.luck import draws_of
 from tools.training.games import chosen, seated
 
 PLAYERS = 2
@@ -55,7 +56,7 @@ def play_out(game: Game, rng: random.Random, evaluator: Evaluator) -> tuple[floa
         if not later and game.seat == seat and game.round > played:
             later = evaluator.values(game)[0].place
         game.apply(chosen(bots[game.seat], game))
-    end = places_of(game.outcome)[0]
+    end = shared_places(game.outcome.ranks)[0]
     return later or end, end
 
 
@@ -86,7 +87,7 @@ def valued_draws(deal: Deal, playouts: int, evaluator: Evaluator) -> list[Values
         moves.append(chosen(bots[game.seat], game))
         game.apply(moves[-1])
 
-    def noted(known: Game, awaited: Sequence[Card]) -> list[Places]:
+    def noted(known: Game, awaited: Sequence[Card]) -> list[ExpectedPlaces]:
         found.append(values_of(known, awaited, playouts, evaluator, seed=deal.seed))
         return evaluator.after_cards(known, awaited)
 

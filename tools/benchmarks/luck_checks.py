@@ -19,15 +19,16 @@ from typing import NamedTuple
 import numpy as np
 
 from happycity import Config, Deal, Game, Mode, Move
+from happycity.rules.scoring import shared_places
 from happycity_bots import GreedyBot, PlannerBot, RandomBot
 from happycity_bots.champion import ChampionBot
-from happycity_bots.evaluator import Evaluator, places_of
-from happycity_bots.halving import Budget
+from happycity_bots.halving import TrialBudget
 from happycity_client import Decision
+from happycity_evaluation.evaluator import Evaluator
 from tools.benchmarks.luck import Score, play_game
 from tools.training.games import BotFactory, chosen, seated
 
-MIXED: tuple[BotFactory, ...] = (partial(ChampionBot, budget=Budget()), PlannerBot, GreedyBot, RandomBot)
+MIXED: tuple[BotFactory, ...] = (partial(ChampionBot, budget=TrialBudget()), PlannerBot, GreedyBot, RandomBot)
 """The bots of `reliability`, drawn for each seat; the champion plays without trials."""
 STEP = 5
 TENTHS = 10
@@ -64,7 +65,7 @@ def predictions(deal: Deal, evaluator: Evaluator) -> Iterator[tuple[float, float
         if decisions % STEP == 0:
             kept.append([value.place for value in evaluator.values(game)])
         game.apply(chosen(bots[game.seat], game))
-    ended = places_of(game.outcome)
+    ended = shared_places(game.outcome.ranks)
     for places in kept:
         for place, end in zip(places, ended, strict=True):
             yield (players - place) / (players - 1), (players - end) / (players - 1)

@@ -35,7 +35,7 @@ COMPONENTS: Mapping[str, Mapping[str, Sequence[str]]] = {
     },
     "bots": {
         IMPORTS: ("<frozen importlib",),
-        "the bots' own choices": ("happycity_bots/", "happycity/rules/"),
+        "the bots' own choices": ("happycity_bots/", "happycity_evaluation/", "happycity/rules/"),
         "decisions on the wire": ("happycity/wire/",),
         "streams: gRPC's reads and writes": ("happycity_client/session.py", "/grpc/"),
         "event loop, the rest of the SDK": ("happycity_client/",),

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from happycity import CARDS, MoveKind
 from happycity.rules.cards import DWELLINGS, SPECIALS
-from happycity.selfplay import ACTIONS, Observations
+from happycity_envs.selfplay import ACTIONS, Observations
 
 PLAYERS = 4
 SHOWN = 10

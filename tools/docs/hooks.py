@@ -45,7 +45,7 @@ GENERATED: dict[str, Callable[[], str]] = {
 SHOWN_BY = {
     "proto/happycity/": CONTRACT,
     "game/happycity/rules/data": "reference/cards.md",
-    "game/happycity/selfplay": "reference/arrays.md",
+    "clients/envs/happycity_envs/selfplay": "reference/arrays.md",
     "server/happycity_server/config.py": "reference/commands.md",
 }
 """Sources to which pages link in the repository, and the pages that show them on the site."""

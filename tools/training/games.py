@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity import Config, Deal, Event, Game, Mode, Move, Scoring
-from happycity_bots.features import RAW, position_rows
 from happycity_client import Bot, Decision, GameStarted
+from happycity_evaluation.features import RAW, position_rows
 
 MAX_SEATS = 5
 EXPLORED = (0.0, 0.04, 0.08)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity_bots.features import RAW
-from happycity_bots.network import UNIT, inputs_of
+from happycity_evaluation.features import RAW
+from happycity_evaluation.network import UNIT, inputs_of
 from tools.training.games import MAX_SEATS, Positions
 
 Floats = NDArray[np.float32]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from happycity import Config, Deal, Game, Mode
 from happycity_bots import BOTS
 from happycity_bots.catalogue import factory_of
-from happycity_bots.halving import Budget
+from happycity_bots.halving import TrialBudget
 from tools.training.games import BotFactory, chosen, seated
 
 
@@ -102,7 +102,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare two reference bots on the same deals.")
     parser.add_argument("bot", choices=BOTS)
     parser.add_argument("rival", choices=BOTS)
-    parser.add_argument("--budget", type=Budget.parse, help="of the first bot, if it takes one")
+    parser.add_argument("--budget", type=TrialBudget.parse, help="of the first bot, if it takes one")
     parser.add_argument("--seats", dest="players", type=int, default=4, choices=range(2, 6))
     parser.add_argument("--mode", type=Mode, default=Mode.FAMILY, choices=list(Mode))
     parser.add_argument(

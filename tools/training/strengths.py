@@ -10,11 +10,14 @@ from happycity import Config, Mode
 from happycity.compiled import is_compiled
 from happycity_bots import BOTS, PlannerBot
 from happycity_bots.champion import ChampionBot
-from happycity_bots.halving import Budget
+from happycity_bots.halving import TrialBudget
 from tools.training.games import BotFactory
 from tools.training.matches import Comparison, compare
 
-CONTENDERS: dict[str, BotFactory] = {**BOTS, "champion-without-trials": partial(ChampionBot, budget=Budget())}
+CONTENDERS: dict[str, BotFactory] = {
+    **BOTS,
+    "champion-without-trials": partial(ChampionBot, budget=TrialBudget()),
+}
 SEED = 3 * 10**9
 """The first deal; those that weights were trained on or chosen by would flatter the champion."""
 HEAD = """\

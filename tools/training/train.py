@@ -19,8 +19,8 @@ import numpy as np
 from happycity import Config, Mode
 from happycity_bots import GreedyBot, PlannerBot, RolloutBot
 from happycity_bots.champion import ChampionBot
-from happycity_bots.halving import Budget
-from happycity_bots.network import Network, quantise
+from happycity_bots.halving import TrialBudget
+from happycity_evaluation.network import Network, quantise
 from tools import ROOT
 from tools.training.games import Positions, play_many
 from tools.training.learner import RATE, Learner, fit, write_arrays, write_text
@@ -29,7 +29,7 @@ from tools.training.matches import compare
 GENERATIONS_KEPT = 3
 """Generations whose games are learnt from."""
 LEAGUE = (
-    (0.72, partial(ChampionBot, budget=Budget())),
+    (0.72, partial(ChampionBot, budget=TrialBudget())),
     (0.16, PlannerBot),
     (0.09, RolloutBot),
     (0.03, GreedyBot),
@@ -74,7 +74,7 @@ def train(folder: Path, *, generations: int, files: int, games: int, epochs: int
         weights = quantise(learner.weights)
         if deals:
             ChampionBot.network = Network(weights)
-            bot = partial(ChampionBot, budget=Budget())
+            bot = partial(ChampionBot, budget=TrialBudget())
             for mode in Mode:
                 result = compare(bot, PlannerBot, Config(players=4, mode=mode), deals=deals, seed=10**9)
                 point[mode.value] = result.lead

@@ -1,6 +1,6 @@
 """Games with what their seats won by chance, which is taken off wherever scores are computed.
 
-A seat's luck is that of `happycity_bots.luck`. Its mean is 0 with any evaluator, so ratings and
+A seat's luck is that of `happycity_evaluation.luck`. Its mean is 0 with any evaluator, so ratings and
 differences without it estimate the same with smaller errors, which stay clustered by deal. The luck of a
 sequential test's games is computed when they end, and stays in their records.
 """
@@ -16,8 +16,8 @@ from numpy.linalg import LinAlgError
 from happycity import ConfigError, Game, HappyCityError, Move, RecordError
 from happycity.records.record import Json, dumps, loads
 from happycity.records.replay import deal_of, replay
-from happycity_bots.evaluator import Evaluator
-from happycity_bots.luck import draws_of, total_luck
+from happycity_evaluation.evaluator import Evaluator
+from happycity_evaluation.luck import draws_of, total_luck
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.recorded_games import RecordedGame, luck_in, with_recorded_luck
 from happycity_tournament.storage.packing import Record, pack, unpack
@@ -99,11 +99,6 @@ def check_luck(record: Json) -> None:
     """
     if luck_in(record) != luck_of(record, Evaluator()):
         raise RecordError("luck: it is not what the evaluator says")
-
-
-def own_evaluator() -> str:
-    """Return the digest of this version's evaluator."""
-    return Evaluator().digest
 
 
 @contextmanager

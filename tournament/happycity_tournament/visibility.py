@@ -7,7 +7,7 @@ bots that still play it must not know, and the results of its games tell how it 
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum
 
 from happycity_tournament.config import TournamentState
 
@@ -38,49 +38,46 @@ class Sight(IntEnum):
     """Its positions, records and seed too."""
 
 
-class Play(Enum):
-    """Whether games of a deal may still be played."""
+class Play(IntEnum):
+    """Whether games of a deal may still be played; of several answers the highest one holds."""
 
-    OPEN = "open"
-    """Games of the deal are being played, or will be without anybody's doing."""
-    REPEATED = "repeated"
-    """Its own games are over, and a match that isn't over was set up with the same seed."""
-    PAUSED = "paused"
-    """Games of the deal are played again once an organiser wants it."""
-    ENDED = "ended"
+    ENDED = 0
     """No game of the deal is to come."""
+    PAUSED = 1
+    """Games of the deal are played again once an organiser wants it."""
+    REPEATED = 2
+    """Its own games are over, and others with the same seed are not."""
+    OPEN = 3
+    """Games of the deal are being played, or will be without anybody's doing."""
 
 
-_NOBODY = len(Viewer)
-_SEES_ALL = {
-    Play.OPEN: _NOBODY,
-    Play.REPEATED: Viewer.OBSERVER,
-    Play.PAUSED: Viewer.ORGANISER,
-    Play.ENDED: Viewer.PUBLIC,
-}
-"""From which viewer on the seed and records of a deal are seen."""
+def play_of(state: TournamentState | None, elsewhere: Play = Play.ENDED) -> Play:
+    """Return whether games of a tournament's deals may still be played; None: the tournament is gone.
 
-
-def play_of(state: TournamentState | None) -> Play:
-    """Return whether games of a tournament's deals may still be played; None: the tournament is gone."""
-    if state in (None, TournamentState.FINISHED, TournamentState.UNREADABLE):
-        return Play.ENDED
-    return Play.PAUSED if state is TournamentState.STOPPED else Play.OPEN
+    `elsewhere`: whether they may in other matches, and in tournaments with the same seed.
+    """
+    own = Play.OPEN
+    if state in (None, TournamentState.FINISHED):
+        own = Play.ENDED
+    # One that this version can't read may go on with the version that can.
+    elif state in (TournamentState.STOPPED, TournamentState.UNREADABLE):
+        own = Play.PAUSED
+    return max(own, min(elsewhere, Play.REPEATED))
 
 
 def sight_of_deal(viewer: Viewer, play: Play) -> Sight:
     """Return what is seen of a deal in a finished game of it, or of all deals of a tournament or ladder.
 
-    Even organisers get neither seed nor record while it is open: a bot of theirs may be playing.
+    Even organisers get neither seed nor record while it is played: a bot of theirs may be playing.
     """
-    if viewer >= _SEES_ALL[play]:
+    if play is Play.ENDED or (play is Play.PAUSED and viewer is Viewer.ORGANISER):
         return Sight.ALL
-    return Sight.NOTHING if play in (Play.OPEN, Play.REPEATED) and viewer is Viewer.PUBLIC else Sight.RESULT
+    return Sight.NOTHING if play is Play.OPEN and viewer is Viewer.PUBLIC else Sight.RESULT
 
 
-def sight_of_tournament(viewer: Viewer, state: TournamentState) -> Sight:
+def sight_of_tournament(viewer: Viewer, state: TournamentState, elsewhere: Play = Play.ENDED) -> Sight:
     """Return what is seen of a tournament; `ALL` includes the seed from which all its deals follow."""
-    return sight_of_deal(viewer, play_of(state))
+    return sight_of_deal(viewer, play_of(state, elsewhere))
 
 
 def sight_of_open_match(viewer: Viewer, *, practice: bool, own: bool, shown: bool) -> Sight:
@@ -100,7 +97,7 @@ def sees_incidents(viewer: Viewer) -> bool:
 
 
 def sight_of_finished_match(viewer: Viewer, play: Play, *, practice: bool, own: bool) -> Sight:
-    """Return what is seen of a match that is over and stored, by whether its deal is in play elsewhere.
+    """Return what is seen of a match that is over and stored, by whether its deal is in play.
 
     `own`: a bot of the viewer sat in it. The record of a practice match shows how a bot plays in private.
     """

@@ -17,7 +17,7 @@ from happycity.runtime.guests import CA_FILE, SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED
 from happycity_server.access.roles import principal, require_token
 from happycity_server.errors import ApiError
-from happycity_web.guard import COOKIE, HTTP_STATUS, keep_secret, peer_of, read_form, shown_token
+from happycity_web.guard import COOKIE, HTTP_STATUS, address_of, keep_secret, read_form, shown_token
 from happycity_web.query import Query, number_of, word_of
 from happycity_web.render import Page, Reader, page_response
 from happycity_web.watch import Feeds
@@ -51,7 +51,7 @@ async def join(feeds: Feeds, request: Request) -> Response:
 
     A browser without a token acts with that of the first bot from then on.
     """
-    feeds.arena.gate.admit_anybody(peer_of(request))
+    feeds.arena.gate.admit_anybody(address_of(request))
     if request.method != "POST":
         return page_response(request, "join.html", {"fields": {}, "problem": ""})
     fields = await read_form(request, most=_FORM_BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -12,27 +13,31 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, Response
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+from uvicorn.protocols.utils import ClientDisconnected
 
+from happycity_server.access.gate import Places
 from happycity_server.access.interceptor import api_error_of
 from happycity_server.access.roles import Principal
-from happycity_server.errors import ApiError, Reason, too_many
+from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Site
 from happycity_web import access, challenges, games, ladder, matches, tournaments
 from happycity_web.characters import character_page
 from happycity_web.feed import results_feed
 from happycity_web.guard import (
     COOKIE,
+    FEED,
     HTTP_STATUS,
+    SOCKET_CODE,
     AccessChecks,
+    address_of,
     admit,
     admit_visitor,
     keep_secret,
-    peer_of,
     read_form,
     shown_token,
 )
@@ -42,9 +47,6 @@ from happycity_web.query import ListQuery, Query
 from happycity_web.render import Page, Reader, check_language, keep_language, language_of, page_response
 from happycity_web.seats import Seats
 from happycity_web.watch import COMPRESSION, Feeds, follow_match, follow_page, pack, packed_response
-
-SOCKET_CODE = 4000
-"""Added to an HTTP status it is the code with which a WebSocket is closed."""
 
 _MakePage = Callable[[Feeds, Request, Any], Awaitable[Page]]
 _Make = Callable[[Feeds, Request], Awaitable[Response]]
@@ -102,7 +104,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
         ),
         Route("/matches/{match_id:id}/analysis", handlers.page(matches.MatchQuery, matches.analysis_page)),
         Route("/matches/{match_id:id}.json", handlers.download(matches.match_json)),
-        Route("/feed.atom", handlers.page(Query, results_feed, media_type="application/atom+xml")),
+        Route(FEED, handlers.page(Query, results_feed, media_type="application/atom+xml")),
         Route("/matches/{match_id:id}", handlers.page(matches.MatchQuery, matches.match_page)),
         WebSocketRoute("/matches/{match_id:id}", handlers.socket(handlers.follow_match)),
         Route("/how-to-play", handlers.shown(seats.how_to_play)),
@@ -122,7 +124,7 @@ def application(feeds: Feeds, site: Site) -> Starlette:
     made = Starlette(
         routes=routes,
         middleware=[
-            Middleware(AccessChecks, site=site),
+            Middleware(AccessChecks, site=site, gate=feeds.arena.gate),
             Middleware(
                 GZipMiddleware, minimum_size=1000, compresslevel=COMPRESSION, thread_minimum_size=8192
             ),
@@ -139,7 +141,7 @@ class _Handlers:
 
     def __init__(self, feeds: Feeds, most_viewers: int) -> None:
         self._feeds = feeds
-        self._most_viewers = most_viewers
+        self._viewers = Places(most_viewers)
         self._gate = feeds.arena.gate
         self._admit = partial(admit_visitor, feeds.arena)
 
@@ -204,6 +206,8 @@ class _Handlers:
                 return await answer(request)
             except HTTPException:
                 raise
+            except ClientDisconnect:
+                return Response(status_code=400)  # that nobody reads
             except Exception as error:  # noqa: BLE001 - the boundary of a request
                 return _problem_page(self._known(error, request), request)
 
@@ -215,23 +219,27 @@ class _Handlers:
         """Return the handler of a socket, which counts as one of its caller's streams."""
         admit_caller = admit_caller or self._admit
 
-        async def handle(socket: WebSocket) -> None:
-            await socket.accept()
+        async def serve(socket: WebSocket) -> int:
+            """Serve a socket to its end; return the code of that."""
             try:
                 caller = admit_caller(socket)
-                if self._feeds.viewers >= self._most_viewers:
-                    raise too_many(self._most_viewers, "pages", reason=Reason.TOO_MANY_STREAMS)
-                async with self._gate.stream(caller):
+                await socket.accept()
+                async with self._gate.stream(caller, self._viewers):
                     await follow(socket, caller)
-            except WebSocketDisconnect:
-                return
+            except (WebSocketDisconnect, ClientDisconnected):
+                raise
             except Exception as error:  # noqa: BLE001 - the boundary of a socket
                 known = self._known(error, socket)
-                status = 500 if known is None else HTTP_STATUS.get(known.reason.status, 500)
-                await socket.close(SOCKET_CODE + status)
-            else:
+                return SOCKET_CODE + (500 if known is None else HTTP_STATUS.get(known.reason.status, 500))
+            return 1000
+
+        async def handle(socket: WebSocket) -> None:
+            with suppress(WebSocketDisconnect, ClientDisconnected):
+                code = await serve(socket)
+                if socket.application_state is WebSocketState.CONNECTING:
+                    await socket.accept()  # a script hears why only by the code of an open socket
                 if socket.client_state is not WebSocketState.DISCONNECTED:
-                    await socket.close()
+                    await socket.close(code)
 
         return handle
 
@@ -305,7 +313,7 @@ class _Handlers:
         """Answer a request that no page is made for; it counts like any other."""
         assert isinstance(error, HTTPException)
         try:
-            self._gate.admit_anybody(peer_of(request))
+            self._gate.admit_anybody(address_of(request))
         except ApiError as refusal:
             return _problem_page(self._known(refusal, request), request)
         self._gate.refused["NOT_FOUND" if error.status_code == 404 else "HTTP"] += 1
@@ -320,7 +328,7 @@ class _Handlers:
     def _log_refusal(self, connection: HTTPConnection, reason: str, text: str) -> None:
         # The path itself may have a secret in it.
         route = getattr(connection.scope.get("route"), "path", None)
-        _log.info("page_refused", route=route, reason=reason, peer=peer_of(connection), text=text)
+        _log.info("page_refused", route=route, reason=reason, peer=address_of(connection), text=text)
 
 
 def _problem_page(error: ApiError | None, request: Request) -> Response:
@@ -349,5 +357,7 @@ def _refusal(request: Request, status: int, reason: str, text: str, **shown: boo
     """
     if request.url.path.endswith(".json"):
         return JSONResponse({"reason": reason, "text": text}, status)
+    if status == 429:  # to be as cheap as can be
+        return PlainTextResponse(f"{text}\n", status)
     values = {"status": status, "text": text, "is_english": False, "asks_token": False, **shown}
     return page_response(request, "problem.html", values | {"target": request.url.path}, status)

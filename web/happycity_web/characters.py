@@ -17,7 +17,7 @@ from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.errors import ApiError
 from happycity_tournament.client.connection import listed_game
 from happycity_tournament.standings.figures import Figures, GameColumns
-from happycity_web.games import GAMES_SEARCHED, HiddenGames, search, statistics
+from happycity_web.games import GAMES_SEARCHED, search, statistics
 from happycity_web.home import BOTS_SHOWN
 from happycity_web.ladder import ladder_values
 from happycity_web.purchases import Purchase
@@ -88,7 +88,6 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         "boards": boards,
         "tournaments": {one.tournament_id: one.config.title for one in tournaments},
         "games": games[:GAMES_SHOWN],
-        "hidden": HiddenGames.of(feeds),
         "spans": ROUNDS,
         "is_loading": character is None,
     }
@@ -98,12 +97,12 @@ async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
 
 async def _games(feeds: Feeds, bot: str) -> list[match_pb.Match]:
     """Return the newest games of a bot that count, whose records the caller may read."""
-    arena, hidden = feeds.arena, HiddenGames.of(feeds)
+    arena = feeds.arena
 
     async def ask(token: str) -> tuple[list[match_pb.Match], str]:
         call, state = arena.matches.ListMatches, match_pb2.MATCH_STATE_FINISHED
         page = await arena.call(call, bot=bot, state=state, page_size=_PAGE, page_token=token)
-        counted = [game for game in page.matches if not game.practice and game not in hidden]
+        counted = [game for game in page.matches if game.watchable and not game.practice]
         return counted, page.next_page_token
 
     found, _ = await search(feeds, ask, "", most=GAMES_COUNTED, pages=GAMES_SEARCHED // _PAGE)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Se
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -16,7 +16,6 @@ from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.match import ending_number
-from happycity_server.access.roles import is_public
 from happycity_server.errors import ApiError, invalid
 from happycity_web.purchases import Purchase
 from happycity_web.query import ListQuery, bot_name, words
@@ -131,36 +130,11 @@ async def search(
     return found, token
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenGames:
-    """Games that can't be looked at yet, as their cards may be in play in others."""
-
-    is_open: Callable[[int], bool]
-    """Returns whether a deal of the ladder is being played."""
-    public: bool
-    """Whether it is the public that looks."""
-
-    @classmethod
-    def of(cls, feeds: Feeds) -> Self:
-        """Return the games that are hidden from the caller."""
-        return cls(feeds.arena.ladder.is_open, is_public())
-
-    def __contains__(self, match: match_pb.Match) -> bool:
-        """Return whether a match is hidden."""
-        if not match.HasField("result"):
-            return self.public and bool(match.tournament_id or match.ladder_deal_id)
-        # A match of a tournament names its deal as soon as that is out of play.
-        in_tournament = bool(match.tournament_id) and not match.HasField("deal")
-        return in_tournament or self.is_open(match.ladder_deal_id)
-
-
 async def games_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show games of all tournaments and none, newest first, each with its cities as small squares."""
-    found, hidden = await list_games(feeds, query), HiddenGames.of(feeds)
+    found = await list_games(feeds, query)
     shown = [
-        match
-        for match in found.games
-        if match.HasField("result") and not match.practice and match not in hidden
+        match for match in found.games if match.HasField("result") and match.watchable and not match.practice
     ]
     bought: Mapping[int, Sequence[Purchase]] = {}
     with suppress(ApiError):  # many ask for such values: the list does without
@@ -173,7 +147,7 @@ async def games_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
         for match in shown
         if match.match_id in bought
     }
-    values = {**choices(), "found": found, "games": found.games, "hidden": hidden, "cities": cities}
+    values = {**choices(), "found": found, "games": found.games, "cities": cities}
     return Page("games_page.html", values, ("games",))
 
 

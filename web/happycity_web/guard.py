@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from happycity_server.access.gate import Gate
 from happycity_server.access.roles import Principal
 from happycity_server.errors import ApiError, Reason
 from happycity_server.frontends import Arena, Site, path_of
@@ -49,6 +50,8 @@ _EMBEDDED: Final = {
 }
 """Of a page that only shows a game and does nothing, so other sites may have it in a frame."""
 
+FEED = "/feed.atom"
+"""The path of the feed, of which readers keep what they have seen."""
 COOKIE = "happycity"
 """The cookie that holds a token."""
 SEAT_COOKIE = "happycity-seat"
@@ -56,8 +59,12 @@ SEAT_COOKIE = "happycity-seat"
 MAX_FORM_BYTES = 1024
 """The largest form that is read where no other limit is named."""
 MAX_PORT = 65535
-TURN_SECONDS = 0.002
-"""Time between the beginnings of two requests: of many at once, each leaves time for the bots' messages."""
+
+SOCKET_CODE = 4000
+"""Added to an HTTP status it is the code with which a WebSocket is closed."""
+REFUSAL_SECONDS = 1.0
+"""How long who asks too often waits for the refusal: also refusals have a cost."""
+_TOO_OFTEN = (429, SOCKET_CODE + 429)
 
 HTTP_STATUS: Final = {
     grpc.StatusCode.INVALID_ARGUMENT: 400,
@@ -79,38 +86,46 @@ class AccessChecks:
     rebinding): it could read what only this machine may. IP addresses can't be pointed anywhere.
     """
 
-    def __init__(self, app: ASGIApp, *, site: Site) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, *, site: Site, gate: Gate) -> None:
+        self._app, self._gate = app, gate
         self._names = site.names | {"localhost"}
-        self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             return
         problem = self._problem(Headers(scope=scope), acts=scope.get("method") not in ("GET", "HEAD"))
-        if problem and scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": problem})
-            return
-        async with self._turn:
-            await asyncio.sleep(TURN_SECONDS)
+        status, is_file = 421, scope["path"].startswith("/static/")
+        try:
+            if is_file:
+                self._gate.admit_anybody(address_of(HTTPConnection(scope)))
+            else:
+                await self._gate.turn(address_of(HTTPConnection(scope)))
+        except ApiError as error:
+            self._gate.refused[error.reason.name] += 1
+            problem, status = str(error), HTTP_STATUS[error.reason.status]
 
         async def send_with_headers(message: Message) -> None:
+            if message.get("status", message.get("code")) in _TOO_OFTEN:
+                await asyncio.sleep(REFUSAL_SECONDS)
             if message["type"] == "http.response.start":
                 # A refusal has a form for a token, which no other site may frame.
                 own = _EMBEDDED if message["status"] == 200 and _is_embedded(scope) else HEADERS
                 headers = MutableHeaders(scope=message)
                 for name, value in own.items():
                     headers.setdefault(name, value)
-                if not scope["path"].startswith("/static/") and "cache-control" not in headers:
+                if not is_file and "cache-control" not in headers:
                     # What a page shows depends on who asks, so no cache on the way may keep it.
-                    headers["cache-control"] = "no-store"
+                    headers["cache-control"] = "private, no-cache" if scope["path"] == FEED else "no-store"
                     headers.add_vary_header("Cookie")
             await send(message)
 
         app: ASGIApp = self._app
+        if problem and scope["type"] == "websocket":
+            await send_with_headers({"type": "websocket.close", "code": SOCKET_CODE + status})
+            return
         if problem:
-            app = PlainTextResponse(f"{problem}\n", 421)
+            app = PlainTextResponse(f"{problem}\n", status)
         await app(scope, receive, send_with_headers)
 
     def _problem(self, headers: Headers, *, acts: bool) -> str:
@@ -174,7 +189,7 @@ def admit(arena: Arena, connection: HTTPConnection, secret: str | None) -> Princ
     """Admit a caller, who shows a token or the secret of a seat, to what those who list games may see."""
     is_stream = isinstance(connection, WebSocket)
     return arena.gate.admit(
-        path_of(arena.matches.ListMatches), secret, peer_of(connection), is_stream=is_stream
+        path_of(arena.matches.ListMatches), secret, address_of(connection), is_stream=is_stream
     )
 
 
@@ -193,10 +208,9 @@ def admit_visitor(arena: Arena, connection: HTTPConnection) -> Principal:
         return admit(arena, connection, None)
 
 
-def peer_of(connection: HTTPConnection) -> str:
-    """Return the caller's address in the form that gRPC has it."""
-    host, port = connection.client or ("", 0)
-    return f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
+def address_of(connection: HTTPConnection) -> str:
+    """Return the caller's address."""
+    return connection.client.host if connection.client else ""
 
 
 async def read_form(request: Request, *, most: int = MAX_FORM_BYTES) -> dict[str, str]:

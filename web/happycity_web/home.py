@@ -15,10 +15,8 @@ from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.messages import config_of
-from happycity_server.access.roles import is_public
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import game_json, position_json, words_json
-from happycity_web.games import HiddenGames
 from happycity_web.matches import shown_match
 from happycity_web.query import Query
 from happycity_web.render import Page, language_of
@@ -54,7 +52,6 @@ async def home_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         lines, board = list(leaderboard.lines), leaderboard.board
     ratings = {line.bot: line.rating.elo for one in cup for line in first.get(one.tournament_id, ())}
     ratings |= {line.version.bot: line.rating.elo for line in lines}
-    hidden = HiddenGames.of(feeds)
     compared = *by_strength(running.matches, ratings), *finished.matches
     values = {
         "bots": list(bots.bots),
@@ -65,13 +62,12 @@ async def home_page(feeds: Feeds, request: Request, _query: Query) -> Page:
         "tournaments": tournaments,
         "podiums": first,
         "cup": cup[0] if cup else None,
-        "hidden": hidden,
         "ladder": ladder,
         "leaders": lines[:LEADERS],
         "board": board,
         "boards": {} if ladder is None else {one.name: config_of(one.game) for one in ladder.boards},
-        "best": await best_game(feeds, (one for one in compared if one not in hidden), language_of(request)),
-        "may_play": not is_public(),
+        "best": await best_game(feeds, (one for one in compared if one.watchable), language_of(request)),
+        "may_play": arena.tables.may_create(),
     }
     names = ("best", "leaders", "cup", "bots", "running", "finished", "tournaments", "podiums", "ladder")
     return Page("home.html", values, names)

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.wire.messages import config_of
-from happycity_server.access.roles import is_public
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.ratings.statistics import student_margin
 from happycity_web.charts import rating_scale
@@ -71,7 +70,7 @@ async def ladder_values(feeds: Feeds) -> dict[str, Any]:
         "ladder": ladder,
         "boards": {board.name: config_of(board.game) for board in ladder.boards},
         "may_judge": arena.may_call(arena.ladder.ListFlags),
-        "is_public": is_public(),
+        "may_challenge": arena.may_call(arena.ladder.ListChallenges),
         "own_bot": arena.own_bot(),
         "kinds": list(KINDS),
         "is_final": False,

@@ -15,10 +15,11 @@ from happycity.records.record import Json
 from happycity.text.words import move_in_words
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
-from happycity_server.access.roles import is_public
+from happycity_server.access.roles import viewer
 from happycity_server.errors import ApiError, Reason
 from happycity_server.places.watch import WatchedMatch
 from happycity_tournament.recorded_games import named_record
+from happycity_tournament.visibility import Viewer
 from happycity_viewer.languages import Language, language
 from happycity_viewer.plies import game_json, game_text, position_json
 from happycity_viewer.templates import game_values
@@ -147,7 +148,8 @@ async def match_picture(feeds: Feeds, request: Request) -> Response:
         return await feeds.in_thread(_drawn, match)
 
     content = await feeds.pictures.get(match_id, draw)
-    headers = {"cache-control": f"{'public' if is_public() else 'private'}, max-age=31536000, immutable"}
+    kept_by = "public" if viewer() is Viewer.PUBLIC else "private"  # by proxies too, if it needs no token
+    headers = {"cache-control": f"{kept_by}, max-age=31536000, immutable"}
     return Response(content, media_type="image/png", headers=headers | _TO_OTHER_SITES)
 
 

@@ -27,7 +27,15 @@ from happycity_server.places.watch import WatchedMatch
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import encode
 from happycity_web.choices import question
-from happycity_web.guard import SEAT_COOKIE, admit, keep_secret, peer_of, read_form, shown_seat, shown_token
+from happycity_web.guard import (
+    SEAT_COOKIE,
+    address_of,
+    admit,
+    keep_secret,
+    read_form,
+    shown_seat,
+    shown_token,
+)
 from happycity_web.guide import advise
 from happycity_web.matches import MatchQuery, match_values
 from happycity_web.render import Reader, language_of, page_response, render
@@ -37,7 +45,6 @@ from happycity_web.watch import (
     first_ply,
     plies_message,
     plies_of,
-    send,
     while_connected,
 )
 
@@ -78,7 +85,7 @@ class Seats:
 
     async def how_to_play(self, request: Request) -> Response:
         """Show the rules in six steps, and all cards."""
-        self._feeds.arena.gate.admit_anybody(peer_of(request))
+        self._feeds.arena.gate.admit_anybody(address_of(request))
         values = {
             "by_deck": {deck: [card for card in BUILDINGS if card.deck == deck] for deck in DECKS},
             "dwellings": DWELLINGS,
@@ -107,7 +114,7 @@ class Seats:
 
     async def invitation(self, request: Request) -> Response:
         """Show to what an invitation leads, or take its seat."""
-        self._feeds.arena.gate.admit_anybody(peer_of(request))
+        self._feeds.arena.gate.admit_anybody(address_of(request))
         clear = request.path_params["token"]
         own = self._tables.place_of(shown_seat(request))
         table, seat = self._tables.invitation(clear)
@@ -127,7 +134,7 @@ class Seats:
 
     async def own_seat(self, request: Request) -> Response:
         """Ask whether this browser is to have the seat of a personal link, or let it have the seat."""
-        self._feeds.arena.gate.admit_anybody(peer_of(request))
+        self._feeds.arena.gate.admit_anybody(address_of(request))
         secret = request.path_params["secret"]
         place = self._tables.place_of(secret)
         if place is None:
@@ -164,7 +171,7 @@ class Seats:
         arena, secret = self._feeds.arena, shown_seat(connection)
         place = self._tables.place_of(secret)
         if place is None or place.table.table_id != connection.path_params["table_id"]:
-            arena.gate.admit_anybody(peer_of(connection))
+            arena.gate.admit_anybody(address_of(connection))
             raise ApiError(
                 Reason.UNKNOWN_MATCH,
                 "you have no seat at this table: it is over, or the seat was taken with another "
@@ -192,7 +199,7 @@ class Seats:
         return page_response(request, "new_game.html", values, 400 if problem else 200)
 
     async def _say(self, socket: WebSocket, message: Json) -> None:
-        await send(socket, encode(message))
+        await socket.send_text(encode(message))
 
     async def _send(self, socket: WebSocket, place: TablePlace) -> None:
         """Send the waiting room until the game begins, then the game with the person's choices."""
@@ -226,7 +233,7 @@ class Seats:
             panel = seat_json(place, watched.value.playback, end, reader)
             await self._tables.saved(place.table)  # a kill takes back nothing that is shown
             if position < len(plies):
-                await send(socket, plies_message(plies, position))
+                await socket.send_text(plies_message(plies, position))
                 position = len(plies)
             if panel != shown:
                 shown = panel

@@ -6,16 +6,19 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from happycity.runtime.http import BoundedProtocol, http_served
+from happycity.runtime.http import ConnectionLimits, ReadInTime, http_served
+from happycity_server.access.gate import RateLimits
+from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena, Site
 from happycity_web.app import application
 from happycity_web.watch import Feeds
 
-STOP_SECONDS = 1
+STOP_SECONDS = 2
 """How long open pages may take to be closed when the server stops."""
 SPARE_CONNECTIONS = 128
 """Connections beyond the open pages that may be open; further ones get 503 and are closed."""
@@ -24,7 +27,13 @@ KEEP_ALIVE_SECONDS = 15
 HEADER_BYTES = 16 * 1024
 """The largest request line with headers."""
 MESSAGE_BYTES = 1024
-"""The largest message that a page may send over its WebSocket; pages send none."""
+"""The largest message that a page may send over its WebSocket."""
+FRAMES_AT_ONCE = 64
+"""Frames that a page may send over its WebSocket at once; with more, it is cut off."""
+FRAMES_PER_SECOND = 8.0
+"""Frames that it may send on the whole, answers to pings among them."""
+_PART_BYTES = 6 * FRAMES_AT_ONCE
+"""Of what has arrived, so much is read as has no more frames: each has 6 bytes or more."""
 
 
 @asynccontextmanager
@@ -35,19 +44,45 @@ async def front_end(arena: Arena, site: Site, listener: socket.socket) -> AsyncI
     config.load()
     config.ssl = None if site.tls is None else _renewable(site.tls)
     try:
-        async with http_served(config, listener):
+        limits = ConnectionLimits(
+            connections=site.viewers + SPARE_CONNECTIONS, proxies=arena.gate.proxies, admit=arena.gate.connect
+        )
+        async with http_served(config, listener, limits):
             yield
     finally:
         feeds.close()
 
 
-class PageSocket(WebSocketsSansIOProtocol):
-    """A WebSocket whose memory is freed at its end, and that any bytes may be sent to."""
+class PageSocket(ReadInTime, WebSocketsSansIOProtocol):
+    """A WebSocket whose memory is freed at its end, and that takes any bytes, but not many frames."""
+
+    on_lost: Callable[[], None]
+    """Called when the connection has ended."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._rate = RateLimits(rate=FRAMES_PER_SECOND, burst=FRAMES_AT_ONCE, clock=self.loop.time)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of what would be freed only when garbage is collected, as it refers to itself."""
         super().connection_lost(exc)
         self.conn.parser.close()
+        self.on_lost()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes, little by little: many frames can come at once, also after the socket was closed."""
+        for start in range(0, len(data), _PART_BYTES):
+            if not self.transport.is_closing():
+                super().data_received(data[start : start + _PART_BYTES])
+
+    def handle_events(self) -> None:
+        """Pass frames on; cut the connection off at one too many."""
+        try:
+            self._rate.take("", len(self.conn.events))
+        except ApiError:
+            self.transport.abort()
+        else:
+            super().handle_events()
 
     def send_receive_event_to_app(self) -> None:
         """Pass on a message; what is not UTF-8 closes the connection, without a line in the log."""
@@ -74,15 +109,13 @@ def _renewable(tls: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
 def _config(feeds: Feeds, site: Site) -> uvicorn.Config:
     return uvicorn.Config(
         application(feeds, site),
-        http=BoundedProtocol,
         ws=PageSocket,
         lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # limits go by the address that is really connected
+        proxy_headers=False,  # `http_served` does that
         h11_max_incomplete_event_size=HEADER_BYTES,
-        limit_concurrency=site.viewers + SPARE_CONNECTIONS,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
         ws_max_size=MESSAGE_BYTES,

@@ -30,7 +30,7 @@ from happycity_tournament.storage.database import StoreError
 from happycity_tournament.wire import ratings_of
 from happycity_web import charts
 from happycity_web.charts import rating_scale
-from happycity_web.games import MODES, GameQuery, HiddenGames, choices, list_games, record_of, search
+from happycity_web.games import MODES, GameQuery, choices, list_games, record_of, search
 from happycity_web.query import ListQuery, bot_name, words
 from happycity_web.render import Page, language_of, mode_of, state_word
 from happycity_web.watch import Feeds, RecordNotes, loaded
@@ -203,7 +203,6 @@ async def _values(
         "state": state,
         "is_over": is_over,
         "is_final": state in ("finished", "stopped", "unreadable") and standings is not None,
-        "hidden": HiddenGames.of(feeds),
         "standings": _rated(shown),
         "final": final,
         "above_next": _above_next(final),
@@ -248,12 +247,12 @@ async def _bot_notes(feeds: Feeds, bot: str, games: Iterable[match_pb.Match]) ->
     """Return what the records of finished games say of a bot; games without one say nothing."""
     incidents, metrics = list[tuple[match_pb.Match, Incident]](), dict[str, Moments]()
     for game in games:
-        if not game.HasField("result"):
+        if not (game.watchable and game.HasField("result")):
             continue
         try:
             read = partial(_read_notes, feeds, game.match_id)
             found, numbers_found = await feeds.notes.get(game.match_id, read)
-        except (ApiError, RecordError):  # there is none, it is not to be seen, or it is malformed
+        except (ApiError, RecordError):  # there is none, or it is malformed
             continue
         incidents += [(game, incident) for incident in found if game.bots[incident.seat] == bot]
         for seat, numbers in numbers_found:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from happycity import BotInfo, ConfigError
 from happycity_bots.champion import ChampionBot
 from happycity_bots.greedy import GreedyBot
-from happycity_bots.halving import Budget
+from happycity_bots.halving import TrialBudget
 from happycity_bots.planner import PlannerBot
 from happycity_bots.random_bot import RandomBot
 from happycity_bots.rollout import RolloutBot
@@ -28,7 +28,7 @@ BOTS: dict[str, type[Bot]] = {
 """The bots that `happycity bot` and the tests know, weakest first."""
 
 
-def factory_of(name: str, budget: Budget | None) -> Callable[[GameStarted], Bot]:
+def factory_of(name: str, budget: TrialBudget | None) -> Callable[[GameStarted], Bot]:
     """Return what makes a reference bot for each game, with a budget for each decision if there is one.
 
     Raises:

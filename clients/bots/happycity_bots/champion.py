@@ -3,92 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files
-from math import sqrt
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from happycity import Game, Move, Outcome, View
-from happycity_bots.features import Frame, position_rows, purchases, takings, waiting_rows
-from happycity_bots.halving import Budget, halve, prune
+from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
-from happycity_bots.quick import quick_move
-from happycity_bots.valuation import STACKS, UNAFFORDABLE, Appraisal, cities_of
 from happycity_client import GameStarted
+from happycity_evaluation.features import Frame, position_rows, takings, waiting_rows
+from happycity_evaluation.quick import quick_move
+from happycity_evaluation.turn_strengths import CONFIDENCE, TurnStrengths, champions_network, lead
+from happycity_evaluation.valuation import STACKS, UNAFFORDABLE, Appraisal, cities_of
 
 if TYPE_CHECKING:
-    from happycity_bots.network import Network
+    from happycity_evaluation.network import Network
 
-WEIGHTS = "champion.npz"
-"""The file of the network's weights, in this package: integers, made by `python -m tools train`."""
 DENIAL = 0.6
 """How likely it is that the next player buys the best card that is left to it, and not one that it draws."""
 NEAR = 0.1
 """How far behind the best move another one may be to be tried; 2 is from the last place to the first."""
 MOST = 4
 """Moves that are tried, at most."""
-CONFIDENCE = 8
-"""Trials that the network's first judgement counts as."""
 
 _CARDS_ON_SALE = STACKS[-1]
 
 
-@cache
-def champions_network() -> Network:
-    """Return the network whose weights come with the package."""
-    # Imported here, as numpy takes long to import and the other reference bots do without it.
-    from happycity_bots.network import Network  # noqa: PLC0415
-
-    return Network.load(files("happycity_bots") / WEIGHTS)
-
-
-class TurnStrengths(NamedTuple):
-    """How strong the seats are after one turn, by what is bought in it: a single pass of the network."""
-
-    before: list[float]
-    """All seats before the turn."""
-    own: dict[int, float]
-    """The acting seat after each purchase that it can pay for, by the card's number; 0 for the coin."""
-    next: dict[int, float]
-    """The next seat after each purchase in its own turn, alike."""
-    after_purchase: list[float]
-    """The seats but the acting one, in their order, if it has bought a card; empty unless asked for."""
-    after_coin: list[float]
-    """The same if it has taken a coin."""
-
-    @classmethod
-    def of(cls, view: View, network: Network, *, rivals_after: bool) -> TurnStrengths:
-        """Compute the strengths of one turn; they don't depend on the cards in the centre.
-
-        With `rivals_after` also those of the other seats after the turn.
-        """
-        cities, seat, players = cities_of(view), view.seat, len(view.cities)
-        before = Frame.before_turn(view)
-        idle, bought = before.after_turn(seat, bought=0), before.after_turn(seat, bought=1)
-        follower = (seat + 1) % players
-        frame, coins = bought, view.coins[follower]
-        if follower == 0:  # its next turn is in the next round
-            frame, coins = bought.next_round(), coins + view.incomes[follower]
-        own = purchases(view, seat, view.coins[seat], before, cities)
-        their = purchases(view, follower, coins, frame, cities)
-        rows, frames = own.rows + their.rows, [before, bought, idle] if rivals_after else [before]
-        for rival in range(players):
-            if rival != seat:
-                rows += waiting_rows(view, rival, frames, cities)
-        strengths = network.strengths(rows + waiting_rows(view, seat, [before], cities))
-        waiting = strengths[len(own.rows) + len(their.rows) : -1]
-        standing, *after = [waiting[number :: len(frames)] for number in range(len(frames))]
-        standing.insert(seat, strengths[-1])
-        return cls(
-            before=standing,
-            own=dict(zip(own.numbers, strengths, strict=False)),
-            next=dict(zip(their.numbers, strengths[len(own.rows) :], strict=False)),
-            after_purchase=after[0] if after else [],
-            after_coin=after[1] if after else [],
-        )
-
-
-class Prospect(Situation):
+class SituationByPlace(Situation):
     """One turn's choices, weighed by the place at the end: own gain less what is left to the next player.
 
     Worth is measured from -1, the last place, to 1, the first one.
@@ -133,9 +72,9 @@ class ChampionBot(PlannerBot):
 
     network: ClassVar[Network | None] = None
     """The network to play by; None: the one that comes with the package."""
-    budget = Budget(playouts=48)
+    budget = TrialBudget(playouts=48)
 
-    def __init__(self, start: GameStarted, *, budget: Budget | None = None) -> None:
+    def __init__(self, start: GameStarted, *, budget: TrialBudget | None = None) -> None:
         super().__init__(start)
         self._network = self.network or champions_network()
         if budget is not None:
@@ -159,7 +98,7 @@ class ChampionBot(PlannerBot):
 
     def _appraised(self, view: View) -> Situation:
         if self._situation is None or self._round != view.round:
-            self._situation, self._round = Prospect(view, self._network), view.round
+            self._situation, self._round = SituationByPlace(view, self._network), view.round
         return self._situation
 
     def _tried(self, view: View, moves: tuple[Move, ...], values: Sequence[float]) -> Move:
@@ -192,18 +131,12 @@ class ChampionBot(PlannerBot):
         return values
 
 
-def lead(own: float, other: float) -> float:
-    """Return how surely a seat of strength `own` ends before one of strength `other`, from -1 to 1."""
-    apart = own - other
-    return apart / sqrt(1 + apart * apart)
-
-
 def mean_lead(own: float, others: Sequence[float]) -> float:
     """Return the expected place of a seat among others: 1 for the first, -1 for the last."""
     return sum([lead(own, other) for other in others]) / len(others)
 
 
 def _place_value(outcome: Outcome, seat: int) -> float:
-    """Return the place of a seat, as `happycity.selfplay.Reward.RANK`, which imports numpy."""
+    """Return the place of a seat, as `happycity_envs.selfplay.Reward.RANK`, which imports numpy."""
     own, ranks = outcome.ranks[seat], outcome.ranks
     return sum([(own < rank) - (own > rank) for rank in ranks]) / (len(ranks) - 1)

@@ -16,7 +16,7 @@ Trial = Callable[[Game, Sequence[Move]], list[float]]
 _BUDGET = re.compile(r"([1-9]\d{0,6})(ms)?")
 
 
-class Budget(NamedTuple):
+class TrialBudget(NamedTuple):
     """What the trials for one decision may cost: a number of playouts, or a time.
 
     Only with a number of playouts does a bot decide alike whenever it is asked again.
@@ -28,7 +28,7 @@ class Budget(NamedTuple):
     """How long to try, if `playouts` is 0."""
 
     @classmethod
-    def parse(cls, text: str) -> Budget:
+    def parse(cls, text: str) -> TrialBudget:
         """Return the budget that `text` denotes: `200` playouts, or `50ms`.
 
         Raises:
@@ -61,7 +61,7 @@ def halve(
     candidates: Sequence[Candidate],
     trial: Trial,
     *,
-    budget: Budget,
+    budget: TrialBudget,
     confidence: float,
     rng: random.Random,
     clock: Callable[[], float] = time.perf_counter,

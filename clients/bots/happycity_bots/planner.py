@@ -8,13 +8,11 @@ from typing import TypeVar
 from happycity import Move, Phase, View
 from happycity.rules.deals import CENTRE_SIZE, DECKS
 from happycity_bots.specials import copy_values, market_values, take_values
-from happycity_bots.valuation import Appraisal, appraise, cities_of
 from happycity_client import Bot, Decision, GameStarted
+from happycity_evaluation.valuation import SECOND_DRAW, Appraisal, appraise, cities_of
 
 DENIAL = {2: 0.35, 3: 0.28, 4: 0.2, 5: 0.16}
 """What a gain of the next player costs, by the number of seats: the fewer rivals, the more each matters."""
-SECOND_DRAW = 0.6
-"""What a second draw in the same turn is worth, compared with the first."""
 
 Worth = TypeVar("Worth", float, tuple[float, float])
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from happycity.match import check_reference_bot
 from happycity_bots.catalogue import BOTS, factory_of, info_of
-from happycity_bots.halving import Budget
+from happycity_bots.halving import TrialBudget
 from happycity_client import Settings, play, run_until_stopped
 
 
@@ -23,13 +23,13 @@ def play_bots(
     """Play with reference bots, `[NAME=]BOT` each, until the server shuts down.
 
     The server "-" is read from a line of the standard input. What isn't given comes from the environment.
-    The `budget` is what a decision may cost: see `Budget.parse`.
+    The `budget` is what a decision may cost: see `TrialBudget.parse`.
 
     Raises:
         HappyCityError: there is no such reference bot or budget, or `play` fails.
     """
     named = [_named(entry) for entry in entries]
-    limit = Budget.parse(budget) if budget is not None else None
+    limit = TrialBudget.parse(budget) if budget is not None else None
     if server == "-":
         server = sys.stdin.readline().strip()
         if not server:

@@ -7,9 +7,9 @@ from itertools import islice
 from happycity import Game, Mode, Move, View
 from happycity.rules.deals import CITY_SIZE
 from happycity_bots.planner import PlannerBot, Situation, best
-from happycity_bots.quick import fast_builders, play_out
 from happycity_bots.specials import take_values
-from happycity_bots.valuation import turns_left
+from happycity_evaluation.quick import fast_builders, play_out
+from happycity_evaluation.valuation import turns_left
 
 FEW_TURNS = 5.2
 """Turns left from which on playing out pays: before, it takes long and luck drowns the choice."""

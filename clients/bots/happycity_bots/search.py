@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from happycity import Game, Move, View
 from happycity.rules.deals import CITY_SIZE
-from happycity_bots.halving import Budget, halve, prune
+from happycity_bots.halving import TrialBudget, halve, prune
 from happycity_bots.planner import PlannerBot, Situation
-from happycity_bots.quick import fast_builders, play_out
 from happycity_bots.specials import take_values
 from happycity_client import GameStarted
+from happycity_evaluation.quick import fast_builders, play_out
 
 NEAR = 0.15
 """How far behind the best move another one may be to be tried, as a share of the expected points."""
@@ -27,9 +27,9 @@ class SearchBot(PlannerBot):
     is the planner's choice: these decisions gain less than luck in some hundred playouts hides.
     """
 
-    budget = Budget(playouts=64)
+    budget = TrialBudget(playouts=64)
 
-    def __init__(self, start: GameStarted, *, budget: Budget | None = None) -> None:
+    def __init__(self, start: GameStarted, *, budget: TrialBudget | None = None) -> None:
         super().__init__(start)
         if budget is not None:
             self.budget = budget

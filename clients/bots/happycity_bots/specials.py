@@ -6,9 +6,9 @@ import random
 
 from happycity import Card, Game, Move, View
 from happycity.rules.moves import COPY_BOX
-from happycity_bots.outlook import Outlook
-from happycity_bots.special_values import PRINTED, value_if_taken
-from happycity_bots.valuation import (
+from happycity_evaluation.outlook import Outlook
+from happycity_evaluation.special_values import PRINTED, value_if_taken
+from happycity_evaluation.valuation import (
     Prospects,
     assess,
     cities_of,

@@ -314,10 +314,10 @@ class TrialBot:
         self.server.cut_connections()  # connections that an older process left behind
         self.process = BotProcess(words_of(self.options.command), self._variables, self.folder)
 
-    async def demand_end(self, error: str = "", *, status: int = 2, before_welcome: bool = False) -> None:
-        """Wait for the end of the bot's process, which prints `error` last, where * stands for any text.
+    async def demand_end(self, *errors: str, status: int = 2, before_welcome: bool = False) -> None:
+        """Wait for the end of the bot's process, which prints one of `errors` last, where * is any text.
 
-        Without an `error` it ends with status 0, and prints none. Text and status are demanded of an
+        Without `errors` it ends with status 0, and prints none. Text and status are demanded of an
         SDK's scenario example; any other bot has to print something and to end with another status than 0.
 
         Raises:
@@ -332,16 +332,14 @@ class TrialBot:
             demand(process.child.status and (lines or process.output), "an error is not to be seen")
             return
         last = lines[-1] if lines and lines[-1].startswith("error: ") else ""
-        wanted = f"error: {error.format(server=self.address)}" if error else ""
+        wanted = [f"error: {error.format(server=self.address)}" for error in errors] or [""]
         demand(
-            fnmatchcase(last, wanted),
-            f"its last line should be {wanted!r}" if error else "it ended with an error",
+            any(fnmatchcase(last, each) for each in wanted),
+            f"its last line should be {wanted[0]!r}" if errors else "it ended with an error",
         )
-        demand(
-            process.child.status == (status if error else 0),
-            f"it did not end with status {status if error else 0}",
-        )
-        log = lines[:-1] if error else lines
+        status = status if errors else 0
+        demand(process.child.status == status, f"it did not end with status {status}")
+        log = lines[:-1] if errors else lines
         noise = [line for line in log if before_welcome or NOISE.search(line)]
         demand(not noise, f"its standard error holds more: {noise[:1]}")
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "happycity/happycity.h"
+#include "pauses.h"
 #include "player.h"
 #include "session.h"
 #include "text.h"
@@ -21,9 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-
-constexpr milliseconds first_pause{100};
-constexpr milliseconds longest_pause{5000};
 
 void sleep(milliseconds pause, const std::stop_token& stop) {
   std::mutex mutex;
@@ -39,8 +37,7 @@ void play_sessions(Player& player, const Settings& settings, const std::stop_tok
   player.start(settings.thinkers);
   std::mt19937 random{std::random_device{}()};
   v1::Hello hello = setup.hello;
-  Clock::time_point lost_at;
-  milliseconds bound = first_pause;
+  Pauses pauses(settings.reconnect);
   bool is_shutting_down = false;
   for (;;) {
     const SessionEnd end = play_session(setup, player, hello, stop);
@@ -50,32 +47,31 @@ void play_sessions(Player& player, const Settings& settings, const std::stop_tok
     const Error& error = *end.error;
     if (end.welcome.has_value()) {
       hello.set_resume_token(end.welcome->resume_token());
-      lost_at = Clock::now();
       is_shutting_down = false;
-    }
-    if (end.received > 1) {  // a server that only welcomes and drops bots is not to be hammered
-      bound = first_pause;
     }
     is_shutting_down |= end.is_shutting_down;
     if (!end.retry_after.has_value() || !hello.has_resume_token()) {
       throw error;
     }
-    const auto searched = std::chrono::floor<milliseconds>(Clock::now() - lost_at);
-    const milliseconds left = settings.reconnect - searched;
-    if (left.count() <= 0 || *end.retry_after > left) {
+    const Clock::time_point now = Clock::now();
+    const double share = std::uniform_real_distribution<>()(random);
+    const auto pause = pauses.next(now, end.received, *end.retry_after, share);
+    if (!pause.has_value()) {
+      const auto seconds = (now - pauses.lost_at()) / std::chrono::seconds(1);
       if (is_shutting_down) {
+        log("INFO", "the server has shut down");
         return;
       }
-      const std::string seconds = std::to_string(searched / std::chrono::seconds(1));
-      throw Error("no connection to " + setup.server + " for " + seconds + " s: " + error.what(), error.reason());
+      if (seconds == 0) {
+        throw error;
+      }
+      throw Error("no connection to " + setup.server + " for " + std::to_string(seconds) + " s: " + error.what(),
+                  error.reason());
     }
     if (end.welcome.has_value()) {
       log("WARNING", std::string(error.what()) + "; trying again");
     }
-    // The random share spreads the bots of a server that was restarted. The last attempt is when the time is over.
-    const milliseconds pause(std::uniform_int_distribution<milliseconds::rep>(0, bound.count())(random));
-    sleep(std::max(*end.retry_after, std::min(pause, left)), stop);
-    bound = std::min(2 * bound, longest_pause);
+    sleep(*pause, stop);
   }
 }
 

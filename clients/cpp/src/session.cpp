@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
-#include <regex>
 #include <utility>
 
 #include "error_details.pb.h"
@@ -42,43 +41,9 @@ std::shared_ptr<grpc::Channel> channel_of(const Setup& setup) {
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // As many bytes as the server may send: any number of games can be in one batch.
   arguments.SetMaxReceiveMessageSize(64 << 20);
-  // A proxy of the environment is for encrypted connections to other machines.
-  static const std::regex here(R"((localhost|127[.0-9]+|\[::1\]|\[::ffff:127[.0-9]+\]):\d+)", std::regex::icase);
-  const bool uses_proxy = setup.is_encrypted && !std::regex_match(setup.server, here);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, uses_proxy ? 1 : 0);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, setup.uses_proxy ? 1 : 0);
   const std::string scheme = setup.server.starts_with("unix:") ? "" : "dns:///";
   return grpc::CreateCustomChannel(scheme + setup.server, setup.credentials, arguments);
-}
-
-/// Explains gRPC's message about a connection that is lost, or that could not be made.
-std::string cause_of(const Setup& setup, const std::string& message) {
-  const std::string& server = setup.server;
-  const auto matches = [&](const char* pattern) {
-    return std::regex_search(message, std::regex(pattern, std::regex::icase));
-  };
-  const std::pair<const char*, std::string> causes[] = {
-      {"connection refused|no such file",
-       "nothing listens on " + server + "; start a server there with: happycity serve"},
-      {"dns resolution failed", "the host name of " + server + " can't be resolved"},
-      {"tcp handshaker shutdown", server + " can't be reached: connection timed out"},
-      {"certificate.verify.failed",
-       "the certificate of " + server + " is not trusted; set HAPPYCITY_CA to the file of its CA"},
-      {"not in peer certificate", "the certificate of " + server + " is for another name"},
-      {"empty address list", "HAPPYCITY_CA, HAPPYCITY_CERT or HAPPYCITY_KEY is a damaged file"},
-      {"wrong.version.number|handshake read failed",
-       server + " does not use TLS; write HAPPYCITY_SERVER=grpc://" + server},
-  };
-  for (const auto& [pattern, cause] : causes) {
-    if (matches(pattern)) {
-      return cause;
-    }
-  }
-  if (!setup.is_encrypted &&
-      matches("^failed to connect.*(socket closed|reset by peer|settings frame|http1.x server|parsing http/2)")) {
-    return server + " does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://" + server;
-  }
-  const auto last = message.rfind(": ");  // before it there are places and wrappings
-  return server + " can't be reached: " + message.substr(last == message.npos ? 0 : last + 2);
 }
 
 /// One stream to the server, from the hello to its end, on a connection of its own.
@@ -247,8 +212,8 @@ class Session final : private grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::By
         end_.retry_after = milliseconds(TimeUtil::DurationToMilliseconds(retry.retry_delay()));
       }
     }
-    if (is_lost && info.reason().empty()) {
-      text = cause_of(setup_, text);
+    if (is_lost && info.reason().empty() && !end_.welcome.has_value()) {
+      text = setup_.server + " can't be reached: " + text + "; `happycity status " + setup_.url + "` says why";
     } else {
       text = setup_.server + (end_.welcome.has_value() ? " ended the session: " : " refused the bot: ") + text;
     }

@@ -15,9 +15,13 @@ namespace happycity {
 
 /// What a session needs of the settings, with nothing left out.
 struct Setup {
+  /// The address as it is given.
+  std::string url;
   /// The address without its scheme.
   std::string server;
   bool is_encrypted = false;
+  /// Whether a proxy may be used: none is for this machine, or could read tokens.
+  bool uses_proxy = false;
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   std::string token;
   v1::Hello hello;

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from happycity import Config, Mode
-from happycity.selfplay import ACTION_COUNT, Observations, Reward, SelfPlay
 from happycity_client import run
 from happycity_envs.arena import policy_bot
+from happycity_envs.selfplay import ACTION_COUNT, Observations, Reward, SelfPlay
 
 Floats = NDArray[np.float32]
 Weights = list[Any]

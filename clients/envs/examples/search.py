@@ -16,8 +16,8 @@ from open_spiel.python.algorithms import mcts
 from ppo import forward, load  # type: ignore[import-not-found]  # beside this file
 
 from happycity.rules.scoring import score
-from happycity.selfplay import Observations, mask_of
 from happycity_envs.openspiel import HappyCityGame, HappyCityState
+from happycity_envs.selfplay import Observations, mask_of
 
 SIMULATIONS = int(os.environ.get("SIMULATIONS", "100"))
 WEIGHTS = Path(os.environ.get("WEIGHTS", "policy.npz"))

@@ -1,1 +1,5 @@
-"""Happy City in other worlds: OpenSpiel, PettingZoo, Gymnasium, and bots from there in the arena."""
+"""Happy City for learners: self-play, data sets, OpenSpiel, PettingZoo, Gymnasium, and policies as bots."""
+
+from happycity.compiled import check_compiled
+
+check_compiled(__path__[0])

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from happycity import Card, CardKind, Event, EventKind, Game, Move, View
 from happycity.rules.deals import DECKS
-from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, mask_of
 from happycity_client import Bot, Decision, GameStarted
+from happycity_envs.selfplay import ACTION_COUNT, ACTIONS, Observations, mask_of
 
 Policy = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
 """Chooses an action from an observation and a mask of the legal actions (1 is legal).

@@ -5,7 +5,7 @@
 
 Every observation is a position in which the own seat decides; `info["action_mask"]` has its legal
 actions, and `action_masks()` too, as masked learners expect. Actions are numbered as in
-`happycity.selfplay.ACTIONS`. An action that isn't legal ends the episode with the reward -1.
+`happycity_envs.selfplay.ACTIONS`. An action that isn't legal ends the episode with the reward -1.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity.selfplay import ACTION_COUNT, Observations, move_of
 from happycity_envs.options import check_render_mode, render
+from happycity_envs.selfplay import ACTION_COUNT, Observations, move_of
 from happycity_envs.vector import HappyCityVectorEnv
 
 

@@ -19,9 +19,9 @@ import pyspiel
 from happycity import CARDS, Card, Config, Deal, Game
 from happycity.rules.cards import SPECIALS, deck_cards, specials_of
 from happycity.rules.deals import DECKS, LAST_ROUND, MAX_PLAYERS, MIN_PLAYERS
-from happycity.selfplay import ACTION_COUNT, ACTIONS, Observations, action_of, rewards_of
 from happycity.text.board import board_text
 from happycity_envs.options import table
+from happycity_envs.selfplay import ACTION_COUNT, ACTIONS, Observations, action_of, rewards_of
 
 NAME = "python_happy_city"
 """The name by which `pyspiel.load_game` knows the game."""
@@ -101,12 +101,12 @@ class HappyCityGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
 
     def make_py_observer(
         self, iig_obs_type: pyspiel.IIGObservationType | None = None, params: dict[str, Any] | None = None
-    ) -> Observer:
+    ) -> TensorObserver:
         """Return what writes the observation (or the information state) of a state into a tensor."""
         if params:
             raise ValueError(f"observation parameters are not supported: {', '.join(params)}")
         asked = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
-        return Observer(self, perfect_recall=asked.perfect_recall, public=asked.public_info)
+        return TensorObserver(self, perfect_recall=asked.perfect_recall, public=asked.public_info)
 
 
 class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
@@ -182,11 +182,11 @@ class HappyCityState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no typ
         return f"{board}\n\nawaited: {awaited}" if awaited else board
 
 
-class Observer:
+class TensorObserver:
     """Writes states into a tensor: an observation, or with perfect recall an information state.
 
-    Both tensors are the arena's observation (`happycity.selfplay.Observations`): nothing else of the past
-    matters to the future. All is public, so what is not public is all 0 and "".
+    Both tensors are the arena's observation (`happycity_envs.selfplay.Observations`): nothing else of the
+    past matters to the future. All is public, so what is not public is all 0 and "".
     """
 
     def __init__(self, game: HappyCityGame, *, perfect_recall: bool, public: bool) -> None:

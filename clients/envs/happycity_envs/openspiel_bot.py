@@ -12,11 +12,11 @@ import pyspiel
 from open_spiel.python.algorithms import mcts
 
 from happycity import Game, Move
-from happycity.selfplay import move_of, rewards_of
-from happycity_bots.policies import POLICIES, play_to_end
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.arena import Discards
 from happycity_envs.openspiel import NAME, HappyCityGame, HappyCityState, parameters
+from happycity_envs.selfplay import move_of, rewards_of
+from happycity_evaluation.policies import POLICIES, play_to_end
 
 MakeBot = Callable[[HappyCityGame, int, int], Any]
 """Makes what plays one seat of one game: from the game, the seat and a seed for its randomness.
@@ -32,7 +32,7 @@ class PlayoutEvaluator(mcts.Evaluator):  # type: ignore[misc]  # OpenSpiel has n
     """Values a state by one game to its end, which the engine plays faster than OpenSpiel would."""
 
     def __init__(self, policy: str, rng: random.Random) -> None:
-        """Take the name of the policy of all seats, one of `happycity_bots.policies.POLICIES`."""
+        """Take the name of the policy of all seats, one of `happycity_evaluation.policies.POLICIES`."""
         self._policy = POLICIES[policy]
         self._rng = rng
 

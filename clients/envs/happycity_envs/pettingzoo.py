@@ -6,8 +6,8 @@
 Importing it also registers `happycity/happy_city_v0` for `pettingzoo.make("aec", ...)`.
 
 The agents are `player_0`, `player_1`, ... by seat. An observation is a dict of `observation`
-(`happycity.selfplay.Observations`) and `action_mask`; the mask is all 0 for all who are not to move. Actions
-are numbered as in `happycity.selfplay.ACTIONS`.
+(`happycity_envs.selfplay.Observations`) and `action_mask`; the mask is all 0 for all who are not to move.
+Actions are numbered as in `happycity_envs.selfplay.ACTIONS`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pettingzoo.utils import wrappers
 
 from happycity import Game
 from happycity.rules.deals import MAX_SEED
-from happycity.selfplay import ACTION_COUNT, Observations, Reward, mask_of, move_of, rewards_of
 from happycity_envs.options import check_render_mode, choice, render, table
+from happycity_envs.selfplay import ACTION_COUNT, Observations, Reward, mask_of, move_of, rewards_of
 
 Observation = dict[str, Any]
 
@@ -166,9 +166,6 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
     def render(self) -> str | None:
         """Return the board as text ("ansi"), or print it ("human")."""
         return render(self.game, self.render_mode)
-
-    def close(self) -> None:
-        """Do nothing: there is nothing to free."""
 
 
 register("aec", "happycity/happy_city_v0", entry_point=env)

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from happycity import ConfigError, Move
 from happycity.match import check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
-from happycity.selfplay import ACTION_COUNT, Observations, Reward, SelfPlay, action_of
 from happycity_bots import BOTS
 from happycity_client import Bot, Decision, GameStarted
 from happycity_envs.options import choice, table
+from happycity_envs.selfplay import ACTION_COUNT, Observations, Reward, SelfPlay, action_of
 
 BatchPolicy = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
 """Chooses a legal action for each row of observations (rows x size) and masks (rows x `ACTION_COUNT`)."""

@@ -66,10 +66,8 @@ class AgentBot(Bot):
 class Agent:
     """A bot that is connected for an agent, and what waits for that agent."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], float], caller: str = "") -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], float]) -> None:
         self.settings = settings
-        self.caller = caller
-        """The address from which it joined; "" over stdio."""
         self.key = secrets.token_urlsafe(12)
         """By which the agent shows over HTTP which bot it is."""
         self.board = DecisionBoard(clock)
@@ -127,6 +125,8 @@ class Agent:
     def _end(self) -> str:
         """Return why the connection has ended."""
         assert self._playing is not None
+        if self._playing.cancelled():
+            return "another agent needs its place"
         error = self._playing.exception()
         if error is not None and not isinstance(error, HappyCityError):
             raise error

@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from happycity.runtime.addresses import network_of
+from happycity.runtime.fair_share import FairShare
 from happycity_client import Settings
 from happycity_mcp.agent import Agent, AgentError
 
 MAX_AGENTS = 32
-"""How many agents may play at once."""
-MAX_AGENTS_OF_A_CALLER = 16
-"""How many of them may have joined from one address."""
+"""How many agents may play at once; for a further one, an address with more of them loses one."""
 IDLE_SECONDS = 1800.0
 """An agent that has called nothing in this time has gone, and its bot leaves the arena."""
 ROOM_SECONDS = 60.0
@@ -37,9 +37,14 @@ class Agents:
         """Seconds."""
         self._settings_of = settings_of
         self._agents: dict[str, Agent] = {}  # by key
+        self._places = FairShare[Agent](
+            MAX_AGENTS, choose=lambda own: min(own, key=lambda agent: agent.last_used)
+        )
 
     async def join(self, name: str, caller: str = "") -> Agent:
         """Connect a bot for an agent, which calls from the address `caller`.
+
+        Where all places are taken, an idle agent leaves, or one of the caller that has the most.
 
         Raises:
             AgentError: it plays here already, or there is no room.
@@ -53,31 +58,23 @@ class Agents:
             raise AgentError(f"{settings.name} plays here already; choose another name, or leave first")
         if taken and not self.is_shared:
             raise AgentError(f"you play as {next(iter(taken))} already; call leave first")
-        await self._make_room(caller)
-        agent = Agent(settings, self.clock, caller)
+        idle = [agent for agent in self._agents.values() if agent.is_idle(ROOM_SECONDS)]
+        if idle and len(self._agents) >= self._places.most:
+            await self.leave(min(idle, key=lambda agent: agent.last_used))
+        agent = Agent(settings, self.clock)
+        leaving = self._places.take(network_of(caller), agent)
+        if leaving is agent:
+            raise AgentError(f"{self._places.most} agents play here already; try again later")
         self._agents[agent.key] = agent
         try:
+            if leaving is not None:
+                await self.leave(leaving)
             with self.using(agent.key):
                 await agent.connect()
         except BaseException:
             await self.leave(agent)
             raise
         return agent
-
-    async def _make_room(self, caller: str) -> None:
-        """Let an idle agent leave where there is no place for another one, of the caller's or of all.
-
-        Raises:
-            AgentError: none has been idle for long enough.
-        """
-        own = [agent for agent in self._agents.values() if agent.caller == caller]
-        for agents, most in ((own, MAX_AGENTS_OF_A_CALLER), ([*self._agents.values()], MAX_AGENTS)):
-            if len(agents) < most:
-                continue
-            idle = [agent for agent in agents if agent.is_idle(ROOM_SECONDS)]
-            if not idle:
-                raise AgentError(f"{most} agents play here already; try again later")
-            await self.leave(min(idle, key=lambda agent: agent.last_used))
 
     @contextmanager
     def using(self, key: str) -> Iterator[Agent]:
@@ -103,6 +100,7 @@ class Agents:
     async def leave(self, agent: Agent) -> None:
         """Disconnect an agent's bot."""
         self._agents.pop(agent.key, None)
+        self._places.leave(agent)
         await agent.close()
 
     async def sweep(self) -> None:

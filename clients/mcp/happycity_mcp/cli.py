@@ -31,6 +31,13 @@ def mcp(
             metavar="NAME", help="A further name of this machine, such as a proxy's; may be repeated."
         ),
     ] = None,
+    trusted_proxy: Annotated[
+        str,
+        typer.Option(
+            metavar="NETWORKS",
+            help="Reverse proxies that say for whom they ask, CIDR, separated by commas.",
+        ),
+    ] = "",
     name: Annotated[str | None, typer.Option(help="Name of the bot, if the agent gives none.")] = None,
     server: Server = None,
     token: Token = None,
@@ -64,11 +71,15 @@ def mcp(
     settings = settings_of("")  # what is wrong is said at the start
     settings.access.check(settings.target)
     if http is None:
-        if allow_host:
-            raise ConfigError("--allow-host: it has no effect without --http")
+        for flag, value in (("--allow-host", allow_host), ("--trusted-proxy", trusted_proxy)):
+            if value:
+                raise ConfigError(f"{flag}: it has no effect without --http")
         run_until_stopped(serve_stdio(settings_of))
         return
     address = HttpSettings(
-        address=http, token=os.environ.get(TOKEN_VARIABLE, ""), allowed_hosts=tuple(allow_host or ())
+        address=http,
+        token=os.environ.get(TOKEN_VARIABLE, ""),
+        allowed_hosts=tuple(allow_host or ()),
+        trusted_proxies=trusted_proxy,
     )
     run_until_stopped(serve_http(settings_of, address))

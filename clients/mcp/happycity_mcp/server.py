@@ -19,8 +19,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 from happycity import ConfigError
+from happycity.runtime.addresses import TrustedProxies
 from happycity.runtime.event_loop import running
-from happycity.runtime.http import BoundedProtocol, http_served
+from happycity.runtime.http import ConnectionLimits, http_served
 from happycity.runtime.transport import host_and_port, is_loopback, joined
 from happycity_client import Settings
 from happycity_mcp.agents import MAX_AGENTS, Agents
@@ -36,7 +37,7 @@ TOKEN_VARIABLE = "HAPPYCITY_MCP_TOKEN"  # noqa: S105 - its name
 REQUEST_BYTES = 64 * 1024
 """The largest request."""
 MAX_CONNECTIONS = 8 * MAX_AGENTS
-"""Connections that may be open, half of them from one address; further ones get 503 and are closed."""
+"""Connections that may be open; for a further one, an address with more of them loses one."""
 STOP_SECONDS = 1
 
 _log = logging.getLogger("happycity_mcp")
@@ -52,6 +53,8 @@ class HttpSettings:
     """What clients have to show; "" asks for none."""
     allowed_hosts: Sequence[str] = ()
     """Names besides the address by which clients may reach it, such as a proxy's."""
+    trusted_proxies: str = ""
+    """Networks of the reverse proxies that say for whom they ask, CIDR, separated by commas."""
 
     def check(self) -> None:
         """Refuse what can't be listened on, or would be open to the world.
@@ -59,10 +62,13 @@ class HttpSettings:
         Raises:
             ConfigError: it is.
         """
+        flag = "--http"
         try:
             host_and_port(self.address)
+            flag = "--trusted-proxy"
+            TrustedProxies(self.trusted_proxies)
         except ValueError as error:
-            raise ConfigError(f"--http: {error}") from None
+            raise ConfigError(f"{flag}: {error}") from None
         if not self.token and not is_loopback(self.address):
             raise ConfigError(
                 f"--http: {self.address} can be reached from other machines, so it needs a token: put one "
@@ -104,7 +110,11 @@ async def serving_http(settings_of: Callable[[str], Settings], http: HttpSetting
     with _listener(http) as listener:
         async with (
             _serving(settings_of, is_shared=True) as server,
-            http_served(_uvicorn_config(_application(server, http)), listener),
+            http_served(
+                _uvicorn_config(_application(server, http)),
+                listener,
+                ConnectionLimits(connections=MAX_CONNECTIONS, proxies=TrustedProxies(http.trusted_proxies)),
+            ),
         ):
             yield f"http://{joined(host_and_port(http.address)[0], listener.getsockname()[1])}{PATH}"
 
@@ -174,22 +184,14 @@ def _listener(http: HttpSettings) -> socket.socket:
 def _uvicorn_config(application: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         application,
-        http=_Protocol,
         lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=MAX_CONNECTIONS,
         timeout_graceful_shutdown=STOP_SECONDS,
         ws="none",
     )
-
-
-class _Protocol(BoundedProtocol):
-    """A stranger without the token can't hold the connections that agents need."""
-
-    connections_per_address = MAX_CONNECTIONS // 2
 
 
 class _Guarded:

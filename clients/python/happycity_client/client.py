@@ -14,12 +14,10 @@ from happycity import BotInfo, HappyCityError
 from happycity.runtime import event_loop
 from happycity_client.bot import BotFactory, check_bot
 from happycity_client.errors import ConnectionFailedError, ProtocolError
+from happycity_client.pauses import Pauses
 from happycity_client.player import Player
 from happycity_client.session import Session
 from happycity_client.settings import RECONNECT_SECONDS, Settings
-
-FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 5.0
 
 
 def run(
@@ -86,7 +84,7 @@ async def play(
             protocol.
     """
     player, token = Player(bot, settings.name), None
-    lost_at, bound, has_shut_down = 0.0, FIRST_PAUSE_SECONDS, False
+    pauses, has_shut_down = Pauses(settings.reconnect), False
     try:
         while True:
             session = Session(settings, player, on_connected)
@@ -96,27 +94,24 @@ async def play(
             except ConnectionFailedError as caught:
                 error = caught
             if session.welcome is not None:
-                token, lost_at = session.welcome.resume_token, time.monotonic()
+                token = session.welcome.resume_token
             if session.welcome is not None or error.reason:
                 has_shut_down = session.shutting_down
-            if session.handled > 1:  # a server that only welcomes and drops bots is not to be hammered
-                bound = FIRST_PAUSE_SECONDS
             if token is None or error.retry_seconds is None:
                 raise error
-            lost_for = time.monotonic() - lost_at
-            left = settings.reconnect - lost_for
-            if left <= error.retry_seconds:
+            now, delay = time.monotonic(), error.retry_seconds
+            pause = pauses.next(now, messages=session.handled, delay=delay, share=random.random())
+            if pause is None:
                 if has_shut_down:
                     player.log.info("the server has shut down")
                     return
+                lost_for = now - pauses.lost_at
                 if lost_for < 1.0:
                     raise error
                 text = f"no connection to {settings.target.address} for {lost_for:.0f} s: {error}"
                 raise ConnectionFailedError(text, reason=error.reason)
             if session.welcome is not None:
                 player.log.warning("%s; trying again", error)
-            # A random share of a bound that doubles: it spreads the bots of a server that was restarted.
-            await asyncio.sleep(max(min(random.uniform(0.0, bound), left), error.retry_seconds))
-            bound = min(2 * bound, LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(pause)
     finally:
         await player.close()

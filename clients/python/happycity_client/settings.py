@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -63,7 +64,7 @@ class Settings:
         """
         read_settings_file(os.environ)
         name = name or os.environ.get("HAPPYCITY_NAME")
-        access = Access.of_bot(name or default_name) if token is None else Access.from_env(token)
+        access = Access.of_bot(name or "") if token is None else Access.from_env(token)
         return cls(
             name=name or ("" if access.token else default_name),
             server=server or os.environ.get(SERVER_VARIABLE) or DEFAULT_ADDRESS,
@@ -77,6 +78,6 @@ class Settings:
 def _games(text: str | None) -> int:
     if not text:
         return DEFAULT_GAMES
-    if not text.isdecimal() or len(text) > 9:
+    if not re.fullmatch("[0-9]{1,9}", text):
         raise ConfigError(f"HAPPYCITY_GAMES: {text[:40]!r} is not a number of games; 0 is any number")
     return int(text)

@@ -5,15 +5,6 @@ use std::{fmt, iter};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// What identifies the cause of a lost connection in tonic's debug output, and what to tell the user.
-const CAUSES: [(&str, &str); 5] = [
-    ("ConnectionRefused", "nothing listens on {server}; start a server there with: happycity serve"),
-    ("dns error", "the host name of {server} can't be resolved"),
-    ("NotValidForName", "the certificate of {server} is for another name"),
-    ("InvalidCertificate", "the certificate of {server} is not trusted; set HAPPYCITY_CA to the file of its CA"),
-    ("InvalidMessage", "{server} does not use TLS; write HAPPYCITY_SERVER=grpc://{server}"),
-];
-
 /// Why a bot can't play, or plays no more.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -26,45 +17,38 @@ pub struct Error {
     pub exit_status: u8,
     /// How long to wait at least before another attempt; `None` if it is pointless.
     pub(crate) retry_after: Option<Duration>,
-    /// Whether the connection was lost, and the cause isn't known.
-    pub(crate) is_vague: bool,
 }
 
 impl Error {
     /// Returns an error after which another attempt is pointless.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), reason: String::new(), exit_status: 2, retry_after: None, is_vague: false }
+        Self { text: text.into(), reason: String::new(), exit_status: 2, retry_after: None }
     }
 
     pub(crate) fn of_protocol(server: &str, what: &str) -> Self {
         Self { exit_status: 1, ..Self::new(format!("{server} broke the protocol: {what}")) }
     }
 
-    /// Explains a status; `action` is what the server did with the bot, unless the connection was lost.
-    pub(crate) fn of_status(server: &str, status: &Status, action: &str) -> Self {
+    /// Explains a status with which a stream ended; `url` is the server's address with its scheme.
+    pub(crate) fn of_status(server: &str, url: &str, status: &Status, is_welcomed: bool) -> Self {
         let message = one_line(status.message());
         // tonic has no codes of its own for a message that can't be read and for a stream that breaks.
         if status.code() == Code::Internal && message.starts_with("failed to decode Protobuf") {
             return Self::of_protocol(server, "a message can't be read");
         }
-        if status.source().is_some() || message.starts_with("protocol error: missing grpc-status") {
-            return Self::of_lost(server, status);
+        let is_lost = status.source().is_some() || message.starts_with("protocol error: missing grpc-status");
+        if is_lost && !is_welcomed {
+            let text = format!("{server} can't be reached: {}; `happycity status {url}` says why", cause(status));
+            return Self { retry_after: Some(Duration::ZERO), ..Self::new(text) };
         }
         let retry_after = match status.get_details_retry_info() {
             Some(info) => Some(info.retry_delay.unwrap_or_default()),
-            None => (status.code() == Code::Unavailable).then_some(Duration::ZERO),
+            None => (is_lost || status.code() == Code::Unavailable).then_some(Duration::ZERO),
         };
         let reason = status.get_details_error_info().map_or_else(String::new, |info| info.reason);
-        Self { reason, retry_after, ..Self::new(format!("{server} {action}: {message}")) }
-    }
-
-    /// Explains a lost connection. tonic keeps the types of its causes private, but its debug output names them.
-    fn of_lost(server: &str, status: &Status) -> Self {
-        let causes = format!("{status:?}");
-        let known = CAUSES.iter().find(|(cause, _)| causes.contains(cause));
-        let vague = || format!("{server} can't be reached: {}", cause(status));
-        let text = known.map_or_else(vague, |(_, text)| text.replace("{server}", server));
-        Self { retry_after: Some(Duration::ZERO), is_vague: known.is_none(), ..Self::new(text) }
+        let action = if is_welcomed { "ended the session" } else { "refused the bot" };
+        let text = if is_lost { cause(status) } else { message };
+        Self { reason, retry_after, ..Self::new(format!("{server} {action}: {text}")) }
     }
 }
 

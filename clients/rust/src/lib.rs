@@ -27,6 +27,7 @@ mod catalogue;
 mod client;
 mod decision;
 mod error;
+mod pauses;
 mod player;
 mod session;
 mod settings;

@@ -1,4 +1,3 @@
-use std::error::Error as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,25 +8,21 @@ use tonic::{Request, Status, Streaming};
 
 use crate::catalogue::CATALOGUE;
 use crate::error::Error;
+use crate::pauses::Pauses;
 use crate::player::{Out, Player};
 use crate::settings::Setup;
-use crate::v1::catalogue_service_client::CatalogueServiceClient;
 use crate::v1::play_service_client::PlayServiceClient;
-use crate::v1::{GetCatalogueRequest, Goodbye, PlayRequest, PlayResponse, Welcome};
+use crate::v1::{Goodbye, PlayRequest, PlayResponse, Welcome};
 
 /// The version of the protocol that this crate speaks.
 const PROTOCOL_VERSION: u32 = 1;
-/// How long the server may take to accept the bot, to answer another call, and to end the stream after a goodbye.
+/// How long the server may take to accept the bot, and to end the stream after a goodbye.
 const WELCOME_TIME: Duration = Duration::from_secs(20);
-const ANSWER_TIME: Duration = Duration::from_secs(2);
 const GOODBYE_TIME: Duration = Duration::from_secs(5);
 /// How long an answer may wait for others.
 const HOLD: Duration = Duration::from_millis(2);
 /// The largest batch that the server may send, in bytes.
 const LARGEST_MESSAGE: usize = 64 << 20;
-/// Bounds of the pauses between attempts to find a lost server.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The session with the server, on one stream after the other.
 pub(crate) struct Session {
@@ -35,12 +30,10 @@ pub(crate) struct Session {
     player: Arc<Player>,
     /// To and from the server on the last stream that had a welcome.
     stream: Option<(Out, Streaming<PlayResponse>)>,
-    /// Since when that stream is lost.
-    lost: Option<Instant>,
+    /// The number of messages on the last stream.
+    messages: usize,
     /// Whether the server said that it shuts down.
     shutdown: bool,
-    /// Upper bound of the last pause; zero once there was more than a welcome.
-    pause: Duration,
 }
 
 /// A stream, and its first message.
@@ -48,37 +41,32 @@ type Opened = (Streaming<PlayResponse>, Option<PlayResponse>);
 
 impl Session {
     pub(crate) fn new(setup: Setup, player: Arc<Player>) -> Self {
-        Self { setup, player, stream: None, lost: None, shutdown: false, pause: Duration::ZERO }
+        Self { setup, player, stream: None, messages: 0, shutdown: false }
     }
 
     /// Plays on one stream after the other, until one of them ends for good.
     pub(crate) async fn run(&mut self) -> Result<(), Error> {
+        let mut pauses = Pauses::new(self.setup.reconnect);
         loop {
             let Err(mut error) = self.play().await else { return Ok(()) };
-            let server = &self.setup.server;
-            let Some(least) = error.retry_after else { return Err(error) };
-            if self.stream.is_none() {
-                let is_plain = self.setup.endpoint.uri().scheme_str() == Some("http") && !server.starts_with("unix:");
-                if error.is_vague && is_plain && !self.answers().await {
-                    let advice = format!("if it uses TLS, write HAPPYCITY_SERVER=grpcs://{server}");
-                    error.text = format!("{server} does not answer without TLS; {advice}");
+            let Some(least) = error.retry_after.filter(|_| self.stream.is_some()) else { return Err(error) };
+            self.shutdown |= error.reason == "SHUTTING_DOWN";
+            let now = Instant::now();
+            let Some(pause) = pauses.next(now, self.messages, least, fastrand::f64()) else {
+                if self.shutdown {
+                    log::info!("the server has shut down");
+                    return Ok(());
+                }
+                let lost = pauses.lost_at.map_or(0, |lost_at| (now - lost_at).as_secs());
+                if lost > 0 {
+                    error.text = format!("no connection to {} for {lost} s: {error}", self.setup.server);
                 }
                 return Err(error);
-            }
-            self.shutdown |= error.reason == "SHUTTING_DOWN";
-            let is_new = self.lost.is_none();
-            let lost = self.lost.get_or_insert_with(Instant::now).elapsed();
-            let left = self.setup.reconnect.saturating_sub(lost);
-            if left.is_zero() || least > left {
-                error.text = format!("no connection to {server} for {} s: {error}", lost.as_secs());
-                return if self.shutdown { Ok(()) } else { Err(error) };
-            }
-            if is_new {
+            };
+            if self.messages > 0 {
                 log::warn!("{error}; trying again");
             }
-            // Random, to spread the bots of a server that was restarted; the last attempt is when the time is over.
-            self.pause = (2 * self.pause).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-            sleep(self.pause.mul_f64(fastrand::f64()).max(least).min(left)).await;
+            sleep(pause).await;
         }
     }
 
@@ -93,23 +81,24 @@ impl Session {
 
     /// Plays on one stream, from the hello to its end.
     async fn play(&mut self) -> Result<(), Error> {
-        let server = &self.setup.server;
-        let failed = |action| move |status| Error::of_status(server, &status, action);
+        self.messages = 0;
+        let (server, url) = (&self.setup.server, &self.setup.url);
+        let failed = |is_welcomed| move |status| Error::of_status(server, url, &status, is_welcomed);
         let broken = |what| Error::of_protocol(server, what);
         let (out, requests) = unbounded_channel();
         let _ = out.send(PlayRequest { hello: Some(self.setup.hello.clone()), ..PlayRequest::default() });
         let opened = timeout(WELCOME_TIME, self.open(requests)).await;
         let opened = opened.unwrap_or_else(|_| Err(Status::from_error("no welcome within 20 s".into())));
-        let (stream, first) = opened.map_err(failed("refused the bot"))?;
+        let (stream, first) = opened.map_err(failed(false))?;
         let Some(batch) = first else { return Ok(()) };
         let welcome = batch.welcome.as_ref().ok_or_else(|| broken("its first message has no welcome"))?;
         greet(server, welcome);
         self.setup.hello.resume_token = Some(welcome.resume_token.clone());
-        (self.lost, self.shutdown) = (None, false);
+        (self.messages, self.shutdown) = (1, false);
         let (out, stream) = self.stream.insert((out, stream));
         self.shutdown |= self.player.handle(batch, out).map_err(broken)?;
-        while let Some(batch) = stream.message().await.map_err(failed("ended the session"))? {
-            self.pause = Duration::ZERO;
+        while let Some(batch) = stream.message().await.map_err(failed(true))? {
+            self.messages += 1;
             self.shutdown |= self.player.handle(batch, out).map_err(broken)?;
         }
         Ok(())
@@ -128,13 +117,6 @@ impl Session {
         let mut stream = client.max_decoding_message_size(LARGEST_MESSAGE).play(request).await?.into_inner();
         let first = stream.message().await?;
         Ok((stream, first))
-    }
-
-    /// Returns whether the server answers another call, even if by refusing it: then it does speak gRPC.
-    async fn answers(&self) -> bool {
-        let mut client = CatalogueServiceClient::new(self.setup.endpoint.connect_lazy());
-        let answer = timeout(ANSWER_TIME, client.get_catalogue(GetCatalogueRequest {})).await;
-        answer.is_ok_and(|answer| answer.err().is_none_or(|status| status.source().is_none()))
     }
 }
 

@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use tonic::codegen::http::uri::Authority;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
@@ -39,7 +39,9 @@ pub struct Settings {
 
 /// What the settings say, with nothing left out.
 pub(crate) struct Setup {
-    /// The address without its scheme, for messages.
+    /// The address as it is given.
+    pub(crate) url: String,
+    /// The address without its scheme.
     pub(crate) server: String,
     pub(crate) endpoint: Endpoint,
     pub(crate) authorization: Option<MetadataValue<Ascii>>,
@@ -60,21 +62,29 @@ impl Settings {
             Error::new(format!("HAPPYCITY_SERVER: '{address}' is not an address such as {examples}"))
         })?;
         let name = self.name.or_else(|| variable("HAPPYCITY_NAME"));
-        let own = token_of(name.as_deref(), &variable("HAPPYCITY_TOKENS").unwrap_or_default())?;
-        let token = self.token.or(own).or_else(|| variable("HAPPYCITY_TOKEN"));
+        let token = match self.token {
+            Some(token) => Some(token),
+            None => token_of(name.as_deref(), &variable("HAPPYCITY_TOKENS").unwrap_or_default())?
+                .or_else(|| variable("HAPPYCITY_TOKEN")),
+        };
         let name = name.or_else(|| token.is_none().then(program));
         let games = match variable("HAPPYCITY_GAMES").filter(|_| self.games.is_none()) {
-            Some(text) => text.parse().map_err(|_| {
-                Error::new(format!("HAPPYCITY_GAMES: '{text}' is not a number of games; 0 is any number"))
-            })?,
+            Some(text) if is_number(&text, 9) => text.parse().expect("a number of nine digits"),
+            Some(text) => {
+                let text = format!("HAPPYCITY_GAMES: '{text}' is not a number of games; 0 is any number");
+                return Err(Error::new(text));
+            }
             None => self.games.unwrap_or(GAMES),
         };
-        let authorization = token.map(|token| format!("Bearer {token}").parse()).transpose();
+        if token.as_ref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
+            return Err(Error::new("HAPPYCITY_TOKEN: it has a character that no token has"));
+        }
         let mut authorization: Option<MetadataValue<_>> =
-            authorization.map_err(|_| Error::new("HAPPYCITY_TOKEN: it has characters that no token has"))?;
+            token.map(|token| format!("Bearer {token}").parse().expect("a token fits into a header"));
         authorization.iter_mut().for_each(|value| value.set_sensitive(true));
         let cores = thread::available_parallelism().map_or(1, usize::from);
         Ok(Setup {
+            url: address,
             server,
             endpoint: encrypted(endpoint, &variable)?,
             authorization,
@@ -91,24 +101,31 @@ impl Settings {
     }
 }
 
-/// Reads what the environment may lack from the file of `happycity join`. The file's access is for one server: where the
-/// environment has an address, also an empty one, the file is not read. Its paths are relative to it.
+/// Reads what the environment may lack from the file of `happycity join`. The file's tokens are for one server: where the
+/// environment has an address, also an empty one, the file's CA alone counts, and that only where the environment has no
+/// access of its own. Paths in the file are relative to it.
 fn settings_file(environment: &dyn Fn(&str) -> Option<String>) -> Result<HashMap<String, String>, Error> {
     let mut found = HashMap::new();
-    if environment("HAPPYCITY_SERVER").is_some() {
+    let given = |name: &str| environment(name).filter(|value| !value.is_empty());
+    let is_other_server = environment("HAPPYCITY_SERVER").is_some();
+    if is_other_server
+        && ["HAPPYCITY_CA", "HAPPYCITY_TOKEN", "HAPPYCITY_TOKENS"].into_iter().any(|name| given(name).is_some())
+    {
         return Ok(found);
     }
-    let named = environment("HAPPYCITY_ENV").filter(|path| !path.is_empty());
+    let named = given("HAPPYCITY_ENV");
     let path = named.as_deref().unwrap_or("happycity.env");
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() != ErrorKind::NotFound => {
             return Err(Error::new(format!("{path} can't be read as text in UTF-8")));
         }
-        Err(_) if named.is_some() => return Err(Error::new(format!("HAPPYCITY_ENV: there is no file {path}"))),
+        Err(_) if named.is_some() && !is_other_server => {
+            return Err(Error::new(format!("HAPPYCITY_ENV: there is no file {path}")));
+        }
         Err(_) => return Ok(found),
     };
-    for (index, line) in text.lines().enumerate() {
+    for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
@@ -116,6 +133,9 @@ fn settings_file(environment: &dyn Fn(&str) -> Option<String>) -> Result<HashMap
         let (name, value) = (line.trim().split_once('='))
             .filter(|(name, _)| name.strip_prefix("HAPPYCITY_").is_some_and(|rest| !rest.is_empty() && is_name(rest)))
             .ok_or_else(|| Error::new(format!("{path}:{}: it is not HAPPYCITY_NAME=VALUE", index + 1)))?;
+        if is_other_server && name != "HAPPYCITY_CA" {
+            continue;
+        }
         let is_path = ["HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY"].contains(&name) && !value.is_empty();
         let value = if is_path { Path::new(path).with_file_name(value) } else { value.into() };
         found.entry(name.to_owned()).or_insert(value.to_string_lossy().into_owned());
@@ -138,18 +158,31 @@ fn token_of(name: Option<&str>, tokens: &str) -> Result<Option<String>, Error> {
 
 /// Returns the address without its scheme, and its endpoint.
 fn endpoint(address: &str) -> Option<(String, Endpoint)> {
-    let (scheme, server) = address.split_once("://").unwrap_or(("grpc", address));
-    let uri = match scheme {
-        "grpc" if server.starts_with("unix:") => server.to_owned(),
-        "grpc" | "grpcs" => {
-            let authority: Authority = server.parse().ok()?;
-            authority.port_u16().filter(|_| !authority.host().is_empty() && !server.contains('@'))?;
-            format!("{}://{server}", if scheme == "grpcs" { "https" } else { "http" })
-        }
+    let (scheme, server) = match (address.strip_prefix("grpc://"), address.strip_prefix("grpcs://")) {
+        (_, Some(server)) => ("https", server),
+        (Some(server), _) => ("http", server),
+        _ => ("http", address),
+    };
+    let uri = match address.strip_prefix("unix:") {
+        Some(path) if !path.is_empty() => address.to_owned(),
+        None if is_host_and_port(server) => format!("{scheme}://{server}"),
         _ => return None,
     };
     let endpoint = Endpoint::from_shared(uri).ok()?.http2_keep_alive_interval(Duration::from_secs(30));
     Some((server.to_owned(), endpoint.keep_alive_timeout(Duration::from_secs(10))))
+}
+
+fn is_host_and_port(server: &str) -> bool {
+    let Some((host, port)) = server.rsplit_once(':') else { return false };
+    let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(ip) => ip.split('%').next().is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+        None => !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)),
+    };
+    is_host && is_number(port, 5) && port.parse::<u16>().is_ok()
+}
+
+fn is_number(text: &str, digits: usize) -> bool {
+    (1..=digits).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn program() -> String {
@@ -162,25 +195,31 @@ fn encrypted(endpoint: Endpoint, variable: &dyn Fn(&str) -> Option<String>) -> R
     if endpoint.uri().scheme_str() != Some("https") {
         return Ok(endpoint);
     }
-    let read = |name: &str| {
-        let read = |path: String| match fs::read_to_string(&path) {
-            Ok(pem) if name == "HAPPYCITY_CA" && !pem.contains("BEGIN CERTIFICATE") => {
-                Err(Error::new(format!("{name}: {path} holds no certificates in PEM")))
-            }
-            read => read.map_err(|error| Error::new(format!("{name}: {path} can't be read: {error}"))),
-        };
-        variable(name).map(read).transpose()
+    let read = |name: &str| match variable(name) {
+        None => Ok(None),
+        Some(path) => match fs::read_to_string(&path) {
+            Ok(pem) => Ok(Some((path, pem))),
+            Err(error) => Err(Error::new(format!("{name}: {path} can't be read: {error}"))),
+        },
     };
-    let config = match read("HAPPYCITY_CA")? {
-        Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem)),
-        None => ClientTlsConfig::new().with_native_roots(),
+    let (config, endpoint) = match read("HAPPYCITY_CA")? {
+        Some((path, pem)) => {
+            let config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&pem));
+            let trusting = endpoint.tls_config(config.clone()).ok().filter(|_| pem.contains("BEGIN CERTIFICATE"));
+            let wrong = || Error::new(format!("HAPPYCITY_CA: {path} holds no certificates in PEM"));
+            (config, trusting.ok_or_else(wrong)?)
+        }
+        None => (ClientTlsConfig::new().with_native_roots(), endpoint),
     };
-    let config = match (read("HAPPYCITY_CERT")?, read("HAPPYCITY_KEY")?) {
-        (None, None) => config,
-        (Some(cert), Some(key)) => config.identity(Identity::from_pem(cert, key)),
-        (Some(_), None) => return Err(Error::new("HAPPYCITY_CERT: HAPPYCITY_KEY is needed too")),
-        (None, Some(_)) => return Err(Error::new("HAPPYCITY_KEY: HAPPYCITY_CERT is needed too")),
-    };
-    let wrong = |error| Error::new(format!("HAPPYCITY_CA, HAPPYCITY_CERT or HAPPYCITY_KEY: {}", cause(&error)));
-    endpoint.tls_config(config).map_err(wrong)
+    match (read("HAPPYCITY_CERT")?, read("HAPPYCITY_KEY")?) {
+        (None, None) => endpoint.tls_config(config).map_err(|error| Error::new(cause(&error))),
+        (Some((cert, pem)), Some((key, key_pem))) => {
+            endpoint.tls_config(config.identity(Identity::from_pem(pem, key_pem))).map_err(|error| {
+                let files = format!("{cert} and {key} are not a certificate and its key in PEM");
+                Error::new(format!("HAPPYCITY_CERT, HAPPYCITY_KEY: {files}: {}", cause(&error)))
+            })
+        }
+        (Some(_), None) => Err(Error::new("HAPPYCITY_CERT: HAPPYCITY_KEY is needed too")),
+        (None, Some(_)) => Err(Error::new("HAPPYCITY_KEY: HAPPYCITY_CERT is needed too")),
+    }
 }

@@ -13,13 +13,19 @@ from rich.console import Console
 from happycity import ConfigError
 from happycity.records.playback import Playback
 from happycity.records.record import Json, loads, state_json
+from happycity.rules.scoring import shared_places
 from happycity.runtime.commands import is_quiet
 from happycity.text.board import Line, Style
 from happycity.text.words import card_name, move_in_words, plural
-from happycity_bots import analysis as game_analysis
-from happycity_bots.analysis import Analysis, JudgedDecision, best_line
-from happycity_bots.evaluator import Evaluator
-from happycity_bots.weaknesses import (
+from happycity_evaluation import analysis as game_analysis
+from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
+from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
+from happycity_terminal.ask import only_seat
+from happycity_terminal.frames import frame, title
+from happycity_terminal.options import AnalyseOptions
+from happycity_terminal.screen import text_width, write
+from happycity_terminal.show import find_finished, seat_of
+from happycity_terminal.weaknesses import (
     LEAST_LOSS,
     LOSSES_IN_WORDS,
     SeatDecisions,
@@ -28,11 +34,6 @@ from happycity_bots.weaknesses import (
     diagnosis,
     weaknesses_of,
 )
-from happycity_terminal.ask import only_seat
-from happycity_terminal.frames import frame, title
-from happycity_terminal.options import AnalyseOptions
-from happycity_terminal.screen import text_width, write
-from happycity_terminal.show import find_finished, seat_of
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.list_games import check_plays
 from happycity_tournament.cli.places import find_run, game_arguments, open_sources
@@ -149,14 +150,11 @@ def _costly(analysis: Analysis) -> list[JudgedDecision]:
     return [decision for decision in analysis.decisions if decision.loss >= LEAST_LOSS]
 
 
-def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[list[float]]:
+def _places(playback: Playback, analyses: Sequence[Analysis]) -> list[ExpectedPlaces]:
     """Return the expected place of each seat at each decision of a game, and at its end the real one."""
     decisions = [decision for analysis in analyses for decision in analysis.decisions]
-    ranks = [result.place for result in playback.results]
-    return [
-        *[list(decision.places) for decision in sorted(decisions, key=attrgetter("decision_id"))],
-        [rank + (ranks.count(rank) - 1) / 2 for rank in ranks],
-    ]
+    places = [decision.places for decision in sorted(decisions, key=attrgetter("decision_id"))]
+    return [*places, shared_places([result.place for result in playback.results])]
 
 
 def _summary(playback: Playback, analysis: Analysis, evaluator: Evaluator) -> Iterator[Line]:
@@ -243,12 +241,7 @@ def _analysis_json(playback: Playback, analysis: Analysis, evaluator: Evaluator,
             for decision in analysis.decisions
         ],
         "draws": [
-            {
-                "decision": draw.decision_id,
-                "seat": draw.seat,
-                "card": draw.card.id,
-                "luck": list(draw.luck),
-            }
+            {"decision": draw.decision_id, "seat": draw.seat, "card": draw.card.id, "luck": draw.luck}
             for draw in analysis.draws
         ],
     }

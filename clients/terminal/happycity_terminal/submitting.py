@@ -68,7 +68,9 @@ class BotFile(Settings):
         found: dict[Path, None] = {}
         for pattern in self.files:
             try:
-                matching = sorted(path for path in folder.glob(pattern) if not path.is_dir())
+                # As in Python 3.13, where two stars at the end name files too.
+                whole = f"{pattern}/*" if pattern.endswith("**") else pattern
+                matching = sorted(path for path in folder.glob(whole) if not path.is_dir())
             except (NotImplementedError, ValueError):
                 raise ConfigError(f"{BOT_FILE}: files: {pattern!r} is not a path below the folder") from None
             if not matching:

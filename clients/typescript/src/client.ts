@@ -2,13 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { logVerbosity, setLogVerbosity } from "@grpc/grpc-js";
 import type { BotFactory } from "./decision.js";
 import { HappyCityError } from "./failure.js";
+import { Pauses } from "./pauses.js";
 import { log, Player } from "./player.js";
 import { Session } from "./session.js";
 import { completeSettings, type Settings } from "./settings.js";
 
-/** The first bound of the random pauses between attempts to connect; it doubles with each attempt. */
-const FIRST_PAUSE_MS = 100;
-const LONGEST_PAUSE_MS = 5_000;
 /** How long bots that still think may go on when the program is to end. */
 const LAST_CALLS_MS = 1_000;
 
@@ -49,36 +47,30 @@ export async function play(factory: BotFactory, settings: Settings = {}): Promis
   const complete = completeSettings(settings);
   const { target, reconnectMs, signal } = complete;
   const player = new Player(factory);
+  const pauses = new Pauses(reconnectMs);
   let resumeToken: string | undefined; // undefined before the first welcome
   let isShuttingDown = false;
-  let lostAt = 0;
-  let bound = FIRST_PAUSE_MS;
   try {
     while (!signal.aborted) {
       const session = new Session(complete, player);
       const failure = await session.run(resumeToken);
       if (!failure || signal.aborted) return;
       const { message, reason, retryMs } = failure;
-      if (session.welcome) {
-        resumeToken = session.welcome.resumeToken;
-        lostAt = performance.now();
-      }
+      if (session.welcome) resumeToken = session.welcome.resumeToken;
       if (session.welcome || reason) isShuttingDown = session.isShuttingDown || reason === "SHUTTING_DOWN";
-      if (session.messages > 1) bound = FIRST_PAUSE_MS; // a server that only welcomes and drops bots is not hammered
       if (resumeToken === undefined || retryMs === undefined) throw failure;
 
-      const lostMs = performance.now() - lostAt;
-      const left = reconnectMs - lostMs;
-      if (left <= retryMs) {
+      const now = performance.now();
+      const pause = pauses.next(now, session.messages, retryMs, Math.random());
+      if (pause === undefined) {
         if (isShuttingDown) return log.info("the server has shut down");
+        const lostMs = now - pauses.lostAt;
         if (lostMs < 1000) throw failure;
         throw new HappyCityError(`no connection to ${target} for ${Math.round(lostMs / 1000)} s: ${message}`, {
           reason,
         });
       }
       if (session.welcome) log.warn(`${message}; trying again`);
-      const pause = Math.max(retryMs, Math.min(Math.random() * bound, left));
-      bound = Math.min(2 * bound, LONGEST_PAUSE_MS);
       await sleep(pause, undefined, { signal }).catch(() => {}); // the loop looks at the signal too
     }
   } finally {

@@ -1,8 +1,7 @@
-/** Why a bot can't play: errors of the SDK, statuses of the server, and what is wrong with a connection. */
+/** Why a bot can't play: errors of the SDK, and statuses of the server. */
 
 import type { Metadata } from "@grpc/grpc-js";
 import { ErrorInfo, RetryInfo, Status } from "./gen/received/status.js";
-import type { CompleteSettings } from "./settings.js";
 
 /** What the SDK throws: a setting can't be used, or the server can't be reached, refused the bot or went away. */
 export class HappyCityError extends Error {
@@ -37,24 +36,6 @@ export function readDetails(metadata: Metadata): Pick<HappyCityError, "reason" |
     // The code and the text say enough.
   }
   return { reason, retryMs };
-}
-
-/** Return why a server can't be reached, from the text of gRPC's status and whether it has spoken HTTP/2. */
-export function unreachable({ target, tls }: CompleteSettings, details: string, speaksHttp2: boolean): string {
-  const text = /Last error: (?:Error: )?(.*)\. Resolution note/s.exec(details)?.[1] ?? details;
-  if (text.startsWith("Name resolution failed")) return `the host name of ${target} can't be resolved`;
-  if (/ECONNREFUSED|ENOENT/.test(text))
-    return `nothing listens on ${target}; start a server there with: happycity serve`;
-  if (!tls && !speaksHttp2 && !text.startsWith("connect ")) {
-    return `${target} does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://${target}`;
-  }
-  if (text.includes("wrong version number"))
-    return `${target} does not use TLS; write HAPPYCITY_SERVER=grpc://${target}`;
-  if (text.includes("ERR_TLS_CERT_ALTNAME_INVALID")) return `the certificate of ${target} is for another name`;
-  if (/unable to (verify|get)|self.signed|certificate (has|is)/.test(text)) {
-    return `the certificate of ${target} is not trusted; set HAPPYCITY_CA to the file of its CA`;
-  }
-  return `${target} can't be reached: ${oneLine(text)}`;
 }
 
 /** Return a text in one line of at most 200 characters, without control characters. */

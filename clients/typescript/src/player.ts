@@ -4,13 +4,18 @@ import { oneLine } from "./failure.js";
 import { Ending, VoidReason } from "./gen/received/happycity/v1/match.js";
 import type * as wire from "./gen/received/happycity/v1/play_service.js";
 import type { PlayRequest } from "./gen/sent/happycity/v1/play_service.js";
-import type { Session } from "./session.js";
 
 /** Marks of stack frames that are not in the author's code: in the SDK, in packages, in Node.js. */
 const FOREIGN = [new URL(".", import.meta.url).href, "/node_modules/", "node:"];
 
 /** Tells the bot's author what happens, and leaves the standard output to the bot. */
 export const log = new Console(process.stderr);
+
+/** A session, as far as a player needs it. */
+export interface Outbox {
+  /** Return the request that is sent next, to be filled. */
+  gathered(): PlayRequest;
+}
 
 /** A bot in one seat of a match, and its reply to the last decision that it was asked. */
 interface Game {
@@ -26,7 +31,7 @@ interface Game {
   /** Adds the reply to a request; undefined while there is none. */
   reply?: ((request: PlayRequest) => void) | undefined;
   /** Which session waits for the reply, or has it. */
-  session?: Session | undefined;
+  session?: Outbox | undefined;
 }
 
 /**
@@ -38,7 +43,7 @@ interface Game {
  */
 export class Player {
   /** The present one; undefined while there is none: nothing waits for the next one. */
-  session: Session | undefined;
+  session: Outbox | undefined;
   /** By match and seat: a bot may fill several seats of a match. */
   readonly #games = new Map<string, Game>();
 
@@ -50,7 +55,7 @@ export class Player {
   }
 
   /** Go on in a session that the server has welcomed, with the games of these matches. */
-  resume(session: Session, matchIds: readonly bigint[]): void {
+  resume(session: Outbox, matchIds: readonly bigint[]): void {
     this.session = session;
     for (const { matchId } of this.#games.values()) {
       if (!matchIds.includes(matchId)) this.end(matchId, { $case: "voidReason", value: VoidReason.UNKNOWN });

@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import * as grpc from "@grpc/grpc-js";
 import { CATALOGUE_DIGEST } from "./catalogue.js";
 import type { GameStarted } from "./decision.js";
-import { HappyCityError, oneLine, readDetails, unreachable } from "./failure.js";
+import { HappyCityError, oneLine, readDetails } from "./failure.js";
 import { NoticeKind, PlayResponse, type Welcome } from "./gen/received/happycity/v1/play_service.js";
 import { PlayRequest } from "./gen/sent/happycity/v1/play_service.js";
-import { log, type Player, placeOf } from "./player.js";
+import { log, type Outbox, type Player, placeOf } from "./player.js";
 import type { CompleteSettings } from "./settings.js";
 
 const PATH = "/happycity.v1.PlayService/Play";
@@ -30,14 +30,11 @@ const OPTIONS = {
   "grpc.max_receive_message_length": 64 * 1024 * 1024,
 };
 
-/** Addresses of this machine. The proxies of the environment are for encrypted connections to other ones. */
-const HERE = /^(localhost|127[.0-9]+|\[::1\]|\[::ffff:127[.0-9]+\]):\d+$/i;
-
 const packageJson = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
 const { version } = JSON.parse(packageJson) as { version: string };
 
 /** One stream to the server, from the hello to its end, on a connection of its own. */
-export class Session {
+export class Session implements Outbox {
   /** What the server said to the hello; undefined until then. */
   welcome: Welcome | undefined;
   /** Whether the server said that it shuts down. */
@@ -55,8 +52,7 @@ export class Session {
     private readonly settings: CompleteSettings,
     private readonly player: Player,
   ) {
-    const { target, tls, credentials, token } = settings;
-    const usesProxy = tls && !HERE.test(target);
+    const { target, usesProxy, credentials, token } = settings;
     this.#client = new grpc.Client(target, credentials, { ...OPTIONS, "grpc.enable_http_proxy": usesProxy ? 1 : 0 });
     const metadata = new grpc.Metadata();
     if (token) metadata.set("authorization", `Bearer ${token}`);
@@ -170,14 +166,12 @@ export class Session {
     // INTERNAL and CANCELLED are what grpc-js says of a stream that was reset. The server's own statuses have a reason.
     const { UNAVAILABLE, INTERNAL, CANCELLED } = grpc.status;
     const isLost = [UNAVAILABLE, INTERNAL, CANCELLED].includes(code) && !reason;
-    const text = details || grpc.status[code] || `status ${code}`;
-    let message = `${this.settings.target} ${this.welcome ? "ended the session" : "refused the bot"}: ${oneLine(text)}`;
-    if (isLost && !this.welcome) {
-      const { CONNECTING, TRANSIENT_FAILURE } = grpc.connectivityState;
-      const state = this.#client.getChannel().getConnectivityState(false);
-      const cause = details === "Cancelled on client" ? "no welcome within 20 s" : text;
-      message = unreachable(this.settings, cause, ![CONNECTING, TRANSIENT_FAILURE].includes(state));
-    }
+    const text = details === "Cancelled on client" ? "no welcome within 20 s" : details || `status ${code}`;
+    const { server, target } = this.settings;
+    const message =
+      isLost && !this.welcome
+        ? `${target} can't be reached: ${oneLine(text)}; \`happycity status ${server}\` says why`
+        : `${target} ${this.welcome ? "ended the session" : "refused the bot"}: ${oneLine(text)}`;
     return new HappyCityError(message, {
       reason,
       retryMs: retryMs ?? (isLost || code === UNAVAILABLE ? 0 : undefined),

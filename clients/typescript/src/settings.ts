@@ -7,6 +7,11 @@ import { type ChannelCredentials, credentials } from "@grpc/grpc-js";
 import { HappyCityError } from "./failure.js";
 import type { BotInfo } from "./gen/sent/happycity/v1/bot.js";
 
+/** A socket, or a scheme, a host with its port, and the port. */
+const ADDRESS = /^(?:(unix:.+)|(?:(grpcs?):\/\/)?((?:[\w.-]+|\[[\da-fA-F:.]+(?:%\w+)?\]):(\d{1,5})))$/;
+/** Addresses of this machine. */
+const HERE = /^(localhost|127[.0-9]+|\[::1\]|\[::ffff:127[.0-9]+\]):\d+$/i;
+
 /**
  * Where and as whom a bot plays. What is left out comes from the environment, or has a default. The file
  * `happycity.env`, or that of HAPPYCITY_ENV, has what the environment lacks.
@@ -41,14 +46,20 @@ export function completeSettings(settings: Settings, given = process.env) {
   const name = settings.name || environment.HAPPYCITY_NAME || undefined;
   const token =
     settings.token || tokenOf(name, environment.HAPPYCITY_TOKENS) || environment.HAPPYCITY_TOKEN || undefined;
+  if (token && !/^[!-~]+$/.test(token))
+    throw new HappyCityError("HAPPYCITY_TOKEN: it has a character that no token has");
   const games = String(settings.games ?? (environment.HAPPYCITY_GAMES || 8));
   if (!/^\d{1,9}$/.test(games)) {
     throw new HappyCityError(`HAPPYCITY_GAMES: '${games}' is not a number of games; 0 is any number`);
   }
-  const { target, tls } = addressOf(settings.server || environment.HAPPYCITY_SERVER || "grpc://127.0.0.1:50051");
+  const server = settings.server || environment.HAPPYCITY_SERVER || "grpc://127.0.0.1:50051";
+  const { target, tls } = addressOf(server);
   return {
+    server,
     target,
     tls,
+    /** None is for this machine, or where it could read tokens. */
+    usesProxy: tls && !HERE.test(target),
     credentials: tls ? readTls(environment) : credentials.createInsecure(),
     name: name || (token ? undefined : parse(process.argv[1] ?? "bot").name),
     token,
@@ -60,19 +71,22 @@ export function completeSettings(settings: Settings, given = process.env) {
 }
 
 /**
- * Add to an environment what it lacks, from the file of `happycity join`. The file's access is for one server: where
- * the environment has an address, also an empty one, the file is not read. Its paths are relative to it.
+ * Add to an environment what it lacks, from the file of `happycity join`. The file's tokens are for one server: where
+ * the environment has an address, also an empty one, the file's CA alone counts, and that only where the environment has
+ * no access of its own. Paths in the file are relative to it.
  */
 function withSettingsFile(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  if (environment.HAPPYCITY_SERVER !== undefined) return environment;
-  const path = environment.HAPPYCITY_ENV || "happycity.env";
+  const isOtherServer = environment.HAPPYCITY_SERVER !== undefined;
+  const { HAPPYCITY_CA, HAPPYCITY_TOKEN, HAPPYCITY_TOKENS, HAPPYCITY_ENV } = environment;
+  if (isOtherServer && (HAPPYCITY_CA || HAPPYCITY_TOKEN || HAPPYCITY_TOKENS)) return environment;
+  const path = HAPPYCITY_ENV || "happycity.env";
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
     if (!isAbsent) throw new HappyCityError(`${path} can't be read as text in UTF-8`);
-    if (environment.HAPPYCITY_ENV) throw new HappyCityError(`HAPPYCITY_ENV: there is no file ${path}`);
+    if (HAPPYCITY_ENV && !isOtherServer) throw new HappyCityError(`HAPPYCITY_ENV: there is no file ${path}`);
     return environment;
   }
   const found: NodeJS.ProcessEnv = {};
@@ -80,6 +94,7 @@ function withSettingsFile(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     if (!line.trim() || line.startsWith("#")) continue;
     const [, name, value = ""] = /^(HAPPYCITY_[A-Z_]+)=(.*)$/.exec(line.trim()) ?? [];
     if (name === undefined) throw new HappyCityError(`${path}:${index + 1}: it is not HAPPYCITY_NAME=VALUE`);
+    if (isOtherServer && name !== "HAPPYCITY_CA") continue;
     const isRelative = /^HAPPYCITY_(CA|CERT|KEY)$/.test(name) && value && !isAbsolute(value);
     found[name] ??= isRelative ? join(dirname(path), value) : value;
   }
@@ -99,9 +114,9 @@ function tokenOf(name: string | undefined, tokens = ""): string | undefined {
 
 /** Read an address: what gRPC and messages call it, and whether it uses TLS. */
 function addressOf(server: string): { target: string; tls: boolean } {
-  if (/^unix:\/./.test(server)) return { target: server, tls: false };
-  const [, scheme, target = ""] = /^(?:(grpcs?):\/\/)?((?:\[[\da-fA-F:.]+\]|[\w.-]+):\d{1,5})$/.exec(server) ?? [];
-  if (URL.canParse(`http://${target}`)) return { target, tls: scheme === "grpcs" };
+  const [, socket, scheme, target, port] = ADDRESS.exec(server) ?? [];
+  if (socket) return { target: socket, tls: false };
+  if (target && Number(port) < 65_536) return { target, tls: scheme === "grpcs" };
   const examples = "grpc://127.0.0.1:50051 or grpcs://arena.example:443";
   throw new HappyCityError(`HAPPYCITY_SERVER: '${server}' is not an address such as ${examples}`);
 }
@@ -119,7 +134,9 @@ function readTls(environment: NodeJS.ProcessEnv): ChannelCredentials {
   try {
     return credentials.createSsl(ca, key, cert);
   } catch (error) {
-    throw new HappyCityError(`HAPPYCITY_CERT, HAPPYCITY_KEY: ${(error as Error).message}`);
+    const files = `${environment.HAPPYCITY_CERT} and ${environment.HAPPYCITY_KEY}`;
+    const problem = `are not a certificate and its key in PEM: ${(error as Error).message}`;
+    throw new HappyCityError(`HAPPYCITY_CERT, HAPPYCITY_KEY: ${files} ${problem}`);
   }
 }
 

@@ -27,6 +27,11 @@ def rank(scores: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple([1 + order.index(score) for score in scores])
 
 
+def shared_places(ranks: Sequence[int]) -> tuple[float, ...]:
+    """Return each seat's place from 1, where equal seats have the mean of the places that they fill."""
+    return tuple([rank + (ranks.count(rank) - 1) / 2 for rank in ranks])
+
+
 def score(cities: Cities) -> Outcome:
     """Score all cities; specials have chosen what they copy by then (article 6.3)."""
     counted = [_counted(cities, seat) for seat in range(cities.config.players)]

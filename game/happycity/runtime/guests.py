@@ -32,7 +32,7 @@ CA_FILE = "happycity-ca.pem"
 _PAGE = "/join#"
 _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 _PATHS = ("HAPPYCITY_CA", "HAPPYCITY_CERT", "HAPPYCITY_KEY", "HAPPYCITY_SERVE_TOKENS")
-_LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>.*)")
+_LINE = re.compile(r"(?P<name>HAPPYCITY_[A-Z_]+)=(?P<value>[^\0]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,6 @@ def read_settings_file(environ: MutableMapping[str, str]) -> None:
         name, value = match["name"], match["value"]
         if other_server and name != "HAPPYCITY_CA":
             continue
-        if name in _PATHS:
+        if name in _PATHS and value:
             value = str(path.parent / value)
         environ.setdefault(name, value)

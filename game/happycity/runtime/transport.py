@@ -121,13 +121,13 @@ class Target:
                 f"{setting}: {one_line(text)[:80]!r} is not an address such as grpc://{DEFAULT_ADDRESS} or "
                 "grpcs://arena.example:443"
             )
-        return cls(match["address"], match["scheme"] == "grpcs://")
+        return cls(match["socket"] or match["address"], match["scheme"] == "grpcs://")
 
     def __str__(self) -> str:
-        """Return the address with its scheme; a socket without TLS has none."""
-        if self.tls:
-            return f"grpcs://{self.address}"
-        return self.address if is_unix(self.address) else f"grpc://{self.address}"
+        """Return the address with its scheme; a socket has none."""
+        if is_unix(self.address):
+            return self.address
+        return f"{'grpcs' if self.tls else 'grpc'}://{self.address}"
 
 
 def uses_proxy(target: Target) -> bool:
@@ -152,7 +152,8 @@ def proxy_for(url: str) -> str | None:
 
 
 _TARGET = re.compile(
-    r"(?P<scheme>grpcs?://)?(?P<address>unix(-abstract)?:.+|([^\s:/\[\]]+|\[[0-9a-fA-F:.]+(%\w+)?\]):(?P<port>[0-9]{1,5}))"
+    r"(?P<socket>unix(-abstract)?:.+)|(?P<scheme>grpcs?://)?"
+    r"(?P<address>([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(%\w+)?\]):(?P<port>[0-9]{1,5}))"
 )
 
 
@@ -168,6 +169,11 @@ class Access:
     """File of the client's own certificate, in PEM, for servers that ask for one."""
     key: Path | None = None
     """File of the certificate's key, in PEM."""
+
+    def __post_init__(self) -> None:
+        """Refuse a token that could not travel in a header."""
+        if not re.fullmatch("[!-~]*", self.token):
+            raise ConfigError("HAPPYCITY_TOKEN: it has a character that no token has")
 
     @classmethod
     def from_env(cls, token: str | None = None) -> Self:

@@ -42,6 +42,7 @@ class Match(_message.Message):
     PRACTICE_FIELD_NUMBER: _builtins.int
     LADDER_DEAL_ID_FIELD_NUMBER: _builtins.int
     DEAL_FIELD_NUMBER: _builtins.int
+    WATCHABLE_FIELD_NUMBER: _builtins.int
     match_id: _builtins.int
     """Identifies the match on its server."""
     state: _match_pb2.MatchState.ValueType
@@ -56,6 +57,10 @@ class Match(_message.Message):
     """Whether it is a practice match."""
     ladder_deal_id: _builtins.int
     """The deal of the ladder that it belongs to; absent if there is none."""
+    watchable: _builtins.bool
+    """Whether the caller may watch it, and get its record once it is over: not as long as others may be played on its
+    deal.
+    """
     @_builtins.property
     def config(self) -> _game_pb2.GameConfig:
         """The kind of game."""
@@ -101,10 +106,11 @@ class Match(_message.Message):
         practice: _builtins.bool = ...,
         ladder_deal_id: _builtins.int | None = ...,
         deal: Global___ScheduledDeal | None = ...,
+        watchable: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "config", b"config", "create_time", b"create_time", "deal", b"deal", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "result", b"result", "start_time", b"start_time", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "bots", b"bots", "config", b"config", "create_time", b"create_time", "deal", b"deal", "decisions", b"decisions", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id", "void_reason", b"void_reason"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id", "_tournament_id", b"_tournament_id", "bots", b"bots", "config", b"config", "create_time", b"create_time", "deal", b"deal", "decisions", b"decisions", "end", b"end", "finish_time", b"finish_time", "ladder_deal_id", b"ladder_deal_id", "match_id", b"match_id", "practice", b"practice", "result", b"result", "start_time", b"start_time", "state", b"state", "tournament_id", b"tournament_id", "void_reason", b"void_reason", "watchable", b"watchable"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__ladder_deal_id: _TypeAlias = _typing.Literal["ladder_deal_id"]  # noqa: Y015
     _WhichOneofArgType__ladder_deal_id: _TypeAlias = _typing.Literal["_ladder_deal_id", b"_ladder_deal_id"]  # noqa: Y015

@@ -117,7 +117,7 @@ class MatchServiceServicer:
 
     def WatchMatch(self, request, context):
         """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
-        match of a tournament that still runs is not shown, for the same reason as its record.
+        match is not shown as long as its record isn't.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -125,7 +125,8 @@ class MatchServiceServicer:
 
     def GetMatchRecord(self, request, context):
         """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
-        nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
+        nor as long as other matches may be played on the same deal: of its tournament or of another one with the same
+        seed, of its deal of the ladder, or set up with the same seed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

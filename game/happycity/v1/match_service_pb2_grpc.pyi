@@ -51,11 +51,12 @@ class MatchServiceStub:
     """Waits until a match is over, and returns it."""
     WatchMatch: _grpc.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]
     """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
-    match of a tournament that still runs is not shown, for the same reason as its record.
+    match is not shown as long as its record isn't.
     """
     GetMatchRecord: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.MatchRecord]
     """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
-    nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
+    nor as long as other matches may be played on the same deal: of its tournament or of another one with the same
+    seed, of its deal of the ladder, or set up with the same seed.
     """
 
 @_typing.type_check_only
@@ -81,11 +82,12 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """Waits until a match is over, and returns it."""
     WatchMatch: _aio.UnaryStreamMultiCallable[_match_service_pb2.WatchMatchRequest, _match_service_pb2.WatchMatchResponse]  # type: ignore[assignment]
     """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
-    match of a tournament that still runs is not shown, for the same reason as its record.
+    match is not shown as long as its record isn't.
     """
     GetMatchRecord: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRecordRequest, _match_service_pb2.MatchRecord]  # type: ignore[assignment]
     """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
-    nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
+    nor as long as other matches may be played on the same deal: of its tournament or of another one with the same
+    seed, of its deal of the ladder, or set up with the same seed.
     """
 
 class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -144,7 +146,7 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_match_service_pb2.WatchMatchResponse], _abc.AsyncIterator[_match_service_pb2.WatchMatchResponse]]:
         """Shows a match move by move, from any point: what has happened first, then live until its end. A finished
-        match of a tournament that still runs is not shown, for the same reason as its record.
+        match is not shown as long as its record isn't.
         """
 
     @_abc_1.abstractmethod
@@ -154,7 +156,8 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.MatchRecord, _abc.Awaitable[_match_service_pb2.MatchRecord]]:
         """Returns the record of a finished match. A record shows hidden orders, so there is none while the match runs,
-        nor while its tournament does, in which other matches are played on the same deal, or its deal of the ladder.
+        nor as long as other matches may be played on the same deal: of its tournament or of another one with the same
+        seed, of its deal of the ladder, or set up with the same seed.
         """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

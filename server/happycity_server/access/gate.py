@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from itertools import chain
 from secrets import compare_digest
-from urllib.parse import unquote
 
 import structlog
 
-from happycity.runtime.tokens import Role, TokenError, TokenFile, token_id
-from happycity.runtime.transport import is_loopback
+from happycity.runtime.addresses import TrustedProxies, is_of_this_machine, network_of
+from happycity.runtime.fair_share import FairShare
+from happycity.runtime.tokens import Role, TokenError
 from happycity_server.access.roles import (
     EVERYBODY,
     ROLES,
@@ -25,12 +25,17 @@ from happycity_server.access.roles import (
     principal_variable,
     require,
 )
+from happycity_server.access.token_file import TokenFile, token_id
 from happycity_server.errors import ApiError, Reason, too_many
 
 SWEEP_SECONDS = 0.5
 """The longest time from a token's end, by revocation or expiry, to that of its streams."""
 OPEN_STREAM_CALLS = 0.1
 """What opening a stream counts on an open server, in calls."""
+TURN_SECONDS = 0.002
+"""Time between the beginnings of two requests of pages: each leaves time for the bots' messages."""
+MAX_WAITING = 256
+"""Requests of one address that may wait for their turns."""
 
 _GUESTS = frozenset(Role) - {Role.WORKER}
 """The roles of callers from other machines, where every caller may do everything."""
@@ -73,8 +78,8 @@ class Authenticator:
         """Return the names of the bots that have a valid token."""
         return set() if self._tokens is None else self._tokens.bots(self.now())
 
-    def identify(self, clear: str | None, peer: str) -> Principal:
-        """Return the caller by the token that it shows, None if it shows none.
+    def identify(self, clear: str | None, address: str) -> Principal:
+        """Return the caller by the token that it shows, None if it shows none, and by its address.
 
         Raises:
             ApiError: it shows no token, or one that is malformed, unknown, revoked or expired.
@@ -84,12 +89,11 @@ class Authenticator:
                 return caller
         if self.is_open:
             # The server believes the results of a worker, so one on another machine needs a token.
-            host = host_of(peer)
-            return Principal(host, frozenset(Role) if is_loopback(f"{unquote(host)}:0") else _GUESTS)
+            return Principal(network_of(address), frozenset(Role) if is_of_this_machine(address) else _GUESTS)
         if clear and (person := self.person_of(clear)):
             return Principal(f"person {person}", self.public | {Role.BOT}, person=person)
         if clear is None and self.public:
-            return Principal(host_of(peer), self.public)
+            return Principal(network_of(address), self.public)
         if clear is None:
             text = "this server needs a token: set HAPPYCITY_TOKEN"
             raise ApiError(Reason.UNAUTHENTICATED, text)
@@ -172,7 +176,16 @@ class _OpenStream:
     def __init__(self, caller: Principal) -> None:
         self.caller = caller
         self.scope = asyncio.timeout(None)
-        self.revocation = ""
+        self.error: ApiError | None = None
+
+    def end(self, error: ApiError) -> None:
+        """End it with an error."""
+        self.error = error
+        self.scope.reschedule(asyncio.get_running_loop().time())
+
+
+Places = FairShare[_OpenStream]
+"""Of streams that all callers share."""
 
 
 class Gate:
@@ -188,30 +201,56 @@ class Gate:
         rates: RateLimits,
         streams_per_token: int,
         streams_per_peer: int,
+        proxies: TrustedProxies,
     ) -> None:
         self.refused: Counter[str] = Counter()
         """Refusals of all services since the start, by reason; INTERNAL counts the server's failures."""
         self.authenticator = authenticator
+        self.proxies = proxies
+        """Those that name the addresses of their clients."""
         self._rates = rates
         self.streams_per_token = streams_per_token
         self.streams_per_peer = streams_per_peer
         self.streams: defaultdict[str, set[_OpenStream]] = defaultdict(set)
         """The streams of all services that are open, by caller."""
         self._sweep_timer: asyncio.TimerHandle | None = None
+        self._turn = asyncio.Lock()
+        self._turns: dict[str, asyncio.Lock] = {}
+        self._waiting: Counter[str] = Counter()
+        """By address: requests that wait for their turns."""
 
-    def admit(self, method: str, clear: str | None, peer: str, *, is_stream: bool) -> Principal:
+    async def turn(self, address: str) -> None:
+        """Wait until a request of an address may begin: addresses take turns, and so do requests of one."""
+        network = network_of(address)
+        if self._waiting[network] >= MAX_WAITING:
+            raise too_many(MAX_WAITING, "requests of your address")
+        self._waiting[network] += 1
+        try:
+            async with self._turns.setdefault(network, asyncio.Lock()), self._turn:
+                await asyncio.sleep(TURN_SECONDS)
+        finally:
+            self._waiting[network] -= 1
+            if not self._waiting[network]:
+                del self._waiting[network], self._turns[network]
+
+    async def connect(self, address: str) -> None:
+        """Wait until an encrypted connection with an address may begin, which counts as a call."""
+        self._rates.take(network_of(address))
+        await self.turn(address)
+
+    def admit(self, method: str, clear: str | None, address: str, *, is_stream: bool) -> Principal:
         """Return who calls a method, and let `principal()` return it too; refuse what is not allowed.
 
-        `clear` is the token that the caller shows, if any; `peer` is its address with the port.
+        `clear` is the token that the caller shows, if any.
         """
         needed = ROLES.get(method)
         if needed is EVERYBODY:
-            return self.admit_anybody(peer)
+            return self.admit_anybody(address)
         try:
-            caller = self.authenticator.identify(clear, peer)
+            caller = self.authenticator.identify(clear, address)
         except ApiError:
             # Trying tokens is limited like any other calls are.
-            self._rates.take(host_of(peer))
+            self._rates.take(network_of(address))
             raise
         principal_variable.set(caller)
         require(needed or frozenset())
@@ -223,29 +262,39 @@ class Gate:
         """Count something that costs as much as some calls for the caller that was admitted."""
         self._rates.take(principal().caller, calls)
 
-    def admit_anybody(self, peer: str) -> Principal:
+    def admit_anybody(self, address: str) -> Principal:
         """Return the caller of something that needs no token; only the rate is limited."""
-        caller = Principal(host_of(peer), frozenset())
+        caller = Principal(network_of(address), frozenset())
         principal_variable.set(caller)
         self._rates.take(caller.caller)
         return caller
 
     @asynccontextmanager
-    async def stream(self, caller: Principal) -> AsyncIterator[None]:
-        """Count a stream of a caller while the context lasts, and end it when its token is revoked."""
+    async def stream(self, caller: Principal, places: Places | None = None) -> AsyncIterator[None]:
+        """Count a stream of a caller while the context lasts, and end it when its token is revoked.
+
+        It takes one of `places`, if they are given, perhaps that of another caller.
+        """
         limit = self.streams_per_token if caller.token else self.streams_per_peer
         stream, own = _OpenStream(caller), self.streams[caller.caller]
         if len(own) >= limit:
             raise too_many(limit, "streams", advice="close some", reason=Reason.TOO_MANY_STREAMS)
         own.add(stream)
         try:
+            if places is not None and (leaving := places.take(caller.caller, stream)) is not None:
+                error = too_many(places.most, "pages", reason=Reason.TOO_MANY_STREAMS)
+                if leaving is stream:
+                    raise error
+                leaving.end(error)
             async with stream.scope:
                 yield
         except TimeoutError:
-            if not stream.revocation:
+            if stream.error is None:
                 raise
-            raise ApiError(Reason.REVOKED, stream.revocation) from None
+            raise stream.error from None
         finally:
+            if places is not None:
+                places.leave(stream)
             own.discard(stream)
             if not own:
                 del self.streams[caller.caller]
@@ -265,9 +314,8 @@ class Gate:
         self.authenticator.refresh()
         for stream in list(chain.from_iterable(self.streams.values())):
             revocation = self.authenticator.revocation(stream.caller)
-            if revocation and not stream.revocation:
-                stream.revocation = revocation
-                stream.scope.reschedule(asyncio.get_running_loop().time())
+            if revocation and stream.error is None:
+                stream.end(ApiError(Reason.REVOKED, revocation))
 
 
 def house_callers(secrets: Mapping[str, str]) -> dict[str, Principal]:
@@ -276,8 +324,3 @@ def house_callers(secrets: Mapping[str, str]) -> dict[str, Principal]:
         secret: Principal(f"house {name}", frozenset({Role.BOT}), house_bot=name)
         for name, secret in secrets.items()
     }
-
-
-def host_of(peer: str) -> str:
-    """Return a peer's address without its port: `ipv4:127.0.0.1:5` is `ipv4:127.0.0.1`."""
-    return "unix" if peer.startswith("unix") else peer.rpartition(":")[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, nullcontext
 from typing import Any, Never, TypeAlias
 
@@ -14,9 +14,10 @@ from google.protobuf.message import DecodeError
 
 from happycity import ConfigError
 from happycity.errors import DealError, IllegalMoveError, InvalidMoveError
+from happycity.runtime.addresses import address_of_peer
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.access.gate import Gate
-from happycity_server.access.roles import LONG_CALLS
+from happycity_server.access.roles import EVERYBODY, LONG_CALLS, ROLES
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.play.progress import TournamentFinishedError
@@ -66,13 +67,22 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
     async def _serve(self, handler: _Handler, details: _Details, requests: object, context: _Context) -> None:
         """Serve a call, one that is a stream to its end, or until its token is revoked."""
         is_stream = handler.unary_unary is None or details.method in LONG_CALLS
-        caller = self._gate.admit(details.method, _bearer(details), context.peer(), is_stream=is_stream)
+        address = self._address(details, context)
+        caller = self._gate.admit(details.method, _bearer(details), address, is_stream=is_stream)
         async with self._gate.stream(caller) if is_stream else nullcontext():
             if not handler.request_streaming:
                 requests = await _read_request(context)
+            elif ROLES[details.method] is EVERYBODY:
+                requests = self._charged(requests)
             calls = handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream
             method: Any = next(filter(None, calls))
             await self._run(method(requests, context), context)
+
+    async def _charged(self, requests: Any) -> AsyncIterator[Any]:
+        """Pass on the messages of a stream, each of which counts as a call."""
+        async for request in requests:
+            self._gate.charge(1)
+            yield request
 
     async def _run(self, running: Any, context: _Context) -> None:
         """Let a method yield its responses, return its only one, or write them itself."""
@@ -100,9 +110,17 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
         self._gate.refused[reason] += 1
         if error.reason is not Reason.RATE_LIMITED:  # a caller that calls too often would fill the log too
             _log.info(
-                "call_refused", method=details.method, reason=reason, peer=context.peer(), text=str(error)
+                "call_refused",
+                method=details.method,
+                reason=reason,
+                peer=self._address(details, context),
+                text=str(error),
             )
         await abort(context, error)
+
+    def _address(self, details: _Details, context: _Context) -> str:
+        headers = [(key, value) for key, value in details.invocation_metadata or () if isinstance(value, str)]
+        return self._gate.proxies.client(address_of_peer(context.peer()), headers)
 
 
 async def _read_request(context: _Context) -> Any:

@@ -185,14 +185,9 @@ def viewer() -> Viewer:
     return max((seen for role, seen in _VIEWERS.items() if role in roles), default=Viewer.PUBLIC)
 
 
-def is_public() -> bool:
-    """Return whether the caller may see no more than the public."""
-    return viewer() is Viewer.PUBLIC
-
-
 def require_token(what: str) -> None:
     """Require that the caller may see more than the public; else ApiError: `what` needs a token."""
-    if is_public():
+    if viewer() is Viewer.PUBLIC:
         raise ApiError(Reason.UNAUTHENTICATED, f"{what} needs a token: set HAPPYCITY_TOKEN")
 
 

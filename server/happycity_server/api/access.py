@@ -17,23 +17,19 @@ from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceServicer
 from happycity.match import check_bot_name
 from happycity.runtime.guests import Link
-from happycity.runtime.tokens import (
-    MAX_INVITED,
-    Invitation,
+from happycity.runtime.tokens import MAX_INVITED, Invitation, Token, TokenError, read_tokens_file
+from happycity_server.access.roles import check_free_of_house, principal
+from happycity_server.access.token_file import (
     InvitationError,
     NameTakenError,
-    Token,
-    TokenError,
     TokenFile,
     accept_invitation,
     add_invitation,
     new_invitation,
-    read_tokens_file,
     renew_token,
     revoke_invitation,
     revoke_token,
 )
-from happycity_server.access.roles import check_free_of_house, principal
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.wire import timestamp
 

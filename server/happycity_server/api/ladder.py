@@ -10,7 +10,7 @@ from happycity import ConfigError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_spelling, one_line
-from happycity.runtime.tokens import TokenFile, check_owner, rename_owner
+from happycity.runtime.tokens import check_owner
 from happycity.tournament.v1beta1 import rating_pb2
 from happycity.wire.match import (
     bot_info_message,
@@ -33,14 +33,15 @@ from happycity_ladder.entries import (
 )
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_ladder.leaderboard import Line, is_provisional
-from happycity_server.access.roles import check_name, is_public, principal, request_key, viewer
+from happycity_server.access.roles import check_name, principal, request_key, viewer
+from happycity_server.access.token_file import TokenFile, rename_owner
 from happycity_server.api.access import token_refusals
 from happycity_server.api.paging import ListQuery, entry_of, message_of, page_token, timestamp_or_none
 from happycity_server.errors import ApiError, Reason, within
 from happycity_server.ladder.challenges import ChallengeAnswer, board_named, not_in_ladder
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.hosted.submissions import Submissions
-from happycity_tournament.visibility import sees_people
+from happycity_tournament.visibility import Play, Sight, sees_people, sight_of_deal
 from happycity_tournament.wire import timestamp
 
 if TYPE_CHECKING:  # it takes numpy, and few servers keep a ladder
@@ -72,10 +73,6 @@ class LadderService(LadderServiceServicer):
     def keeps_ladder(self) -> bool:
         """Whether the server keeps a ladder."""
         return self._reader is not None
-
-    def is_open(self, deal_id: int) -> bool:
-        """Return whether a deal is not over, so that its finished games are still secret."""
-        return self._reader is not None and self._reader.ladder.is_open(deal_id)
 
     def _ladder(self) -> LadderReader:
         """Return what reads the ladder; ApiError if the server keeps none."""
@@ -174,8 +171,7 @@ class LadderService(LadderServiceServicer):
         )
         found = await read(entries.deals, query.limit, query.before_id, **query.filters)
         listed, token = query.cut({deal.id: deal for deal in found})
-        # The places in the first games of a deal would tell how it goes.
-        deals = [deal for deal in listed if deal.state is not DealState.OPEN or not is_public()]
+        deals = [deal for deal in listed if sight_of_deal(viewer(), _play(deal)) is not Sight.NOTHING]
         games = await read(entries.games_of, [deal.id for deal in deals])
         versions = await read(entries.versions, {version for deal in deals for version in deal.versions})
         present = reader.ladder.presence.version_ids
@@ -312,6 +308,11 @@ class LadderService(LadderServiceServicer):
         reader = self._ladder()
         counts = await reader.stored.read(reader.stored.challenges.deals, [challenge.id])
         return _challenge(challenge, counts[challenge.id][0])
+
+
+def _play(deal: Deal) -> Play:
+    """Return whether games of a deal may still be played."""
+    return Play.OPEN if deal.state is DealState.OPEN else Play.ENDED
 
 
 def _owner(version: Version) -> str | None:

@@ -24,27 +24,18 @@ from happycity.wire.match import (
     void_reason_number,
 )
 from happycity.wire.messages import config_message
-from happycity_ladder.entries import Deal as LadderDeal
-from happycity_ladder.entries import DealState
-from happycity_ladder.ladder_store import LadderStore
 from happycity_server.access.roles import READERS, WATCHERS, Visitor, principal, request_key, require, viewer
 from happycity_server.api.paging import ListQuery, entry_of, message_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
 from happycity_server.people.practice import Practice, seats_of, single_match
+from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.places.watch import WatchedMatch, Watches, responses
 from happycity_server.play.match import MatchSpec, MatchState, OpenMatch
-from happycity_tournament.config import TournamentState
 from happycity_tournament.games import FinishedGame, is_practice
 from happycity_tournament.storage.async_store import AsyncStore
-from happycity_tournament.visibility import (
-    Play,
-    Sight,
-    play_of,
-    sight_of_finished_match,
-    sight_of_open_match,
-)
+from happycity_tournament.visibility import Play, Sight, sight_of_finished_match, sight_of_open_match
 from happycity_tournament.wire import timestamp
 
 REMEMBERED_REQUESTS = 10_000
@@ -71,6 +62,7 @@ class MatchService(MatchServiceServicer):
         self,
         places: Places,
         store: AsyncStore,
+        deals: DealsInPlay,
         practice: Practice,
         *,
         charge: Callable[[float], None],
@@ -84,7 +76,7 @@ class MatchService(MatchServiceServicer):
         self._most_open = most_open
         self._places = places
         self._store = store
-        self._ladder = LadderStore(store.store)
+        self._deals = deals
         self._practice = practice
         self._watches = Watches()
         self._requests: OrderedDict[str, int] = OrderedDict()
@@ -220,13 +212,14 @@ class MatchService(MatchServiceServicer):
         return None if game is None else (await self._finished([game]))[match_id]
 
     async def _finished(self, games: Sequence[FinishedGame]) -> dict[int, pb.Match | None]:
-        """Write stored matches, with their deals where the caller may see these; None: not for the caller."""
-        sights = await self._sights(games)
-        matches: dict[int, pb.Match | None] = {}
+        """Write stored matches, each as far as the caller may see it; None: not for the caller."""
+        deals = await self._deals.of_games(games)
+        matches = dict[int, pb.Match | None]()
         for game in games:
-            sight, deal_id, _ = sights[game.match_id]
+            play, ladder_deal = deals[game.match_id]
+            sight = _sight_of_game(game, play)
             is_seen = sight is not Sight.NOTHING
-            matches[game.match_id] = _finished_match(game, deal_id, sight) if is_seen else None
+            matches[game.match_id] = _finished_match(game, ladder_deal, sight) if is_seen else None
         return matches
 
     async def _shown_whole(self, match_id: int) -> tuple[FinishedGame, int | None]:
@@ -234,43 +227,15 @@ class MatchService(MatchServiceServicer):
         game = await self._store.read(self._store.store.game, match_id)
         if game is None:
             raise _unknown(match_id)
-        sight, deal_id, others = (await self._sights([game]))[match_id]
-        if sight is Sight.ALL:
-            return game, deal_id
-        if others:
-            raise ApiError(Reason.MATCH_RUNNING, f"match {match_id} shares its deal with {others}")
+        play, ladder_deal = (await self._deals.of_games([game]))[match_id]
+        if _sight_of_game(game, play) is Sight.ALL:
+            return game, ladder_deal
+        if play is not Play.ENDED:
+            where = f" of tournament {game.tournament_id}" if game.tournament_id else ""
+            text = f"match {match_id} shares its deal with games{where} that are not over, or may be resumed"
+            raise ApiError(Reason.MATCH_RUNNING, text)
         require(WATCHERS)  # what else is hidden from others: practice
         raise _unknown(match_id)
-
-    async def _sights(self, games: Sequence[FinishedGame]) -> dict[int, tuple[Sight, int | None, str]]:
-        """Return by match what the caller sees, its deal in the ladder, and what else is played of it."""
-        deals, states = await self._store.read(self._deals_of, games)
-        open_seeds = {match.spec.deal.seed for match in self._places.newest_matches()}
-        sights: dict[int, tuple[Sight, int | None, str]] = {}
-        for game in games:
-            deal = deals.get(game.match_id)
-            play, others = Play.ENDED, ""
-            if game.tournament_id is not None:
-                play = play_of(states[game.tournament_id])
-                if play is not Play.ENDED:
-                    others = f"others of tournament {game.tournament_id}, which is not finished"
-            elif deal is not None and deal.state is DealState.OPEN:
-                play, others = Play.OPEN, "others of the ladder, which are not over"
-            if play is Play.ENDED and game.deal_seed in open_seeds:
-                play, others = Play.REPEATED, "a match that is not over"
-            sight = sight_of_finished_match(viewer(), play, practice=game.practice, own=_is_own(game.bots))
-            sights[game.match_id] = sight, None if deal is None else deal.id, others
-        return sights
-
-    def _deals_of(
-        self, games: Sequence[FinishedGame]
-    ) -> tuple[dict[int, LadderDeal], dict[int, TournamentState | None]]:
-        """Return the deals of games of the ladder, by match, and the states of the others' tournaments."""
-        store = self._store.store
-        single = [game.match_id for game in games if game.tournament_id is None]
-        numbers = {game.tournament_id for game in games if game.tournament_id is not None}
-        states = {number: store.tournament_state(number) for number in numbers}
-        return self._ladder.deals_of_games(single) if single else {}, states
 
     async def _record(self, match_id: int) -> str:
         """Return the record of a stored match."""
@@ -278,6 +243,11 @@ class MatchService(MatchServiceServicer):
         if record is None:
             raise _unknown(match_id)
         return record
+
+
+def _sight_of_game(game: FinishedGame, play: Play) -> Sight:
+    """Return what the caller sees of a finished match."""
+    return sight_of_finished_match(viewer(), play, practice=game.practice, own=_is_own(game.bots))
 
 
 def _sight(match: OpenMatch) -> Sight:
@@ -332,13 +302,14 @@ def _open_match(match: OpenMatch) -> pb.Match:
         tournament_id=match.spec.tournament_id or None,
         ladder_deal_id=match.spec.ladder_deal_id or None,
         practice=match.spec.practice,
+        watchable=_sight(match) is Sight.ALL,
         create_time=timestamp(match.created_at),
         start_time=timestamp_or_none(match.started_at),
     )
 
 
 def _finished_match(game: FinishedGame, ladder_deal: int | None, sight: Sight) -> pb.Match:
-    """Write a stored match, with its deal where all of it is seen."""
+    """Write a stored match, with its place in a schedule where all of it is seen."""
     deal = None
     if sight is Sight.ALL and game.position is not None:
         number, table, rotation = game.position
@@ -351,6 +322,7 @@ def _finished_match(game: FinishedGame, ladder_deal: int | None, sight: Sight) -
         result=result_message(game.seats),
         ladder_deal_id=ladder_deal,
         deal=deal,
+        watchable=sight is Sight.ALL,
         create_time=timestamp_or_none(game.created_at),
         start_time=timestamp_or_none(game.started_at),
         finish_time=timestamp_or_none(game.finished_at),

@@ -51,7 +51,8 @@ class PlayService:
             hello = await self._read_hello(context)
             session, outbox = self._lobby.enter(hello)
         except ApiError as error:
-            _log.info("bot_refused", reason=error.reason.name, peer=context.peer(), text=str(error))
+            caller = principal().caller
+            _log.info("bot_refused", reason=error.reason.name, caller=caller, text=str(error))
             raise
         except grpc.RpcError:  # the bot is gone
             return

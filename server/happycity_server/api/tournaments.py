@@ -14,19 +14,19 @@ from happycity.wire.match import seconds_of
 from happycity_server.access.roles import (
     READERS,
     WATCHERS,
-    is_public,
     request_key,
     require,
     require_token,
     viewer,
 )
 from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
+from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
 from happycity_server.tournaments.watch import DEFAULT_INTERVAL_SECONDS, TournamentWatches
-from happycity_tournament.config import check_bots
+from happycity_tournament.config import TournamentState, check_bots
 from happycity_tournament.standings.standings import Standings
-from happycity_tournament.visibility import Sight, sees_incidents, sight_of_tournament
+from happycity_tournament.visibility import Play, Sight, sees_incidents, sight_of_tournament
 from happycity_tournament.wire import sprt_message, standing_message, state_of, tournament_config_of
 
 MAX_INTERVAL_SECONDS = 3600.0
@@ -35,8 +35,9 @@ MAX_INTERVAL_SECONDS = 3600.0
 class TournamentService(TournamentServiceServicer):
     """Decodes, asks the tournaments, encodes."""
 
-    def __init__(self, tournaments: Tournaments, places: Places) -> None:
+    def __init__(self, tournaments: Tournaments, places: Places, deals: DealsInPlay) -> None:
         self._tournaments = tournaments
+        self._deals = deals
         self._places = places
         self._watches = TournamentWatches(tournaments, places)
 
@@ -47,11 +48,11 @@ class TournamentService(TournamentServiceServicer):
             check_bots(request.config.bots)  # first, as it is cheap
             config = tournament_config_of(request.config, default_seed=secrets.randbits(53))
             tournament_id = await self._tournaments.create(config, request_key=key)
-        return await self._tournaments.message(tournament_id, viewer())
+        return await self._message(tournament_id)
 
     async def GetTournament(self, request: pb.GetTournamentRequest, context: object) -> pb.Tournament:
         """Return a tournament."""
-        tournament = await self._tournaments.message(request.tournament_id, viewer())
+        tournament = await self._message(request.tournament_id)
         if not _is_seen(tournament):
             require_token(f"tournament {request.tournament_id}, which has not ended,")
         return tournament
@@ -64,7 +65,7 @@ class TournamentService(TournamentServiceServicer):
         page: list[pb.Tournament] = []
         token, left = "", PAGE_BYTES
         state, bot = query.filters.get("state"), query.filters.get("bot")
-        newest = self._tournaments.newest(query.limit, query.before_id, state=state, bot=bot, viewer=viewer())
+        newest = self._tournaments.newest(query.limit, query.before_id, state=state, bot=bot)
         async with aclosing(newest) as entries:
             async for entry in entries:
                 if not _is_seen(entry):
@@ -74,17 +75,18 @@ class TournamentService(TournamentServiceServicer):
                     break
                 page.append(entry)
                 left -= entry.ByteSize()
+        await self._hide_seeds(*page)
         return pb.ListTournamentsResponse(tournaments=page, next_page_token=token)
 
     async def StopTournament(self, request: pb.StopTournamentRequest, context: object) -> pb.Tournament:
         """Start no more games."""
         await self._tournaments.stop(request.tournament_id)
-        return await self._tournaments.message(request.tournament_id, viewer())
+        return await self._message(request.tournament_id)
 
     async def ResumeTournament(self, request: pb.ResumeTournamentRequest, context: object) -> pb.Tournament:
         """Continue a tournament that was stopped or interrupted."""
         await self._tournaments.resume(request.tournament_id)
-        return await self._tournaments.message(request.tournament_id, viewer())
+        return await self._message(request.tournament_id)
 
     async def DeleteTournament(
         self, request: pb.DeleteTournamentRequest, context: object
@@ -96,7 +98,7 @@ class TournamentService(TournamentServiceServicer):
     async def DisqualifyBot(self, request: pb.DisqualifyBotRequest, context: object) -> pb.Tournament:
         """Forfeit a bot's games that are not finished."""
         await self._tournaments.disqualify(request.tournament_id, request.bot)
-        return await self._tournaments.message(request.tournament_id, viewer())
+        return await self._message(request.tournament_id)
 
     async def WatchTournament(
         self, request: pb.WatchTournamentRequest, context: object
@@ -110,9 +112,10 @@ class TournamentService(TournamentServiceServicer):
             request.tournament_id,
             interval=interval,
             with_final_ratings=request.with_final_ratings,
-            viewer=viewer(),
+            with_incidents=sees_incidents(viewer()),
         )
         async for update in updates:
+            await self._hide_seeds(update.tournament, progress=update.progress)
             yield update
 
     async def GetStandings(self, request: pb.GetStandingsRequest, context: object) -> pb.Standings:
@@ -147,9 +150,26 @@ class TournamentService(TournamentServiceServicer):
         await self._check_visible(tournament_id)
         return (await self._tournaments.status(tournament_id)).standings
 
+    async def _message(self, tournament_id: int) -> pb.Tournament:
+        """Return a tournament as far as the caller may see it, if it does."""
+        tournament = await self._tournaments.message(tournament_id)
+        await self._hide_seeds(tournament)
+        return tournament
+
+    async def _hide_seeds(self, *shown: pb.Tournament, progress: pb.TournamentProgress | None = None) -> None:
+        """Take the seeds that the caller may not see out of messages; of a watch the progress comes apart."""
+        seeded = [one for one in shown if one.config.HasField("seed")]
+        numbers = [one.tournament_id for one in seeded]
+        elsewhere = await self._deals.of_tournaments(numbers) if numbers else {}
+        for one in seeded:
+            state = state_of((progress or one.progress).state)
+            play = elsewhere.get(one.tournament_id, Play.ENDED)
+            if sight_of_tournament(viewer(), state, play) is not Sight.ALL:
+                one.config.ClearField("seed")
+
     async def _check_visible(self, tournament_id: int) -> None:
-        """Refuse the public a tournament that has not ended."""
-        if is_public():
+        """Refuse a tournament that the caller doesn't see yet."""
+        if sight_of_tournament(viewer(), TournamentState.RUNNING) is Sight.NOTHING:
             await self.GetTournament(pb.GetTournamentRequest(tournament_id=tournament_id), None)
 
 

@@ -1,8 +1,9 @@
-"""Hosted bots as a whole: submissions are tried one after the other, and those that pass are kept running."""
+"""Hosted bots as a whole: submissions are tried one by one, and those that pass are kept running."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -13,17 +14,18 @@ import structlog
 from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.runtime.event_loop import end_tasks
-from happycity_server.access.gate import SWEEP_SECONDS, Authenticator
+from happycity_server.access.gate import SWEEP_SECONDS
 from happycity_server.config import ServerSettings
 from happycity_server.hosting.trial import TrialError, check, play
+from happycity_server.hosting.trial_queue import TrialQueue
+from happycity_server.process.listening import BotServer
 from happycity_server.process.programs import Programs
 from happycity_server.process.running_submissions import RunningSubmissions
 from happycity_tournament.hosted.sandbox import Sandbox
 from happycity_tournament.hosted.submissions import Submissions, Upload
 
-MOST_WAITING = 64
-"""Submissions that may wait for their trial."""
 UNTRIED = ("the server could not try it, which is no fault of the bot; it tries again when it starts next",)
+REPLACED = ("a newer submission of the bot came before it was tried",)
 FIXED = "a tournament plays the submission of before; submit the new one when that is over"
 
 _log = structlog.get_logger()
@@ -32,9 +34,10 @@ _log = structlog.get_logger()
 class Hosting:
     """Tries submitted bots, and keeps the newest one of each name running that passed."""
 
-    def __init__(self, settings: ServerSettings, folder: Path, authenticator: Authenticator) -> None:
-        """Host the bots of a folder; ConfigError if the folder or the sandbox can't be used here."""
-        if authenticator.is_open:
+    def __init__(self, settings: ServerSettings, folder: Path, server: BotServer) -> None:
+        """Host the bots of a folder at a server; ConfigError if folder or sandbox can't be used here."""
+        self._authenticator = server.gate.authenticator
+        if self._authenticator.is_open:
             text = "it needs tokens, which say whose each bot is; create one with: happycity token create"
             raise ConfigError(f"--hosted: {text}")
         self.submissions = Submissions(folder)
@@ -44,23 +47,21 @@ class Hosting:
         self.on_change: Callable[[Mapping[str, str]], None] = lambda digests: None
         """Is called with the digests of the bots that run, by their names, when these are others."""
         self._settings = settings
-        self._authenticator = authenticator
+        self._server = server
         self.used: list[pb.Submission] = []
         """What bots have used beside workers, and is not stored yet."""
-        self._waiting: asyncio.Queue[pb.Submission] = asyncio.Queue()
+        self.waiting = TrialQueue(self._authenticator.now, time.monotonic)
         self._tasks: Sequence[asyncio.Task[None]] = ()
 
-    def start(self, programs: Programs, address: str) -> None:
-        """Run what plays, and try what waits; `address` is that of the arena's socket, `unix:PATH`."""
-        self._bots = RunningSubmissions(
-            self.submissions, self.sandbox, programs, self._authenticator, address
-        )
+    async def start(self, programs: Programs) -> None:
+        """Run what plays, and try what waits."""
+        self._bots = RunningSubmissions(self.submissions, self.sandbox, programs, self._server)
         for submission in reversed([*self.submissions]):
             if submission.state == pb.SUBMISSION_STATE_PLAYING:
                 self._bots.run(submission)
             elif submission.state == pb.SUBMISSION_STATE_TRYING:
                 del submission.result[:]  # of a server that could not try it
-                self._waiting.put_nowait(submission)
+                await self._let_wait(submission)
         self.on_change(self._bots.digests)
         self._tasks = asyncio.create_task(self._try_all()), asyncio.create_task(self._sweep())
 
@@ -69,18 +70,19 @@ class Hosting:
         await end_tasks(*self._tasks)
         await self._store_used()
 
-    @property
-    def is_full(self) -> bool:
-        """Whether no more submissions may wait for a trial."""
-        return self._waiting.qsize() >= MOST_WAITING
-
     async def keep(self, upload: Upload, owner: str, now: datetime) -> pb.Submission:
         """Keep what was uploaded, and try it; errors are those of `Submissions.keep`."""
         submission = await asyncio.to_thread(self.submissions.keep, upload, owner, now)
         if submission is upload.submission:  # else it was there before
             _log.info("bot_submitted", bot=submission.bot.name, digest=submission.digest, owner=owner)
-            self._waiting.put_nowait(submission)
+            await self._let_wait(submission)
         return submission
+
+    async def _let_wait(self, submission: pb.Submission) -> None:
+        """Let a submission wait for its trial, in place of an older one of the same bot."""
+        if (older := self.waiting.put(submission)) is not None:
+            with suppress(OSError):  # of a full disk; it is replaced again when the server starts next
+                await self._note(older, pb.SUBMISSION_STATE_REJECTED, REPLACED)
 
     async def withdraw(self, submission: pb.Submission) -> None:
         """End a bot that plays; OSError if that can't be stored."""
@@ -99,15 +101,15 @@ class Hosting:
         return self.submissions.playing(bot) is not None or self.is_fixed(bot)
 
     async def _try_all(self) -> None:
-        """Try what waits, one after the other, so that each has the machine's attention."""
+        """Try what waits, one by one, so that each has the machine's attention."""
         while True:
-            submission = await self._waiting.get()
-            try:
-                await self._try(submission)
-            except Exception:  # noqa: BLE001 - other bots' trials go on
-                _log.exception("trial_failed", bot=submission.bot.name, digest=submission.digest)
-                with suppress(OSError):  # which may be what has failed
-                    await self._note(submission, pb.SUBMISSION_STATE_TRYING, UNTRIED)
+            async with self.waiting.turn() as submission:
+                try:
+                    await self._try(submission)
+                except Exception:  # noqa: BLE001 - other bots' trials go on
+                    _log.exception("trial_failed", bot=submission.bot.name, digest=submission.digest)
+                    with suppress(OSError):  # which may be what has failed
+                        await self._note(submission, pb.SUBMISSION_STATE_TRYING, UNTRIED)
 
     async def _try(self, submission: pb.Submission) -> None:
         """Try a bot, and let it play in place of the version before if it passes."""

@@ -15,11 +15,12 @@ from happycity.runtime.tokens import Role
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import check_name, principal
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
-from happycity_server.hosting.hosting import FIXED, MOST_WAITING, Hosting
+from happycity_server.hosting.hosting import FIXED, Hosting
 
-PART_SECONDS = 10.0
-"""How long the next part of a submission may take to come."""
+UPLOAD_SECONDS = 300.0
+"""How long a submission may take to come."""
 MOST_UPLOADS = 4
+"""Submissions that come at once, each of another owner; more of them wait for their turn."""
 PER_DAY = 24
 """Submissions of an owner in a day."""
 MAX_COMMAND = 1000
@@ -35,7 +36,9 @@ class HostingService(HostingServiceServicer):
         self.hosting = hosting
         self._house = house
         self._now = now
-        self._uploads = asyncio.Semaphore(MOST_UPLOADS)
+        self._turns = asyncio.Semaphore(MOST_UPLOADS)
+        self._uploading: set[str] = set()
+        """The owners who upload, or wait for their turn."""
         self._rates = RateLimits(
             rate=PER_DAY / 86400,
             burst=PER_DAY,
@@ -48,21 +51,28 @@ class HostingService(HostingServiceServicer):
         caller = principal()
         if caller.token is None:
             raise ApiError(Reason.UNAUTHENTICATED, "the call shows no token of this server's file")
-        if self._uploads.locked():
-            raise too_many(MOST_UPLOADS, "uploads")
-        if self.hosting.is_full:
-            raise too_many(MOST_WAITING, "trials")
-        async with self._uploads:
-            first = await _next(requests)
-            if first is None or not first.HasField("bot"):
-                raise invalid("bot: the first message of a submission says what it is")
-            self._check(first.bot)
-            if self.hosting.is_fixed(first.bot.name):
-                raise ApiError(Reason.TOURNAMENT_RUNNING, FIXED)
-            self._rates.sweep()
-            self._rates.take(caller.token.owner)
-            with _storing():
-                submission = await self._receive(first.bot, requests, caller.token.owner)
+        owner = caller.token.owner
+        if owner in self._uploading:
+            raise too_many(1, "uploads of yours")
+        self.hosting.waiting.check(owner)
+        self._rates.sweep()
+        self._rates.take(owner)
+        self._uploading.add(owner)
+        try:
+            async with self._turns, asyncio.timeout(UPLOAD_SECONDS) as deadline:
+                first = await anext(requests, None)
+                if first is None or not first.HasField("bot"):
+                    raise invalid("bot: the first message of a submission says what it is")
+                self._check(first.bot)
+                if self.hosting.is_fixed(first.bot.name):
+                    raise ApiError(Reason.TOURNAMENT_RUNNING, FIXED)
+                with _storing():
+                    submission = await self._receive(first.bot, requests, owner, deadline)
+        except TimeoutError:
+            text = f"the submission did not come within {UPLOAD_SECONDS:g} s"
+            raise ApiError(Reason.STALLED, text) from None
+        finally:
+            self._uploading.remove(owner)
         return await self._shown(submission)
 
     async def GetSubmission(self, request: pb.GetSubmissionRequest, context: object) -> pb.Submission:
@@ -104,13 +114,16 @@ class HostingService(HostingServiceServicer):
             await self.hosting.withdraw(playing)
         return await self._shown(playing)
 
-    async def _receive(self, bot: pb.HostedBot, requests: _Parts, owner: str) -> pb.Submission:
-        """Take the files of a bot, and keep it."""
+    async def _receive(
+        self, bot: pb.HostedBot, requests: _Parts, owner: str, deadline: asyncio.Timeout
+    ) -> pb.Submission:
+        """Take the files of a bot until a deadline, and keep it."""
         with within("file"):
             upload = self.hosting.submissions.upload(bot)
             try:
-                while (part := await _next(requests)) is not None:
+                async for part in requests:
                     await asyncio.to_thread(upload.take, part)
+                deadline.reschedule(None)  # else it might be kept, but not tried
                 return await self.hosting.keep(upload, owner, self._now())
             finally:
                 await asyncio.to_thread(upload.close)
@@ -155,12 +168,3 @@ def _storing() -> Iterator[None]:
     except OSError as error:
         text = f"the folder of hosted bots can't be used: {error.strerror}"
         raise ApiError(Reason.STORE_UNAVAILABLE, text) from None
-
-
-async def _next(requests: _Parts) -> pb.SubmitRequest | None:
-    """Return the next part of a submission; None at its end."""
-    try:
-        return await asyncio.wait_for(anext(requests, None), PART_SECONDS)
-    except TimeoutError:
-        text = f"the next part of the submission did not come within {PART_SECONDS:g} s"
-        raise ApiError(Reason.STALLED, text) from None

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from tempfile import TemporaryFile
 
 from happycity import Config, HappyCityError, TimeControl
@@ -48,6 +49,7 @@ async def check(command: Sequence[str]) -> str:
     """Put a bot, which a command runs in its sandbox, to the conformance suite; return its summary.
 
     Raises:
+        HappyCityError: the suite itself failed, which is no fault of the bot.
         TrialError: a step failed.
     """
     steps = [word for step in STEPS for word in ("--only", step)]
@@ -62,7 +64,7 @@ async def check(command: Sequence[str]) -> str:
         try:
             report = json.load(printed)["steps"]
         except ValueError:
-            raise TrialError(f"conformance: {last_line(said)}") from None
+            raise HappyCityError(f"conformance: {last_line(said)}") from None
     if failed := [step for step in report if step["status"] == "failed"]:
         lines = (f"{step['name']}: {step['demanded']}; seen: {step['seen']}" for step in failed)
         raise TrialError(f"conformance: {len(failed)} of {len(report)} steps failed", *lines)
@@ -80,7 +82,8 @@ async def play(settings: ServerSettings, name: str, command: Sequence[str]) -> s
     async with private_arena(settings, secrets) as arena:
         for program in bot_programs({opponent: "random"}, Lineup(), secrets, arena.address):
             arena.programs.keep(program)
-        arena.programs.keep(bot_program(name, command, secrets[name], arena.address, restarts=0))
+        program = bot_program(name, command, secrets[name], restarts=0)
+        arena.programs.keep(replace(program, arena=arena.server.arena_of_one))
         if missing := await arena.lobby.wait_for((name, opponent), CONNECT_SECONDS):
             raise TrialError(f"practice game: {missing[0]} did not connect within {CONNECT_SECONDS:g} s")
         bots = (name, *(opponent,) * (_PLAYERS - 1))

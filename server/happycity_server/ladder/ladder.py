@@ -86,10 +86,6 @@ class Ladder:
         places.change_listeners.append(self._changed.set)
         places.match_over_listeners.append(self._changed.set)
 
-    def is_open(self, deal_id: int) -> bool:
-        """Return whether a deal that has begun is not over, so that its cards are secret."""
-        return deal_id in self.deals or deal_id in self._queue
-
     async def start(self) -> None:
         """Begin to play, also the deals that an earlier server has left; StoreError if the store fails."""
         if self.config.anchor not in self.house:

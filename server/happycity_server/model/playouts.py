@@ -22,7 +22,7 @@ from happycity.rules.views import Event, View
 from happycity.v1 import game_pb2
 from happycity.wire.match import result_message
 from happycity.wire.messages import event_message, move_messages, move_of, view_message, view_of
-from happycity_bots.policies import POLICIES, play_to_end
+from happycity_evaluation.policies import POLICIES, play_to_end
 
 
 class LineError(ConfigError):

@@ -22,7 +22,7 @@ from happycity_tournament.schedule import bot_seeds
 MAX_DECISION_SECONDS = 600.0
 """The longest time for a decision that may be asked for."""
 VISITORS = 25
-"""Visitors whose tables one address may have, as all visitors of a proxy have the same."""
+"""Visitors whose tables one address may have, as people of one house or school have the same."""
 
 
 class Practice:

@@ -157,6 +157,15 @@ class Tables:
         """The bots of the house; the server keeps them connected."""
         return sorted(self._lobby.house)
 
+    def may_create(self) -> bool:
+        """Return whether the admitted caller may set up tables."""
+        return bool(principal().roles & _SETTERS) and not principal().person
+
+    def waiting_seeds(self) -> set[int]:
+        """Return the seeds of the deals that are played at tables once everybody is there."""
+        waiting = (table for table in self._tables.values() if table.match_id is None and not table.is_closed)
+        return {practice_seed(table.plan.seed) for table in waiting}
+
     def place_of(self, secret: str) -> TablePlace | None:
         """Return the place that a secret proves; None if there is none, or not any longer."""
         self._forget()
@@ -223,7 +232,7 @@ class Tables:
             raise invalid(f"seat: {seat + 1} is not free")
         if list(table.invitations.values()).count(seat) >= MAX_INVITATIONS:
             raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
-        clear = new_secret(LINK_PREFIX)
+        clear, _ = new_secret(LINK_PREFIX)
         table.invitations[_digest(clear)] = seat
         self._save(table)
         return clear
@@ -321,7 +330,7 @@ class Tables:
         """Give a person a seat; return the secret that proves it."""
         table.names[seat] = name
         table.people[seat] = Person(name, self._lobby)
-        secret = new_secret(SEAT_PREFIX)
+        secret, _ = new_secret(SEAT_PREFIX)
         table.secrets[_digest(secret)] = seat
         self._tables[table.table_id] = table
         self._save(table)

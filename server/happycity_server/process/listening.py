@@ -8,8 +8,8 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +18,8 @@ import structlog
 
 from happycity import ConfigError
 from happycity.model.v1beta1.model_service_pb2_grpc import add_ModelServiceServicer_to_server
-from happycity.runtime.tokens import TokenError, TokenFile
+from happycity.runtime.addresses import TrustedProxies
+from happycity.runtime.tokens import TokenError
 from happycity.runtime.transport import (
     file_stamp,
     is_loopback,
@@ -29,12 +30,14 @@ from happycity.runtime.transport import (
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
+from happycity_server.access.token_file import TokenFile
 from happycity_server.api.model import SimulationService
 from happycity_server.api.play import CatalogueService, PlayService
 from happycity_server.config import ServerSettings
 from happycity_server.errors import ListenError
 from happycity_server.model.pool import PlayoutPool
 from happycity_server.play.lobby import Lobby
+from happycity_server.process.programs import private_address
 
 _OPTIONS = (
     # What gRPC receives ahead of a stream's reader: by default 4 MB, and more, without a limit, where the
@@ -66,6 +69,8 @@ _log = structlog.get_logger()
 
 STREAM_CLOSE_SECONDS = 1.0
 """Grace period for open streams at the end."""
+CONNECTIONS = 16
+"""Connections of a program that has a socket of its own."""
 
 
 class BotServer:
@@ -85,24 +90,51 @@ class BotServer:
             rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clock),
             streams_per_token=settings.streams_per_token,
             streams_per_peer=settings.streams_per_peer,
+            proxies=TrustedProxies(settings.trusted_proxy),
         )
         self.pool = PlayoutPool(settings.simulation_workers)
-        interceptors = (AccessInterceptor(self.gate),)
-        self.grpc = grpc.aio.server(interceptors=interceptors, options=_server_options(settings))
-        play = PlayService(lobby, hello_seconds=settings.hello_time)
-        self.grpc.add_generic_rpc_handlers((play.handler(),))
-        add_CatalogueServiceServicer_to_server(CatalogueService(), self.grpc)
+        self._play = PlayService(lobby, hello_seconds=settings.hello_time)
+        self._simulations: SimulationService | None = None
         if settings.simulation_workers:
             most = settings.simulation_playouts_per_minute
-            simulations = SimulationService(self.pool, per_minute=most, clock=clock)
-            add_ModelServiceServicer_to_server(simulations, self.grpc)
+            self._simulations = SimulationService(self.pool, per_minute=most, clock=clock)
+        self._started = asyncio.Event()
+        self._settings = settings
         self._lobby = lobby
+        self.grpc = self._listener()
+
+    def _listener(self, *more: tuple[str, int]) -> grpc.aio.Server:
+        """Return a server of gRPC that has what bots use, with more options."""
+        interceptors = (AccessInterceptor(self.gate),)
+        server = grpc.aio.server(interceptors=interceptors, options=(*_server_options(self._settings), *more))
+        server.add_generic_rpc_handlers((self._play.handler(),))
+        add_CatalogueServiceServicer_to_server(CatalogueService(), server)
+        if self._simulations is not None:
+            add_ModelServiceServicer_to_server(self._simulations, server)
+        return server
+
+    @asynccontextmanager
+    async def arena_of_one(self) -> AsyncIterator[str]:
+        """Yield the address of a socket for one program, for what bots use, once that is served.
+
+        ListenError if there can be none.
+        """
+        await self._started.wait()
+        listener = self._listener(("grpc.max_allowed_incoming_connections", CONNECTIONS))
+        with private_address() as private:
+            address = bind(listener, private, None)
+            await listener.start()
+            try:
+                yield address
+            finally:
+                await listener.stop(STREAM_CLOSE_SECONDS)
 
     async def start(self) -> None:
         """Serve, and notice what is due by the clock."""
         self._lobby.start_sweeping()
         self.gate.start_sweeping()
         await self.grpc.start()
+        self._started.set()
 
     async def stop(self) -> None:
         """End all calls; sessions have been asked to end their streams by themselves."""

@@ -13,7 +13,7 @@ import time
 from collections.abc import MutableMapping
 from typing import Any, Self, TextIO
 
-from happycity.runtime.tokens import redacted
+from happycity_server.access.token_file import redacted
 from happycity_server.config import LogFormat
 
 MAX_TEXT = 400

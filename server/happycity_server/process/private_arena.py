@@ -21,7 +21,7 @@ class PrivateArena:
     """What plays in an arena, and where it listens."""
 
     lobby: Lobby
-    authenticator: Authenticator
+    server: BotServer
     clock: UnixClock
     programs: Programs
     address: str
@@ -44,4 +44,4 @@ async def private_arena(settings: ServerSettings, secrets: Mapping[str, str]) ->
         stack.push_async_callback(server.stop)
         stack.push_async_callback(lobby.close, 0.0)
         stack.push_async_callback(programs.stop)
-        yield PrivateArena(lobby, authenticator, clock, programs, address)
+        yield PrivateArena(lobby, server, clock, programs, address)

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,9 +20,10 @@ from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
 from happycity.runtime.event_loop import end_tasks
 from happycity.runtime.output import Allowance
-from happycity.runtime.tokens import new_secret
+from happycity.runtime.tokens import PREFIX, new_secret
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
+from happycity_server.errors import ListenError
 from happycity_tournament.lineup import Lineup
 
 FIRST_PAUSE_SECONDS = 0.5
@@ -45,6 +46,8 @@ class Program:
     command: Sequence[str]
     environment: Mapping[str, str]
     """Variables that are added to those of this process."""
+    arena: Callable[[], AbstractAsyncContextManager[str]] | None = None
+    """Opens an address for it alone while it runs, in place of one in the environment."""
     directory: Path | None = None
     restarts: int | None = None
     """How often it is started again when it ends; None: whenever it does."""
@@ -69,7 +72,7 @@ def bot_programs(
 
 
 def bot_program(
-    name: str, command: Sequence[str], secret: str, address: str, *, restarts: int | None = None
+    name: str, command: Sequence[str], secret: str, address: str = "", *, restarts: int | None = None
 ) -> Program:
     """Return the program of a bot that a command runs."""
     own = {"HAPPYCITY_NAME": name, "HAPPYCITY_TOKEN": secret, "HAPPYCITY_SERVER": address}
@@ -111,7 +114,7 @@ def worker_program(name: str, environment: Mapping[str, str], log: LogFormat) ->
 
 def new_secrets(names: Sequence[str]) -> dict[str, str]:
     """Return a new bearer token for each name, which only this process knows and those that it starts."""
-    return {name: new_secret() for name in names}
+    return {name: new_secret(PREFIX)[0] for name in names}
 
 
 @contextmanager
@@ -175,11 +178,20 @@ class Programs:
 
     async def _run(self, program: Program) -> str:
         """Run a program to its end; return how it ended."""
+        if program.arena is None:
+            return await self._run_with(program, program.environment)
+        try:
+            async with program.arena() as address:
+                return await self._run_with(program, {**program.environment, "HAPPYCITY_SERVER": address})
+        except (ListenError, OSError) as error:
+            return str(error)
+
+    async def _run_with(self, program: Program, environment: Mapping[str, str]) -> str:
         is_bot = program.kind == "bot"
         try:
             child = Child.start(
                 program.command,
-                environment=child_environment(**program.environment),
+                environment=child_environment(**environment),
                 # Workers end with their standard input, and log by themselves.
                 stdin=subprocess.DEVNULL if is_bot else subprocess.PIPE,
                 stdout=subprocess.PIPE if is_bot else subprocess.DEVNULL,

@@ -35,7 +35,6 @@ from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.stored import Progress, StoredTournament
-from happycity_tournament.visibility import Viewer
 from happycity_tournament.wire import ratings_message, state_of, timestamp, tournament_message
 
 KEPT_PROGRESS = 1000
@@ -367,12 +366,12 @@ class Tournaments:
         if playing is not None:
             await asyncio.wait((playing.task,), timeout=seconds)
 
-    async def message(self, tournament_id: int, viewer: Viewer) -> pb.Tournament:
-        """Return a tournament with its progress, for the viewer's eyes."""
+    async def message(self, tournament_id: int) -> pb.Tournament:
+        """Return a tournament with its progress, for the eyes of an organiser."""
         status = self.playing(tournament_id)
         if status is not None:
-            return self._message(status, viewer)
-        return await self._resting_message(await self._stored(tournament_id), viewer)
+            return tournament_message(self.snapshot(status))
+        return await self._resting_message(await self._stored(tournament_id))
 
     async def newest(
         self,
@@ -381,7 +380,6 @@ class Tournaments:
         *,
         state: TournamentState | None,
         bot: str | None,
-        viewer: Viewer,
     ) -> AsyncGenerator[pb.Tournament, None]:
         """Yield tournaments with their progress, newest first; they are read from the store `at_once`.
 
@@ -393,9 +391,9 @@ class Tournaments:
             for tournament in stored:
                 status = self.playing(tournament.id)
                 message = (
-                    await self._resting_message(tournament, viewer)
+                    await self._resting_message(tournament)
                     if status is None
-                    else self._message(status, viewer)
+                    else tournament_message(self.snapshot(status))
                 )
                 if state is None or state_of(message.progress.state) is state:
                     yield message
@@ -434,22 +432,19 @@ class Tournaments:
                 self._rated = key, None if ratings is None else ratings_message(ratings)
             return self._rated[1]
 
-    def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
+    def snapshot(self, status: TournamentStatus) -> Snapshot:
         """Return a tournament that is in memory, with the games that are being played."""
         running = self._places.running(status.tournament_id)
         return replace(
-            played(status, self._places.lobby.not_connected(status.config.bots), viewer=viewer),
+            played(status, self._places.lobby.not_connected(status.config.bots)),
             games_running=len(running),
             decisions_running=sum(match.decisions for match in running),
         )
 
-    def _message(self, status: TournamentStatus, viewer: Viewer) -> pb.Tournament:
-        return tournament_message(self.snapshot(status, viewer))
-
-    async def _resting_message(self, stored: StoredTournament, viewer: Viewer) -> pb.Tournament:
+    async def _resting_message(self, stored: StoredTournament) -> pb.Tournament:
         progress = await self._resting_progress(stored.id)
         try:
-            snapshot = listed(stored, progress, viewer=viewer)
+            snapshot = listed(stored, progress)
             missing = self._places.lobby.not_connected(snapshot.bots)
             return tournament_message(replace(snapshot, missing_bots=tuple(missing)))
         except (ValueError, TypeError, AttributeError):  # a damaged row must hide no other

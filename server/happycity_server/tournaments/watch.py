@@ -17,7 +17,6 @@ from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
 from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.standings.standings import Standing
-from happycity_tournament.visibility import Viewer, sees_incidents
 from happycity_tournament.wire import progress_message, sprt_message, standing_message, tournament_message
 
 MIN_INTERVAL_SECONDS = 0.1
@@ -98,14 +97,13 @@ class TournamentWatches:
         """By tournament: the seconds between two updates of each of its watchers."""
 
     async def updates(
-        self, tournament_id: int, *, interval: float, with_final_ratings: bool, viewer: Viewer
+        self, tournament_id: int, *, interval: float, with_final_ratings: bool, with_incidents: bool
     ) -> AsyncIterator[pb.WatchTournamentResponse]:
         """Yield a tournament and its standings, then their changes at most every `interval` s, and the end.
 
-        With `with_final_ratings`, the end has these. Strikes and forfeits are among the changes if the viewer
-        may see them.
+        All is for the eyes of an organiser. With `with_final_ratings`, the end has these, and with
+        `with_incidents` strikes and forfeits are among the changes.
         """
-        with_incidents = sees_incidents(viewer)
         status = await self._tournaments.status(tournament_id)
         incidents = list[pb.MatchIncident]()
         interval = max(interval, MIN_INTERVAL_SECONDS)
@@ -132,7 +130,7 @@ class TournamentWatches:
                     del self._intervals[tournament_id]
         status = await self._tournaments.status(tournament_id)
         last = _Snapshot()
-        last.update(self._parts(status, viewer), await _standings(status))
+        last.update(self._parts(status), await _standings(status))
         response = last.changes(0)
         assert response is not None
         response.incidents.extend(incidents)
@@ -190,15 +188,15 @@ class TournamentWatches:
         self, watched: Broadcast[_Snapshot], status: TournamentStatus, *, with_standings: bool
     ) -> None:
         """Publish what is new, but not the end, which comes last."""
-        parts = self._parts(status, Viewer.PUBLIC)  # all watchers share them
+        parts = self._parts(status)
         standings = await _standings(status) if with_standings else []
         if not status.state.over:
             watched.value.update(parts, standings, self._places.activity(status.config.bots))
             watched.publish()
 
-    def _parts(self, status: TournamentStatus, viewer: Viewer) -> dict[str, Message]:
+    def _parts(self, status: TournamentStatus) -> dict[str, Message]:
         """Return what is known of a tournament besides its standings, by the fields of the response."""
-        snapshot = self._tournaments.snapshot(status, viewer)
+        snapshot = self._tournaments.snapshot(status)
         sprt = sprt_message(status.test)
         parts: dict[str, Message] = {
             "tournament": tournament_message(snapshot, with_progress=False),

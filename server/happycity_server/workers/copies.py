@@ -59,9 +59,7 @@ class CopiedBots:
         except (ConfigError, OSError) as error:
             self._tell(f"it plays no hosted bots: {error}")
             return
-        self._running = RunningSubmissions(
-            self._submissions, sandbox, arena.programs, arena.authenticator, arena.address
-        )
+        self._running = RunningSubmissions(self._submissions, sandbox, arena.programs, arena.server)
         self._link.digests = self._running.digests
         while True:
             self._link.hosted_changed.clear()

@@ -15,12 +15,14 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from tests.server import harness as h
 from tests.server.api.tournaments import config as tournament_config
 
-from happycity.runtime.tokens import Role, revoke_token
+from happycity.runtime.addresses import address_of_peer
+from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
 from happycity.v1 import play_service_pb2 as play
 from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_server.access.gate import Authenticator
 from happycity_server.access.roles import ROLES, Visitor
+from happycity_server.access.token_file import revoke_token
 from happycity_server.app import Clocks
 
 ALL = {Role.BOT, Role.OBSERVER, Role.ORGANISER}
@@ -168,7 +170,8 @@ def test_without_tokens_workers_join_from_the_same_machine_alone() -> None:
         "ipv4:10.0.0.7:4000": False,
         "ipv6:%5B2001:db8::7%5D:4000": False,
     }.items():
-        caller = Authenticator(None, now=lambda: datetime.now(UTC)).identify(None, peer)
+        address = address_of_peer(peer)
+        caller = Authenticator(None, now=lambda: datetime.now(UTC)).identify(None, address)
         assert (Role.WORKER in caller.roles, caller.roles >= ALL) == (joins, True)
 
 

@@ -16,17 +16,8 @@ from tests.server import harness as h
 
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
-from happycity.runtime.tokens import (
-    Role,
-    TokenError,
-    TokenFile,
-    add_invitation,
-    add_tokens,
-    new_invitation,
-    new_token,
-    read_tokens_file,
-    revoke_invitation,
-)
+from happycity.runtime.tokens import Role, TokenError, add_tokens, new_token, read_tokens_file
+from happycity_server.access.token_file import TokenFile, add_invitation, new_invitation, revoke_invitation
 from happycity_server.app import Clocks
 
 NOW = datetime.now(UTC)

@@ -156,7 +156,7 @@ async def test_lists_have_the_matches_of_their_filters(arena: Arena) -> None:
     """Every filter holds, alone and together with others; stored matches and open ones are in one list."""
     anna = await resigned(arena, "anna", "ghost")
     ben = await resigned(arena, "ben", "ghost")
-    waiting = await arena.create("anna", "nobody")
+    waiting = await arena.create("anna", "nobody", seed=6)
     absent, gave_up = match_pb2.ENDING_ABSENT, match_pb2.ENDING_RESIGNED
     cases: list[tuple[dict[str, Any], list[pb.Match]]] = [
         ({}, [waiting, ben, anna]),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -41,7 +43,8 @@ _TRY = (
     "/proc",
     "true",
 )
-_USER = ("setpriv", "--reuid=1999999999", "--regid=1999999999", "--clear-groups")
+_USER_ID = 1_999_999_999
+_USER = ("setpriv", f"--reuid={_USER_ID}", f"--regid={_USER_ID}", "--clear-groups")
 
 
 def why_not() -> str:
@@ -84,7 +87,9 @@ def podman(folder: Path) -> tuple[str, str]:
     said = ""
     for runtime in ("", "--runtime runc "):  # Debian's crun refuses controllers in both versions of cgroups
         command = f"{found[1]} {runtime}{found[2]}"
-        tried = command.format(socket="/dev/null", core=0, seccomp="unconfined")
+        cidfile = folder / "container"
+        tried = command.format(socket="/dev/null", core=0, seccomp="unconfined", cidfile=cidfile)
+        cidfile.unlink(missing_ok=True)
         done = subprocess.run([*shlex.split(tried), image], capture_output=True, text=True, check=False)
         if done.returncode < 125:  # what the bot itself ended with
             return command, image
@@ -112,19 +117,35 @@ class Cell:
         self.folder, self.files = folder, folder / "files"
         self.files.mkdir()
         self.socket = folder / "socket"
-        self.socket.touch()
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.socket))
+        self.listener.listen()
         shutil.copy(Path(__file__).with_name("probes.py"), self.files)
         (folder / "run").mkdir()
         self._as_user = as_user
+        self._words = shlex.split(setting)
         self.has_cgroup = setting != "bwrap"
         # The kernel ends one process that fills a cgroup; the launcher would sometimes end all before.
         self._sandbox = Sandbox(setting, folder, memory=2 * MEMORY if self.has_cgroup else MEMORY)
+
+    def container_that_never_started(self) -> str:
+        """Leave a container as a runtime does that is killed before it starts it; return its id."""
+        runtime = [*itertools.takewhile(lambda word: word != "run", self._words)]
+        image = self._words[-2]
+        limits = [word for word in self._words if word.startswith(("nofile=", "nproc="))]
+        options = ("--network", "none", *(f"--ulimit={limit}" for limit in limits))
+        left = subprocess.check_output((*runtime, "create", *options, image, "/first"), text=True)
+        subprocess.run((*runtime, "init", left.strip()), stdout=subprocess.DEVNULL, check=True)
+        (self.folder / "run/container").write_text(left.strip())
+        return left.strip()
 
     def start(self, *command: str) -> subprocess.Popen[bytes]:
         """Start a command in the sandbox."""
         words = self._sandbox.command(pb.HostedBot(command=shlex.join(command)), self.folder, "run")
         if self._as_user:
             (self.folder / "run").chmod(0o777)
+            for path in (self.socket, self.files, *self.files.iterdir()):
+                os.chown(path, _USER_ID, _USER_ID)  # as of a server and its bot, which are the same user
             words = [*_USER, "/usr/bin/python3", *words[1:]]
         environment = {**os.environ, "HAPPYCITY_SERVER": f"unix:{self.socket}"}
         return subprocess.Popen(words, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
@@ -149,7 +170,7 @@ def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
         Path(name).chmod(0o755)  # another user enters it
         as_user = kind == "user" and os.geteuid() == 0
         if as_user:  # who may not enter where this Python is
-            patch.setattr(os, "geteuid", lambda: 1999999999)
+            patch.setattr(os, "geteuid", lambda: _USER_ID)
             patch.setattr(sys, "prefix", "/usr")
             patch.setattr(sys, "base_prefix", "/usr")
             patch.setattr(sandbox, "_SDK", ())
@@ -157,4 +178,6 @@ def cell(request: pytest.FixtureRequest) -> Iterator[Cell]:
             files = "--volume {folder}:/bot:ro --workdir /bot --volume /usr:/usr:ro"
             command, image = podman(Path(name))
             setting = f"{command} {files} {image} {{command}}".replace("1g", f"{MEMORY}")
-        yield Cell(Path(name), setting, as_user=as_user)
+        made = Cell(Path(name), setting, as_user=as_user)
+        with made.listener:
+            yield made

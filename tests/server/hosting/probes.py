@@ -18,6 +18,7 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,8 @@ NUMBERS = {  # of system calls without a function in libc: on x86-64 and aarch64
     "perf_event_open": (298, 241),
     "bpf": (321, 280),
     "open_tree": (428, 428),
+    "io_setup": (206, 0),
+    "vmsplice": (278, 75),
 }
 NEWUSER = 0x10000000
 
@@ -58,6 +61,12 @@ def libc(name: str, *arguments: Any) -> int:
 def network(facts: Facts) -> object:
     with socket.create_connection(("127.0.0.1", facts["port"]), timeout=5) as connected:
         return connected.recv(10).decode()
+
+
+def network_of_version_6(facts: Facts) -> object:
+    with socket.socket(socket.AF_INET6) as listener:
+        listener.bind(("::1", 0))
+        return "listens"
 
 
 def raw_packets(facts: Facts) -> object:
@@ -234,6 +243,112 @@ def asynchronous_io(facts: Facts) -> object:
     return call("io_uring_setup", 1, bytes(120))
 
 
+def asynchronous_io_of_old(facts: Facts) -> object:
+    return call("io_setup", 1, ctypes.create_string_buffer(8))
+
+
+def pinned_pages(facts: Facts) -> object:
+    """A page in a pipe, which stays when the process has no memory any more."""
+    _, writer = os.pipe()
+    page = ctypes.create_string_buffer(1)
+    return call("vmsplice", writer, (ctypes.c_size_t * 2)(ctypes.addressof(page), 1), 1, 0)
+
+
+def watches(facts: Facts) -> object:
+    return libc("inotify_init1", 0)
+
+
+def large_pipes(facts: Facts) -> object:
+    return fcntl.fcntl(os.pipe()[0], 1031, 1 << 19)  # F_SETPIPE_SZ
+
+
+def large_buffers_of_sockets(facts: Facts) -> object:
+    with socket.socket(socket.AF_UNIX) as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 17)
+        return "set"
+
+
+def locks_of_no_process(facts: Facts) -> object:
+    with Path(facts["tmp"], "locked").open("wb") as file:
+        return fcntl.fcntl(file, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 1, 0))  # F_OFD_SETLK
+
+
+def lists_of_access(facts: Facts) -> object:
+    """Access control lists, of up to 64 kB for each file of a /tmp in memory."""
+    path = Path(facts["tmp"], "listed")
+    path.touch()
+    return _set_access(path)
+
+
+def _set_access(path: Path) -> object:
+    entries = ((1, 6), (4, 4), (32, 4))  # user, group, others
+    packed = struct.pack("I", 2) + b"".join(struct.pack("HHi", *entry, -1) for entry in entries)
+    os.setxattr(path, "system.posix_acl_access", packed)
+    return "set"
+
+
+def _change_what_is_mounted(facts: Facts, change: Callable[[Path], object]) -> object:
+    """Change something of each file and folder that is mounted but /tmp, which is the bot's own."""
+    error: OSError | None = None
+    for path in map(Path, facts["mounted"] or _mounted()):
+        try:
+            return path, change(path)
+        except OSError as failed:
+            error = failed
+    assert error is not None
+    raise error
+
+
+def _mounted() -> list[str]:
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return [path for line in lines if (path := line.split()[4]) != "/tmp"]
+
+
+def mode_of_what_is_mounted(facts: Facts) -> object:
+    return _change_what_is_mounted(facts, lambda path: path.chmod(0o700))
+
+
+def owner_of_what_is_mounted(facts: Facts) -> object:
+    return _change_what_is_mounted(facts, lambda path: os.chown(path, os.getuid(), os.getgid()))
+
+
+def times_of_what_is_mounted(facts: Facts) -> object:
+    """Set the times of all but devices such as /dev/null, whose times each user of a machine may set."""
+
+    def touch(path: Path) -> None:
+        if path.is_char_device():
+            raise PermissionError
+        os.utime(path)
+
+    return _change_what_is_mounted(facts, touch)
+
+
+def attributes_of_what_is_mounted(facts: Facts) -> object:
+    return _change_what_is_mounted(facts, lambda path: os.setxattr(path, "user.probe", b"x"))
+
+
+def access_to_what_is_mounted(facts: Facts) -> object:
+    return _change_what_is_mounted(facts, _set_access)
+
+
+def name_of_what_is_mounted(facts: Facts) -> object:
+    return _change_what_is_mounted(facts, lambda path: path.rename(path.with_name("probe")).rename(path))
+
+
+def link_to_what_is_mounted(facts: Facts) -> object:
+    return _change_what_is_mounted(facts, lambda path: path.with_name("probe").hardlink_to(path))
+
+
+def socket_in_place_of_what_is_mounted(facts: Facts) -> object:
+    def replace(path: Path) -> str:
+        path.unlink()
+        with socket.socket(socket.AF_UNIX) as own:
+            own.bind(str(path))
+        return "replaced"
+
+    return _change_what_is_mounted(facts, replace)
+
+
 def anonymous_files(facts: Facts) -> object:
     return os.memfd_create("probe")
 
@@ -350,7 +465,7 @@ def higher_priority(facts: Facts) -> object:
 PROBES = {
     name: function
     for name, function in list(globals().items())
-    if getattr(function, "__module__", "") == __name__ and name not in ("call", "libc")
+    if getattr(function, "__module__", "") == __name__ and name not in ("call", "libc") and name[0] != "_"
 }
 
 
@@ -372,6 +487,26 @@ def attempt(name: str, facts: Facts) -> str:
     return text or "failed: it was killed"
 
 
+def scan() -> dict[int, int]:
+    """Make each system call with arguments that are senseless; return the errors, negative signals if killed.
+
+    Two are left out: `pause`, which waits, and `sync`, which writes all disks of the machine.
+    """
+    found = {}
+    for number in [*set(range(600)) - {34, 81, 162}, *range(0x40000000, 0x40000020)]:
+        if (pid := os.fork()) == 0:
+            os.closerange(0, 256)
+            ctypes.set_errno(0)
+            LIBC.syscall(ctypes.c_long(number), *[ctypes.c_long(-1)] * 6)
+            os._exit(ctypes.get_errno())
+        status = os.waitpid(pid, 0)[1]
+        found[number] = os.waitstatus_to_exitcode(status)
+    return found
+
+
 if __name__ == "__main__":
+    if sys.argv[1] == "scan":
+        print(json.dumps(scan()))  # noqa: T201 - its result
+        sys.exit()
     given = json.loads(sys.argv[1])
     print(json.dumps({name: attempt(name, given) for name in PROBES}))  # noqa: T201 - its result

@@ -11,6 +11,7 @@ from happycity_tournament.hosted import seccomp
 from happycity_tournament.hosted.seccomp import ARCHITECTURES, RULES
 
 ALLOWED, KILLED, REFUSED, MISSING = 0x7FFF0000, 0x80000000, 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS
+NO_FAMILY = 0x50000 | errno.EAFNOSUPPORT
 
 
 def judge(audit: int, number: int, *arguments: int) -> int:
@@ -42,7 +43,6 @@ def judge(audit: int, number: int, *arguments: int) -> int:
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_calls_of_the_table_fail(machine: str) -> None:
     """Every call of the table fails on both architectures, and all others are allowed."""
-    assert {rule.error for rule in RULES.values()} == {errno.EPERM, errno.ENOSYS}
     assert RULES["clone3"].error == errno.ENOSYS
     for name, rule in RULES.items():
         if machine in rule.numbers and not (rule.allowed or rule.denied):
@@ -64,8 +64,13 @@ def test_calls_of_the_table_fail(machine: str) -> None:
         ("ioctl", (0, 0xFFFFFFFF00005412), REFUSED),  # of which the kernel takes 32 bits
         ("ioctl", (0, 0x5401), ALLOWED),
         ("socket", (1,), ALLOWED),
-        ("socket", (40,), REFUSED),
-        ("socket", (17,), REFUSED),
+        *(("socket", (family,), NO_FAMILY) for family in (0, 2, 10, 16, 17, 40)),
+        ("setsockopt", (3, 1, 7), REFUSED),
+        ("setsockopt", (3, 1, 8), REFUSED),
+        ("setsockopt", (3, 1, 2), ALLOWED),
+        ("fcntl", (3, 1031), REFUSED),
+        ("fcntl", (3, 37), REFUSED),
+        ("fcntl", (3, 6), ALLOWED),  # a lock of a process, which SQLite needs
         ("mmap", (0, 0, 0, 0x21), REFUSED),
         ("mmap", (0, 0, 0, 0x22), ALLOWED),
         ("mmap", (0, 0, 0, 0x23), REFUSED),

@@ -14,9 +14,9 @@ from tests.server.harness import settings
 from tests.server.hosting.conftest import why_not
 from tests.waiting import LIMIT
 
-from happycity import ConfigError
+from happycity import ConfigError, HappyCityError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
-from happycity_server.hosting import hosting
+from happycity_server.hosting import hosting, trial
 from happycity_server.hosting.hosting import Hosting
 from happycity_server.hosting.trial import TrialError
 from happycity_server.process.programs import Programs
@@ -28,15 +28,21 @@ TEMPLATE = "true {socket} {folder} {command}"
 
 
 class Guests:
-    """Stands for a server's tokens: everybody's name is taken."""
+    """Stands for a server and its tokens: one bot has one."""
 
     is_open = False
+
+    def __init__(self) -> None:
+        self.gate = self.authenticator = self
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     def bots(self) -> set[str]:
         return {"alice"}
 
 
-async def tried(folder: Path, trial: Callable[[], str], sandbox_check: Callable[[], None]) -> pb.Submission:
+async def tried(folder: Path, tries: Callable[[], str], sandbox_check: Callable[[], None]) -> pb.Submission:
     """Submit a bot, whose trial ends in a way; return what became of it."""
     hosted = Hosting(settings(folder, sandbox=TEMPLATE), folder / "bots", cast("Any", Guests()))
     over, loop, save = asyncio.Event(), asyncio.get_running_loop(), hosted.submissions.save
@@ -47,13 +53,13 @@ async def tried(folder: Path, trial: Callable[[], str], sandbox_check: Callable[
             loop.call_soon_threadsafe(over.set)
 
     async def check(command: object) -> str:
-        return trial()
+        return tries()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hosted.submissions, "save", saved)
         patch.setattr(hosted.sandbox, "check", sandbox_check)
         patch.setattr(hosting, "check", check)
-        hosted.start(Programs(), "unix:/nowhere")
+        await hosted.start(Programs())
         with closing(hosted.submissions.upload(pb.HostedBot(name="alice", command="python x"))) as upload:
             upload.take(pb.SubmitRequest(file=pb.HostedFile(path="x")))
             upload.take(pb.SubmitRequest(content=b"x"))
@@ -79,7 +85,7 @@ WRONG_BOT = TrialError("conformance: the bot did not connect; its process ended 
 
 
 @pytest.mark.parametrize(
-    ("trial", "check", "state"),
+    ("tries", "check", "state"),
     [
         (fails(WRONG_BOT), lambda: None, pb.SUBMISSION_STATE_REJECTED),
         (
@@ -93,13 +99,21 @@ WRONG_BOT = TrialError("conformance: the bot did not connect; its process ended 
     ids=["the bot's command", "no sandbox any more", "a full disk", "a defect of the server"],
 )
 async def test_only_a_bots_own_fault_rejects_it(
-    tmp_path: Path, trial: Callable[[], str], check: Callable[[], None], state: int
+    tmp_path: Path, tries: Callable[[], str], check: Callable[[], None], state: int
 ) -> None:
     """The others are tried again by the next server."""
-    submission = await tried(tmp_path, trial, check)
+    submission = await tried(tmp_path, tries, check)
     assert submission.state == state
     assert ("no fault of the bot" in submission.result[0]) == (state == pb.SUBMISSION_STATE_TRYING)
     assert has_files(tmp_path) == (state == pb.SUBMISSION_STATE_TRYING)
+
+
+@pytest.mark.level(2)
+async def test_suite_that_fails_itself_rejects_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "STEPS", ("no-such-step",))
+    with pytest.raises(HappyCityError, match="there is no step 'no-such-step'") as failed:
+        await trial.check(("true",))
+    assert not isinstance(failed.value, TrialError)
 
 
 def make_python(place: Path, sdk: str) -> None:

@@ -20,7 +20,7 @@ from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.v1 import game_pb2
 from happycity.wire.match import result_message
 from happycity.wire.messages import event_message, move_messages, view_message, view_of
-from happycity_bots.policies import POLICIES, play_to_end
+from happycity_evaluation.policies import POLICIES, play_to_end
 from happycity_server.model.playouts import LineError, apply_moves, legal_moves
 from happycity_server.model.pool import Turns
 

@@ -150,7 +150,8 @@ async def test_watcher_gets_every_step_and_finds_the_match_in_the_store(tmp_path
         waited = await waiting
         await playing
     for match in (waited, got):
-        match.ClearField("deal")  # which is shown once the tournament is over
+        for name in ("deal", "watchable"):  # which come once the tournament is over
+            match.ClearField(name)
     assert waited == got
     assert got.state == match_pb2.MATCH_STATE_FINISHED
     assert steps[-1].end.result == got.result

@@ -25,7 +25,6 @@ from happycity_tournament.config import RandomRounds, TournamentConfig, Tourname
 from happycity_tournament.play.progress import TournamentStatus
 from happycity_tournament.play.snapshot import Snapshot, played
 from happycity_tournament.schedule import schedule_of
-from happycity_tournament.visibility import Viewer
 
 CONFIG = TournamentConfig(bots=BOTS, game=Config(players=4), format=RandomRounds(rounds=30), seed=1)
 FIXTURES = fixtures_of(CONFIG)
@@ -106,8 +105,10 @@ class Watched:
         self.status_now.state = TournamentState.STOPPED
         await self.pass_time()
 
-    def watch(self, interval: float = 0.0, *, viewer: Viewer = Viewer.OBSERVER) -> AsyncGenerator[Update]:
-        updates = self._watches.updates(1, interval=interval, with_final_ratings=False, viewer=viewer)
+    def watch(self, interval: float = 0.0, *, with_incidents: bool = True) -> AsyncGenerator[Update]:
+        updates = self._watches.updates(
+            1, interval=interval, with_final_ratings=False, with_incidents=with_incidents
+        )
         return cast("AsyncGenerator[Update]", updates)
 
     async def follow(self, **options: Any) -> asyncio.Task[list[Update]]:
@@ -131,7 +132,7 @@ class Watched:
         self._waiting.append(future)
         await future
 
-    def snapshot(self, status: TournamentStatus, viewer: Viewer) -> Snapshot:
+    def snapshot(self, status: TournamentStatus) -> Snapshot:
         self.computed += 1  # once for each computation
         return played(status, [])
 
@@ -370,7 +371,7 @@ async def test_a_flood_of_incidents_is_cut(watched: Watched) -> None:
 
     A bot that watches gets none: it learns nothing of what happens in other games on its deal.
     """
-    task, of_a_bot = await watched.follow(), await watched.follow(viewer=Viewer.BOT)
+    task, of_a_bot = await watched.follow(), await watched.follow(with_incidents=False)
     for _ in range(MAX_INCIDENTS):
         await watched.arena.match("ann", "bob", tournament_id=1)
     watched.play(1)

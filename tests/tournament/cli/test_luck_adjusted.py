@@ -10,7 +10,7 @@ from tests.tournament.conftest import Run, json_of
 from tests.tournament.leagues import League
 
 from happycity.records.record import Json, dumps
-from happycity_bots.evaluator import Evaluator
+from happycity_evaluation.evaluator import Evaluator
 from happycity_tournament import luck_adjusted
 from happycity_tournament.luck_adjusted import luck_of
 from happycity_tournament.proof.commitment import canonical

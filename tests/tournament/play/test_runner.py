@@ -68,7 +68,7 @@ def loaded_status(store: AsyncStore, run: TournamentRun | TournamentStatus) -> T
 
 
 def states(store: AsyncStore, run: TournamentRun) -> tuple[TournamentState, TournamentState | None]:
-    return run.status.state, store.store.tournament_state(run.status.tournament_id)
+    return run.status.state, store.store.require_tournament(run.status.tournament_id).state
 
 
 async def check_end(store: AsyncStore, run: TournamentRun, config: TournamentConfig) -> None:
@@ -193,7 +193,7 @@ async def test_a_kill_changes_nothing(store: AsyncStore, config: TournamentConfi
     for path in copies:
         with Store.create(f"sqlite:///{path}") as left:
             async with AsyncStore(left) as copied:
-                assert left.tournament_state(1) is RUNNING
+                assert left.require_tournament(1).state is RUNNING
                 await check_end(copied, await hosts.continued(copied, 1), config)
 
 
@@ -322,7 +322,7 @@ async def test_a_tournament_that_is_stopped_before_its_first_game_plays_none(sto
     """A stop ends the waiting for bots too, and a shutdown after it changes nothing."""
     waiting = hosts.new_run(store, hosts.Host(store, connected=False), CONFIG)
     await waiting.stop()
-    assert store.store.tournament_state(waiting.status.tournament_id) is STOPPED
+    assert store.store.require_tournament(waiting.status.tournament_id).state is STOPPED
     waiting.interrupt()
     await waiting.run()
     assert (states(store, waiting), waiting.status.progress.games) == ((STOPPED, STOPPED), 0)

@@ -58,8 +58,19 @@ def nothing(*found: object) -> bool:
 def test_a_new_store_is_empty(store: Store) -> None:
     assert (store.tournaments(10), store.games(10)) == ([], [])
     assert (list(store.all_games()), list(store.bots())) == ([], [])
-    assert nothing(store.tournament(1), store.tournament_state(1), store.game(1), store.record(1))
+    assert nothing(store.tournament(1), store.game(1), store.record(1))
     assert store.next_match_id() == 1
+
+
+def test_tournaments_with_one_seed_have_the_same_deals(store: Store) -> None:
+    """Of others, the states are told in which they may still be played."""
+    for seed, state in ((2**64 - 1, FINISHED), (2**64 - 1, RUNNING), (2**64 - 1, FINISHED), (7, RUNNING)):
+        number = add_tournament(store, config={"seed": seed})
+        store.set_state(number, state)
+    assert store.states_by_deals({1, 2, 4, 5}) == {1: [FINISHED, RUNNING], 2: [RUNNING], 4: [RUNNING]}
+    add_games(store, *stored_games(1)[:3])
+    seed = stored_games(1)[0].deal_seed
+    assert store.tournaments_of_deals({seed, 8}) == {(seed, 1)}
 
 
 def test_tournaments_come_back_newest_first(store: Store) -> None:
@@ -70,7 +81,7 @@ def test_tournaments_come_back_newest_first(store: Store) -> None:
     store.set_state(4, FINISHED)
     stored = store.require_tournament(2)
     assert (stored.config, stored.games_total, stored.created_at) == (config, 2**40, 0.5)
-    assert (stored.state, store.tournament_state(2), stored.problems) == (RUNNING, RUNNING, Problems())
+    assert (stored.state, stored.problems) == (RUNNING, Problems())
     assert ids(store.tournaments(None)) == [4, 3, 2, 1]
     assert ids(store.tournaments(2)) == [4, 3]
     assert ids(store.tournaments(2, 2)) == [1]
@@ -160,9 +171,7 @@ def test_a_deleted_tournament_is_gone_with_its_games(store: Store) -> None:
     first, second = add_tournament(store), add_tournament(store, request_id="a1")
     add_games(store, *stored_games(first), single_game(20), *stored_games(second, 30))
     assert store.delete_tournament(second) == 8
-    assert nothing(
-        store.tournament(second), store.tournament_state(second), store.tournament_of_request("a1")
-    )
+    assert nothing(store.tournament(second), store.tournament_of_request("a1"))
     assert nothing(store.game(30), store.record(30))
     assert (store.results(second), store.progress(second)) == ([], Progress())
     assert ids(store.games(100)) == [20, *range(8, 0, -1)]
@@ -372,7 +381,7 @@ def test_another_schema_is_refused(url: str) -> None:
     with Store.create(url) as store:
         change(store, "UPDATE meta SET value = '9'")
     for method in (Store.create, Store.existing):
-        with pytest.raises(StoreError, match="has schema version 9, this program knows version 3"):
+        with pytest.raises(StoreError, match="has schema version 9, this program knows version 4"):
             method(url)
 
 

@@ -347,9 +347,9 @@ class SprtSettings(PlaySettings, SprtTestSettings):
         numbers = self.model_dump(include={"elo0", "elo1", "alpha", "beta", "max_blocks"})
         evaluator = ""
         if self.luck_adjusted:
-            from happycity_tournament.luck_adjusted import own_evaluator  # noqa: PLC0415 - it imports numpy
+            from happycity_evaluation.evaluator import Evaluator  # noqa: PLC0415 - it imports numpy
 
-            evaluator = own_evaluator()
+            evaluator = Evaluator().digest
         test = SprtTest(candidate=candidate.name, base=base.name, **numbers, luck_evaluator=evaluator)
         return self._config((candidate.name, base.name), test)
 

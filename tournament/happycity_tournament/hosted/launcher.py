@@ -4,8 +4,11 @@ It is started as a program of its own, so that nothing of it costs the server's 
 but Python's own library: python -I launcher.py RESULTS MEMORY FILTER COMMAND...
 
 `usage.json` and `log.txt` are stored in the folder RESULTS, MEMORY is the most bytes that the bot may use,
-FILTER the file of the seccomp filter, "" for none, and {socket} in the command stands for the arena's socket,
-which HAPPYCITY_SERVER names.
+FILTER the file of the seccomp filter, "" for a container runtime, and {socket} in the command stands for the
+arena's socket, which HAPPYCITY_SERVER names. A runtime writes the id of its container to RESULTS/container.
+
+Where this process may make a cgroup, the kernel bounds all memory of the sandbox in one, its own for it too.
+Elsewhere memory is measured, and so is most of what the kernel has for the bot.
 
 The process that is started only waits for a second one, in a session of its own, which does all this. So the
 bot is ended even if the server kills the first one, or is killed itself.
@@ -17,10 +20,11 @@ import ctypes
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -40,10 +44,20 @@ MOST_FILES = 4096
 """Files in the bot's /tmp; each takes memory of the kernel that the size of /tmp doesn't count."""
 FILTER_FD = 9
 """The file descriptor at which bubblewrap reads the seccomp filter."""
+ATTEMPTS = 20
+"""How often at once the bot's processes are measured, until these are the same before and after it."""
+MOST_UNSETTLED = 20
+"""How often in a row all attempts may fail: memory that is passed on as fast would never be seen."""
+MAPPING_BYTES = 512
+LOCK_BYTES = 256
+"""At most what the kernel has for a mapping of memory, and for a lock of a file."""
+CONTAINER = "container"
+"""The file with the id of a container."""
 _SUBREAPER = 36
 """PR_SET_CHILD_SUBREAPER of prctl: a descendant whose parent ends becomes a child of the caller."""
 _TICKS = os.sysconf("SC_CLK_TCK")
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_Processes = Mapping[int, Mapping[str, Sequence[str]]]
+"""The words of /proc/PID/status by their names, by process."""
 SOCKET = "/run/arena"
 """Where the arena's socket is in a sandbox."""
 OF_RUNTIME = ("PATH", "HOME", "XDG_RUNTIME_DIR", "DOCKER_HOST")
@@ -65,12 +79,17 @@ def tree(pid: int) -> list[int]:
     found, waiting = [], [pid]
     while waiting:
         found.append(one := waiting.pop())
-        try:
-            for thread in os.listdir(f"/proc/{one}/task"):
-                waiting += map(int, Path(f"/proc/{one}/task/{thread}/children").read_text().split())
-        except OSError:  # it has ended
-            continue
+        for thread in threads(one):
+            with suppress(OSError):  # it has ended
+                waiting += map(int, Path(thread, "children").read_text().split())
     return found
+
+
+def threads(pid: int) -> list[str]:
+    """Return the folders of a process's threads; none if it has ended."""
+    with suppress(OSError):
+        return [f"/proc/{pid}/task/{thread}" for thread in os.listdir(f"/proc/{pid}/task")]
+    return []
 
 
 def stat(pid: int) -> list[str]:
@@ -84,14 +103,20 @@ def ancestors() -> tuple[int, int]:
     return parent, int(stat(parent)[1])
 
 
-def number_inside(pid: int) -> int:
-    """Return a process's id in the sandbox's PID namespace, whose first process has 1; 0 if it is outside."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:  # it has ended
-        return 0
-    numbers = next((line.split()[1:] for line in lines if line.startswith("NSpid:")), [])
-    return int(numbers[-1]) if len(numbers) > 1 else 0
+def inside(pids: Sequence[int]) -> _Processes:
+    """Return those of some processes that are in a PID namespace of their own, the sandbox's."""
+    found = {}
+    for pid in pids:
+        words: dict[str, list[str]] = {}
+        for thread in threads(pid):
+            with suppress(OSError):  # it has ended
+                lines = Path(thread, "status").read_text().splitlines()
+                words = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+            if "VmRSS" in words:  # else this thread has ended, and others have the memory
+                break
+        if len(words.get("NSpid", ())) > 1:
+            found[pid] = words
+    return found
 
 
 def end(bot: subprocess.Popen[bytes]) -> int:
@@ -99,8 +124,8 @@ def end(bot: subprocess.Popen[bytes]) -> int:
     deadline = time.monotonic() + END_SECONDS
     bot.terminate()
     while bot.poll() is None and time.monotonic() < deadline:
-        for pid in tree(os.getpid()):
-            if number_inside(pid) == 1:  # with it the kernel kills all of its namespace
+        for pid, words in inside(tree(os.getpid())).items():
+            if words["NSpid"][-1] == "1":  # with it the kernel kills all of its namespace
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
@@ -109,38 +134,119 @@ def end(bot: subprocess.Popen[bytes]) -> int:
     return bot.wait()
 
 
-def measure(pids: list[int]) -> tuple[float, int]:
-    """Return CPU seconds of processes, with those of their children that ended, and their memory in bytes."""
-    seconds, memory = 0.0, 0
-    for pid in pids:
-        try:
-            fields = stat(pid)
-        except OSError:  # it has ended; its parent has its time
-            continue
-        seconds += sum(map(int, fields[11:15])) / _TICKS
-        memory += int(fields[21]) * _PAGE
-    return seconds, memory
+def remove_container(runtime: str, file: Path) -> None:
+    """Remove the container whose id a file has: its runtime may have been killed before it could."""
+    if file.exists():
+        remove = (runtime, "rm", "--force", file.read_text().strip())
+        subprocess.run(remove, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 - its own
+        file.unlink()
 
 
-def shared_fairly(pids: list[int], resident: int) -> int:
+def cpu_seconds(found: _Processes) -> float:
+    """Return the CPU time of processes, with that of their children that ended."""
+    seconds = 0.0
+    for pid in found:
+        with suppress(OSError):  # it has ended; its parent has its time
+            seconds += sum(map(int, stat(pid)[11:15])) / _TICKS
+    return seconds
+
+
+def bytes_of(found: _Processes, *names: str) -> int:
+    """Return how much of some kinds of memory processes have."""
+    return sum(int(words[name][0]) * 1024 for words in found.values() for name in names if name in words)
+
+
+def shared_fairly(found: _Processes, resident: int) -> int:
     """Return the memory of processes, pages that several share counted once; `resident` if it is unknown."""
     total = 0
-    for pid in pids:
+    for pid in found:
         try:
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         except (ProcessLookupError, FileNotFoundError):  # it has ended
             continue
         except OSError:
             return resident
-        total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
+        total += sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("Pss:", "SwapPss:")))
     return total
 
 
-def files_in_tmp(pids: list[int]) -> int:
+def held_by_kernel(found: _Processes) -> int:
+    """Return at most what the kernel has for processes in page tables, mappings, sockets and locks of files.
+
+    A socket holds what was sent by it, up to twice its buffer, and one of datagrams also 11 that came.
+    """
+    total, pids = bytes_of(found, "VmPTE", "HugetlbPages"), [*map(str, found)]
+    for pid in pids:
+        with suppress(OSError):
+            total += Path(f"/proc/{pid}/maps").read_bytes().count(b"\n") * MAPPING_BYTES
+    with suppress(IndexError, OSError), socket.socket(socket.AF_UNIX) as own:
+        buffer = own.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        for line in Path(f"/proc/{pids[0]}/net/unix").read_text().splitlines()[1:]:  # of the sandbox alone
+            total += (13 if line.split()[4] == "0002" else 2) * buffer
+    locks = Path("/proc/locks").read_text().splitlines()
+    return total + sum(not {*line.split()[4:6]}.isdisjoint(pids) for line in locks) * LOCK_BYTES
+
+
+def measure(allowed: int, *, with_kernel: bool) -> tuple[_Processes, int, bool]:
+    """Return the bot's processes, their memory in bytes, and whether none came or went meanwhile."""
+    memory = 0
+    for _ in range(ATTEMPTS):
+        pids = tree(os.getpid())
+        found = inside(pids)
+        resident, kernel = bytes_of(found, "VmRSS", "VmSwap"), held_by_kernel(found) if with_kernel else 0
+        if resident + kernel > allowed:  # which takes long to see exactly
+            resident = shared_fairly(found, resident)
+        memory = max(memory, resident + kernel)
+        if memory > allowed or tree(os.getpid()) == pids:
+            return found, memory, True
+    return found, memory, False
+
+
+def bounded(allowed: int) -> Path | None:
+    """Return the folder of a new cgroup with so many bytes of memory; None where there can be none.
+
+    In version 2 it is beside this process's own, as one with processes has none below it with limits.
+    """
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        number, controllers, own = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            parent, limits = Path(f"/sys/fs/cgroup/memory{own}"), {"memory.limit_in_bytes": allowed}
+            limits["memory.memsw.limit_in_bytes"] = allowed
+        elif number == "0":
+            parent = Path(f"/sys/fs/cgroup{own}").parent
+            limits = {"memory.max": allowed, "memory.swap.max": 0, "memory.oom.group": 1}
+        else:
+            continue
+        group = parent / f"happycity-{os.getpid()}"
+        with suppress(OSError):
+            for left in parent.glob("happycity-*"):
+                if not Path("/proc", left.name.rpartition("-")[2]).exists():  # its launcher was killed
+                    left.rmdir()
+            if os.access(parent / "cgroup.procs", os.W_OK):
+                with suppress(OSError):  # version 2, unless it is so already or `parent` has processes
+                    (parent / "cgroup.subtree_control").write_text("+memory")
+                group.mkdir()
+                for name, value in limits.items():
+                    (group / name).write_text(str(value))
+                return group
+        with suppress(OSError):
+            group.rmdir()
+    return None
+
+
+def has_killed(group: Path | None) -> bool:
+    """Return whether the kernel has killed a process of a cgroup because its memory was used up."""
+    for name in ("memory.events", "memory.oom_control"):
+        with suppress(OSError):
+            return group is not None and "oom_kill 0" not in (group / name).read_text()
+    return False
+
+
+def files_in_tmp(found: _Processes) -> int:
     """Return how many files the /tmp of a bot's processes has; 0 as long as there is none."""
     try:
-        room = os.statvfs(f"/proc/{pids[0]}/root/tmp")
-    except (IndexError, OSError):
+        room = os.statvfs(f"/proc/{next(iter(found))}/root/tmp")
+    except (StopIteration, OSError):
         return 0
     # Before the sandbox has its own /tmp, or without one, this is a file system of the machine.
     return room.f_files - room.f_ffree if room.f_blocks * room.f_frsize <= 1 << 30 else 0
@@ -153,26 +259,24 @@ def replace(path: Path, content: bytes) -> None:
     partial.replace(path)
 
 
-def run(owners: tuple[int, int], folder: Path, allowed: int, filter_file: str, command: Sequence[str]) -> int:
-    """Run the bot to its end with `allowed` bytes of memory; return the exit status.
-
-    It is ended when the parent of this process, or its parent, is no longer the one of `owners`.
-    """
-    os.setsid()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    ctypes.CDLL(None).prctl(_SUBREAPER, 1)
-    socket = Path(os.environ["HAPPYCITY_SERVER"].removeprefix("unix:"))
-    if socket.is_socket():
-        socket.chmod(0o666)  # the bot may run as another user; its folder keeps all others away
-    folder.mkdir(exist_ok=True)
-    usage_file = folder / "usage.json"
-    used = json.loads(usage_file.read_text()) if usage_file.exists() else {}
-    before = float(used.get("cpu_seconds", 0.0))
+def start(
+    command: Sequence[str], folder: Path, filter_file: str, group: Path | None
+) -> subprocess.Popen[bytes]:
+    """Start the bot in a cgroup, if there is one, after what is left of a container of it."""
+    remove_container(command[0], folder / CONTAINER)
+    arena = Path(os.environ["HAPPYCITY_SERVER"].removeprefix("unix:"))
+    if arena.is_socket():
+        arena.chmod(0o666)  # the bot may run as another user; its folder keeps all others away
     own = {name: os.environ[name] for name in _PASSED if name in os.environ}
     if filter_file:
         os.dup2(os.open(filter_file, os.O_RDONLY), FILTER_FD)
+
+    def enter() -> None:
+        if group is not None:
+            (group / "cgroup.procs").write_text("0")
+
     bot = subprocess.Popen(  # noqa: S603 - the sandbox of just this program
-        [word.replace("{socket}", str(socket)) for word in command],
+        [word.replace("{socket}", str(arena)) for word in command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -180,29 +284,50 @@ def run(owners: tuple[int, int], folder: Path, allowed: int, filter_file: str, c
         cwd=folder,  # podman's conmon leaves a file where memory was used up
         env={**own, "HAPPYCITY_SERVER": f"unix:{SOCKET}", "LANG": "C.UTF-8"},
         pass_fds=(FILTER_FD,) if filter_file else (),
+        preexec_fn=enter,  # noqa: PLW1509 - there is one thread
     )
     assert bot.stdout is not None
     os.set_blocking(bot.stdout.fileno(), False)
+    return bot
+
+
+def run(owners: tuple[int, int], folder: Path, allowed: int, filter_file: str, command: Sequence[str]) -> int:
+    """Run the bot to its end with `allowed` bytes of memory; return the exit status.
+
+    It is ended when the parent of this process, or its parent, is no longer the one of `owners`.
+    """
+    os.setsid()
+    stopped: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: stopped.append(128 + number))
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1)
+    folder.mkdir(exist_ok=True)
+    usage_file = folder / "usage.json"
+    used = json.loads(usage_file.read_text()) if usage_file.exists() else {}
+    before = float(used.get("cpu_seconds", 0.0))
+    group = bounded(allowed) if filter_file else None  # a container has one of its runtime
+    bot = start(command, folder, filter_file, group)
+    assert bot.stdout is not None
     output, peak, seconds, problem = b"", int(used.get("peak_memory_bytes", 0)), 0.0, ""
+    too_much = f"ended: it used more than {allowed >> 20} MB of memory\n"
 
     def store() -> None:
         usage = {"cpu_seconds": round(before + seconds, 2), "peak_memory_bytes": peak}
         replace(usage_file, json.dumps(usage).encode())
         replace(folder / "log.txt", output[-KEPT_OUTPUT:] + problem.encode())
 
-    stored = time.monotonic()
+    stored, unsettled = time.monotonic(), 0
     try:
-        while bot.poll() is None and not problem:
+        while bot.poll() is None and not problem and not stopped:
             printed = pass_on(bot.stdout, int(OUTPUT_PER_SECOND * POLL_SECONDS))
             output = (output + printed)[-KEPT_OUTPUT:]
-            pids = [*filter(number_inside, tree(os.getpid()))]
-            measured, memory = measure(pids)
-            if memory > allowed:  # which takes long to see exactly
-                memory = shared_fairly(pids, memory)
-            seconds, peak = max(seconds, measured), max(peak, memory)
-            if memory > allowed:
-                problem = f"ended: it used {memory >> 20} MB of memory, and {allowed >> 20} MB are allowed\n"
-            elif files_in_tmp(pids) > MOST_FILES:
+            found, memory, is_settled = measure(allowed, with_kernel=bool(filter_file) and group is None)
+            seconds, peak = max(seconds, cpu_seconds(found)), max(peak, memory)
+            unsettled = 0 if is_settled else unsettled + 1
+            if memory > allowed or has_killed(group):
+                problem = too_much
+            elif unsettled > MOST_UNSETTLED:
+                problem = "ended: its processes start and end faster than their memory can be measured\n"
+            elif files_in_tmp(found) > MOST_FILES:
                 problem = f"ended: it has more than {MOST_FILES} files in /tmp\n"
             elif ancestors() != owners:
                 problem = "ended: its server is gone\n"
@@ -213,10 +338,15 @@ def run(owners: tuple[int, int], folder: Path, allowed: int, filter_file: str, c
                 bot.wait(POLL_SECONDS)
     finally:
         status = end(bot)
+        if group is not None:
+            problem = too_much if has_killed(group) else problem
+            with suppress(OSError):  # a process is being ended
+                group.rmdir()
+        remove_container(command[0], folder / CONTAINER)
         output += pass_on(bot.stdout, PIPE_BYTES)
         store()
     sys.stdout.write(problem)
-    return 1 if problem else status if status >= 0 else 128 - status
+    return 1 if problem else stopped[0] if stopped else status if status >= 0 else 128 - status
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ HOME = "/bot"
 TMP_BYTES = 64 * 1024 * 1024
 PROCESSES = 128
 """Processes and threads of a bot."""
-FILES = 512
+FILES = 256
 """Files that each process has open."""
 CPU_SECONDS = 4 * 3600
 """CPU time of each process; the server starts a bot again that used it up."""
@@ -35,8 +35,9 @@ _SLOTS = 499
 """How far apart those are of processes that start bots; a prime, so that these begin with different cores."""
 TRY_SECONDS = 60.0
 """How long a program that does nothing may take in the sandbox."""
+_NO_IMAGE = "localhost/happycity-no-image"
 _NOBODY = 65534
-_SDK = ("happycity", "happycity_client", "happycity_bots", "happycity_bridge", "happycity_entry")
+_SDK = tuple(f"happycity{part}" for part in ("", "_evaluation", "_client", "_bots", "_bridge", "_entry"))
 _SYSTEM = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/ssl/certs", "/etc/java-17-openjdk")
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
@@ -58,39 +59,49 @@ class Sandbox:
         self._filter = folder / "seccomp.bpf" if setting == BWRAP else None
         self._profile = folder / "seccomp.json"
         template = _template(setting) if self._filter is None else []
-        program = template[0] if template else BWRAP
-        if shutil.which(program) is None:
-            raise ConfigError(f"sandbox: there is no program {program!r} on this machine; install it")
+        self._program = template[0] if template else BWRAP
+        if shutil.which(self._program) is None:
+            raise ConfigError(f"sandbox: there is no program {self._program!r} on this machine; install it")
         self._words = template or [*_bubblewrap(memory)]
         with replacing(self._profile) as partial:
             partial.write_text(seccomp.profile())
         if self._filter is not None:
             with replacing(self._filter) as partial:
                 partial.write_bytes(seccomp.program())
-            (tried := folder / "try" / "files").mkdir(parents=True, exist_ok=True)
-            tried.chmod(0o755)  # as those of bots
-            self.check()
+        (tried := folder / "try" / "files").mkdir(parents=True, exist_ok=True)
+        tried.chmod(0o755)  # as those of bots
+        self.check()
 
     def check(self) -> None:
-        """Make sure that Python with the SDK runs in bubblewrap; ConfigError with what it says if not."""
-        if self._filter is None:
-            return  # what is in the image of a container isn't known
+        """Make sure that Python with the SDK runs in bubblewrap, and `true` in a container.
+
+        Of images that participants name none is known: a runtime that works has not the one that is tried.
+
+        Raises:
+            ConfigError: what was tried failed; the text has what was said.
+        """
         imports = "; ".join(f"import {name}" for name in filter(find_spec, _SDK))
-        tried = subprocess.run(  # noqa: S603 - the own launcher
-            self.command(
-                pb.HostedBot(command=f"python3 -c '{imports}'"), self._filter.with_name("try"), "run"
-            ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "HAPPYCITY_SERVER": f"unix:{self._filter}"},
-            check=False,
-            timeout=TRY_SECONDS,
-        )
-        if tried.returncode:
-            said = tried.stdout.decode(errors="replace").split("\n")
+        what, command = (sys.executable, f"python3 -c '{imports}'") if self._filter else ("true", "true")
+        bot = pb.HostedBot(command=command, image=_NO_IMAGE)
+        try:
+            tried = subprocess.run(  # noqa: S603 - the own launcher
+                self.command(bot, self._profile.with_name("try"), "run"),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "HAPPYCITY_SERVER": f"unix:{self._profile}"},
+                check=False,
+                timeout=TRY_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            text = f"it took more than {TRY_SECONDS:g} s"
+        else:
+            output = tried.stdout.decode(errors="replace")
+            if not tried.returncode or (self.takes_images and _NO_IMAGE in output):
+                return
+            said = output.split("\n")
             text = next(filter(None, map(one_line, reversed(said))), f"status {tried.returncode}")
-            raise ConfigError(f"sandbox: {BWRAP} doesn't run {sys.executable} on this machine: {text}")
+        raise ConfigError(f"sandbox: {self._program} doesn't run {what} on this machine: {text}")
 
     @property
     def takes_images(self) -> bool:
@@ -111,6 +122,7 @@ class Sandbox:
             "{image}": bot.image,
             "{folder}": str(place / "files"),
             "{seccomp}": str(self._profile),
+            "{cidfile}": str(place / kind / launcher.CONTAINER),
             "{core}": str(cores[number % len(cores)]),
             "{uid}": str(FIRST_UID + number),
         }
@@ -162,9 +174,9 @@ def _bubblewrap(memory: int) -> Iterator[str]:
     for link in filter(os.path.islink, _LINKS):
         yield from ("--symlink", os.readlink(link), link)
     # A shared mapping of /dev/zero is memory that no limit counts.
-    yield from ("--ro-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev")
+    yield from ("--ro-bind", "/dev/null", "/dev/zero", "--remount-ro", "/dev/pts", "--remount-ro", "/dev")
     yield from ("--ro-bind", "{folder}", HOME, "--chdir", HOME)
-    yield from ("--dir", "/run", "--bind", "{socket}", launcher.SOCKET, "--remount-ro", "/")
+    yield from ("--dir", "/run", "--ro-bind", "{socket}", launcher.SOCKET, "--remount-ro", "/")
     for name in launcher.OF_RUNTIME:
         yield from ("--unsetenv", name)
     yield from ("--setenv", "PATH", f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin", "--setenv", "HOME")
@@ -174,7 +186,8 @@ def _bubblewrap(memory: int) -> Iterator[str]:
         yield from ("setpriv", "--reuid={uid}", "--regid={uid}", "--clear-groups")
         yield from ("--inh-caps=-all", "--bounding-set=-all")
     yield from ("prlimit", f"--data={memory}", f"--nproc={PROCESSES}", f"--nofile={FILES}", "--core=0")
-    yield from (f"--cpu={CPU_SECONDS}", f"--fsize={TMP_BYTES}", "--msgqueue=0", "--memlock=65536", "--")
+    yield from (f"--cpu={CPU_SECONDS}", f"--fsize={TMP_BYTES}", "--msgqueue=0", "--memlock=65536")
+    yield from ("--sigpending=1024", "--")
     yield "{command}"
 
 

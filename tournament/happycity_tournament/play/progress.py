@@ -271,9 +271,9 @@ def check_evaluator(config: TournamentConfig) -> None:
         ConfigError: its digest is another one.
     """
     if config.luck_evaluator:
-        from happycity_tournament.luck_adjusted import own_evaluator  # noqa: PLC0415 - it imports numpy
+        from happycity_evaluation.evaluator import Evaluator  # noqa: PLC0415 - it imports numpy
 
-        if config.luck_evaluator != (own := own_evaluator()):
+        if config.luck_evaluator != (own := Evaluator().digest):
             named = one_line(config.luck_evaluator)[:80]
             raise ConfigError(f"luck_evaluator: this version of the arena has {own}, not {named!r}")
 

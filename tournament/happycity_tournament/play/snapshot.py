@@ -141,11 +141,10 @@ def listed(
     progress: Progress,
     *,
     claimed: bool = False,
-    viewer: Viewer = Viewer.ORGANISER,
 ) -> Snapshot:
     """Return a tournament by its row in a store, without what only its games show; see `stored_snapshot`.
 
-    It is for the viewer's eyes; a reader of the store itself is its organiser.
+    It is for the eyes of an organiser, as who reads the store is one.
     """
     state, problems = stored.state if claimed else resting_state(stored.state), stored.problems
     try:
@@ -156,7 +155,7 @@ def listed(
     return Snapshot(
         tournament_id=stored.id,
         config=config,
-        seed=None if config is None else _seed(config, state, viewer),
+        seed=None if config is None else _seed(config, state),
         created_at=stored.created_at,
         state=state,
         games_total=stored.games_total,
@@ -165,14 +164,12 @@ def listed(
     )
 
 
-def played(
-    status: TournamentStatus, missing_bots: Iterable[str] = (), *, viewer: Viewer = Viewer.ORGANISER
-) -> Snapshot:
-    """Return a tournament that is in memory, without its standings, for the viewer's eyes."""
+def played(status: TournamentStatus, missing_bots: Iterable[str] = ()) -> Snapshot:
+    """Return a tournament that is in memory, without its standings, for the eyes of an organiser."""
     return Snapshot(
         tournament_id=status.tournament_id,
         config=status.config,
-        seed=_seed(status.config, status.state, viewer),
+        seed=_seed(status.config, status.state),
         created_at=status.created_at,
         state=status.state,
         games_total=status.games_total,
@@ -183,8 +180,8 @@ def played(
     )
 
 
-def _seed(config: TournamentConfig, state: TournamentState, viewer: Viewer) -> int | None:
-    return config.seed if sight_of_tournament(viewer, state) is Sight.ALL else None
+def _seed(config: TournamentConfig, state: TournamentState) -> int | None:
+    return config.seed if sight_of_tournament(Viewer.ORGANISER, state) is Sight.ALL else None
 
 
 def _so_far(progress: Progress, problems: Problems) -> dict[str, Any]:

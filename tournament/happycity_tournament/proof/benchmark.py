@@ -42,8 +42,6 @@ OPPONENT = "planner"
 """The reference bot in all other seats."""
 DEALS, LITE_DEALS = 500, 10
 """The deals of a protocol, and of a lite one, for bots whose decisions cost seconds."""
-_UNHASHED = ("cost", "hash")
-"""What a result's hash leaves out: costs differ from machine to machine."""
 _VERSIONS = {"rules": EDITION, "dealing": DEALING}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import happycity_bots
+import happycity_evaluation
 from happycity import ConfigError, Ending, Game, Move, ReplayError
 from happycity.records.record import Json
 from happycity.records.replay import config_of, deal_of, endings_of, incidents_of
@@ -17,7 +18,7 @@ from happycity_check.asked_bot import BotFailedError, asked_bot
 from happycity_check.recorded_match import RecordedMatch
 from happycity_client import Bot, Decision, GameStarted
 from happycity_tournament.lineup import Lineup
-from happycity_tournament.proof.commitment import sources_digest
+from happycity_tournament.proof.commitment import digest_of, sources_digest
 
 ANSWER_SECONDS = 120.0
 """How long a hosted bot may take to start, and to choose a move, when it is asked again."""
@@ -26,7 +27,8 @@ HostedCommand = Callable[[str], Sequence[str]]
 
 
 def _bots_digest() -> str:
-    return sources_digest(Path(happycity_bots.__file__).parent)
+    packages = (happycity_bots, happycity_evaluation)
+    return digest_of([sources_digest(Path(package.__path__[0])) for package in packages])
 
 
 def programs_of(lineup: Lineup) -> dict[str, str]:

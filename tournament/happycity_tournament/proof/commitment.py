@@ -37,8 +37,8 @@ def digest_of(value: Any) -> str:
 
 @cache
 def sources_digest(package: Path) -> str:
-    """Return the SHA-256 over the names and contents of a package's sources and tables."""
-    files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".csv"))
+    """Return the SHA-256 over the names and contents of a package's sources, tables and weights."""
+    files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".csv", ".npz"))
     names = (path.relative_to(package).as_posix() for path in files)
     digests = (hashlib.sha256(path.read_bytes()).hexdigest() for path in files)
     return digest_of(dict(zip(names, digests, strict=True)))

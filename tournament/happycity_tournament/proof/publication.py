@@ -24,7 +24,7 @@ from happycity.match import one_line
 from happycity.records.record import Json, loads
 from happycity.runtime.files import replacing
 from happycity.runtime.parallel import in_processes
-from happycity_tournament.config import TournamentConfig, TournamentState
+from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import LARGEST_ID, LATEST, FinishedGame, Result, place_in_words
 from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.luck_adjusted import check_luck
@@ -37,6 +37,7 @@ from happycity_tournament.schedule import game_seeds, schedule_of
 from happycity_tournament.standings.counted import CountingRules, Uncounted
 from happycity_tournament.standings.rated_games import judged_games
 from happycity_tournament.storage.sources import Source
+from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
 
 RESULT_FILE = "tournament.json"
 GAMES_FILE = "games.jsonl.gz"
@@ -108,7 +109,7 @@ def publish(
         VerificationError: its games are not those of its schedule, or contradict the rules.
     """
     (stored,) = source.tournaments()
-    if stored.state is not TournamentState.FINISHED:
+    if sight_of_tournament(Viewer.PUBLIC, stored.state) is not Sight.ALL:
         raise ConfigError(f"{source.name}: it is {stored.state.value}; only a finished one can be published")
     if TournamentConfig.of(stored.config) != commitment.deals:
         raise ConfigError(f"{source.name}: its configuration is not the one that was committed to")
@@ -470,7 +471,7 @@ def _replay_line(line: bytes) -> FinishedGame:
 
 
 @dataclass(slots=True)
-class Line:
+class PublishedLine:
     """A line of a file of games while it is read."""
 
     content: Json
@@ -479,9 +480,9 @@ class Line:
 
 
 @contextmanager
-def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> Iterator[Line]:
+def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> Iterator[PublishedLine]:
     """Yield a line with these keys; what is wrong in it is a VerificationError that says where."""
-    read = Line({}, where)
+    read = PublishedLine({}, where)
     try:
         read.content = json.loads(line)
         if canonical(read.content) + b"\n" != line or read.content.keys() != keys:

@@ -19,7 +19,7 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Goes up with every change of a table; stores of other versions are refused."""
 VERSION_KEY = "schema_version"
 """The key in the table `meta` of the version that the tables have."""
@@ -46,6 +46,7 @@ tournaments = Table(
     Column("request_id", String, unique=True),  # with the caller before it; null without one
     # Not JSON: a row that can't be read must not keep the others from being read.
     Column("config", String, nullable=False),
+    Column("seed", String),  # that of the configuration, as tournaments with the same one have the same deals
     Column("games_total", BigInteger, nullable=False),
     Column("state", String, nullable=False),
     Column("created_at", Float, nullable=False),
@@ -53,6 +54,7 @@ tournaments = Table(
     Column("games_unrated", Integer, nullable=False),
     Column("disqualified", String, nullable=False),  # a JSON list
     Column("remarks", String, nullable=False),  # a JSON list
+    Index("tournaments_of_seed", "seed", "state"),
     # An id is never used twice, also after the newest tournament was deleted.
     sqlite_autoincrement=True,
 )
@@ -98,6 +100,7 @@ games = Table(
     Column("finished_at", Float, nullable=False),
     UniqueConstraint("tournament_id", "round", "table", "rotation", name="games_once"),
     Index("games_of_tournament", "tournament_id", "id"),
+    Index("games_of_deal", "deal_seed", "tournament_id"),
 )
 
 # Apart from the games, which are read by the thousand without their records.

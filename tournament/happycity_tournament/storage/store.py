@@ -17,6 +17,7 @@ from sqlalchemy import (
     Row,
     Select,
     String,
+    and_,
     cast,
     delete,
     func,
@@ -52,6 +53,7 @@ from happycity_tournament.storage.schema import (
 )
 from happycity_tournament.storage.stored import Problems, Progress, StoredTournament
 
+_FINISHED = TournamentState.FINISHED
 _ROWS_AT_ONCE = 500
 _RESULTS_AT_ONCE = 200  # with more, the garbage collector looks at their lists again and again
 _SCHEDULED_ORDER = (games.c.tournament_id, games.c.round, games.c.table, games.c.rotation, games.c.id)
@@ -88,6 +90,7 @@ class Store(Database):
         row: dict[str, Any] = {
             "request_id": request_id,
             "config": _text(config),
+            "seed": str(config["seed"]) if "seed" in config else None,
             "games_total": games_total,
             "state": TournamentState.WAITING.value,
             "created_at": created_at,
@@ -224,10 +227,27 @@ class Store(Database):
         query = select(tournaments.c.id).where(tournaments.c.request_id == request_id)
         return self._first(query, lambda row: int(row.id))
 
-    def tournament_state(self, tournament_id: int) -> TournamentState | None:
-        """Return where a tournament stands, None if there is none with this id."""
-        query = select(tournaments.c.state).where(tournaments.c.id == tournament_id)
-        return self._first(query, lambda row: state_of(row.state))
+    def states_by_deals(self, tournament_ids: Collection[int]) -> dict[int, list[TournamentState]]:
+        """Return by tournament its own state, then those of unfinished others with the same seed.
+
+        Those have the same deals.
+        """
+        own, other = tournaments.c, tournaments.alias().c
+        going_on = other.state.in_([one.value for one in TournamentState if one is not _FINISHED])
+        with_same = and_(other.seed == own.seed, other.id != own.id, going_on)
+        query = select(own.id, own.state, other.state.label("of_other")).distinct()
+        query = query.join_from(tournaments, other.id.table, with_same, isouter=True)
+        found = dict[int, list[TournamentState]]()
+        for row in self._all(query.where(own.id.in_(tournament_ids)), lambda row: row):
+            states = found.setdefault(row.id, [state_of(row.state)])
+            states += [] if row.of_other is None else [state_of(row.of_other)]
+        return found
+
+    def tournaments_of_deals(self, deal_seeds: Collection[int]) -> set[tuple[int, int]]:
+        """Return each deal, by its seed, with each tournament in which games of it were finished."""
+        deal, of = games.c.deal_seed, games.c.tournament_id
+        query = select(deal, of).where(deal.in_(map(str, deal_seeds)), of.is_not(None)).distinct()
+        return set(self._all(query, lambda row: (int(row.deal_seed), row.tournament_id)))
 
     def tournaments(
         self,

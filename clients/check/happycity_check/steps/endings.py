@@ -24,6 +24,8 @@ _TERMINATED = (0, 128 + signal.SIGTERM, -signal.SIGTERM)
 _HTTP_1 = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
 
 TLS_SERVER = "grpcs://{server}"
+UNREACHABLE = "{server} can't be reached: *; `happycity status *{server}` says why"
+"""What SDKs say where there is no connection; the one in Python explains it itself."""
 NOBODY = "nothing listens on {server}; start a server there with: happycity serve"
 NO_GRPC = "{server} * without TLS*"
 NO_HTTP_2 = "{server} does not answer without TLS; if it uses TLS, write HAPPYCITY_SERVER=grpcs://{server}"
@@ -69,12 +71,19 @@ async def _tcp_server(said: bytes | None) -> AsyncIterator[str]:
 
 
 async def ends_with(
-    bot: TrialBot, error: str, variables: Variables, *, credentials: grpc.ServerCredentials | None = None
+    bot: TrialBot, variables: Variables, *errors: str, credentials: grpc.ServerCredentials | None = None
 ) -> None:
     """Demand that a bot that can't begin, because of its variables or its server, ends with an error."""
     async with bot.another(variables, credentials=credentials) as other:
         await other.start()
-        await other.demand_end(error, before_welcome=True)
+        await other.demand_end(*errors, before_welcome=True)
+
+
+async def can_not_connect(
+    bot: TrialBot, variables: Variables, cause: str, *, credentials: grpc.ServerCredentials | None = None
+) -> None:
+    """Demand that a bot ends with an error that says so, or that explains it."""
+    await ends_with(bot, variables, UNREACHABLE, cause, credentials=credentials)
 
 
 @step(
@@ -162,10 +171,10 @@ async def _unreachable(bot: TrialBot) -> str:
         ):
             await try_all(
                 {
-                    "nothing listens": ends_with(bot, NOBODY, {"SERVER": nobody}),
-                    "the server hangs up": ends_with(bot, NO_HTTP_2, {"SERVER": hangs_up}),
-                    "the server speaks HTTP/1.1": ends_with(bot, NO_GRPC, {"SERVER": http}),
-                    "the server sends zeros": ends_with(bot, NO_HTTP_2, {"SERVER": zeros}),
+                    "nothing listens": can_not_connect(bot, {"SERVER": nobody}, NOBODY),
+                    "the server hangs up": can_not_connect(bot, {"SERVER": hangs_up}, NO_HTTP_2),
+                    "the server speaks HTTP/1.1": can_not_connect(bot, {"SERVER": http}, NO_GRPC),
+                    "the server sends zeros": can_not_connect(bot, {"SERVER": zeros}, NO_HTTP_2),
                 }
             )
     return "it ended where nothing listens, and where the server hangs up or speaks something else"
@@ -178,10 +187,11 @@ async def _silent(bot: TrialBot) -> str:
     async def greets_nobody() -> None:
         async with bot.another() as other:
             await other.await_hello()
-            await other.demand_end("{server} can't be reached: no welcome within 20 s", before_welcome=True)
+            silent = "{server} can't be reached: no welcome within 20 s*"
+            await other.demand_end(silent, before_welcome=True)
 
     async with _tcp_server(None) as silent:
-        cases = {"no byte": ends_with(bot, NO_HTTP_2, {"SERVER": silent})}
+        cases = {"no byte": can_not_connect(bot, {"SERVER": silent}, NO_HTTP_2)}
         if bot.options.sdk:
             cases["no welcome"] = greets_nobody()
         await try_all(cases)
@@ -206,7 +216,7 @@ async def _tls(bot: TrialBot) -> str:
     needs=("first-decision",),
 )
 async def _proxy(bot: TrialBot) -> str:
-    """With the variables of proxies set, a bot reaches a server on its own machine without them."""
+    """With the variables of proxies set, a bot uses none for a server on its own machine or without TLS."""
     bot.require_process()
     connections = 0
 
@@ -229,6 +239,8 @@ async def _proxy(bot: TrialBot) -> str:
         for own, encryption in tries:
             async with bot.another(own, credentials=encryption) as other:
                 await other.begin(1)
+        for nowhere in ("grpc://arena.invalid:50051", "unix:/no/socket") if bot.options.sdk else ():
+            await ends_with(bot, {**variables, "SERVER": nowhere}, "*")
     except UnexpectedError as error:
         raise WarningError(f"{plural(connections, 'connection')} to the proxy: {error}") from None
     finally:

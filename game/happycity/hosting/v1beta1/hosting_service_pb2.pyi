@@ -31,7 +31,7 @@ class _SubmissionStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Submi
     SUBMISSION_STATE_TRYING: _SubmissionState.ValueType  # 1
     """It waits to be tried, or is being tried. A result says why the server could not try it so far."""
     SUBMISSION_STATE_REJECTED: _SubmissionState.ValueType  # 2
-    """The trial failed; the result says why."""
+    """The trial failed, or a newer submission of the bot came before it; the result says which."""
     SUBMISSION_STATE_PLAYING: _SubmissionState.ValueType  # 3
     """It plays."""
     SUBMISSION_STATE_RETIRED: _SubmissionState.ValueType  # 4
@@ -45,7 +45,7 @@ SUBMISSION_STATE_UNSPECIFIED: SubmissionState.ValueType  # 0
 SUBMISSION_STATE_TRYING: SubmissionState.ValueType  # 1
 """It waits to be tried, or is being tried. A result says why the server could not try it so far."""
 SUBMISSION_STATE_REJECTED: SubmissionState.ValueType  # 2
-"""The trial failed; the result says why."""
+"""The trial failed, or a newer submission of the bot came before it; the result says which."""
 SUBMISSION_STATE_PLAYING: SubmissionState.ValueType  # 3
 """It plays."""
 SUBMISSION_STATE_RETIRED: SubmissionState.ValueType  # 4

@@ -72,8 +72,8 @@ class HostingServiceServicer:
         """Submits a program: first what it is, then each of its files as a header and any number of pieces of content. The
         bot's name is that of the call's token. The server keeps it by the digest of its content, and tries it; the same
         content again is tried again unless it plays. Refused with ERROR_REASON_INVALID_FIELD for a bad path, too many files
-        or bytes, with ERROR_REASON_RATE_LIMITED after too many in a day, and with ERROR_REASON_TOO_MANY_OPEN while others
-        upload or wait; nothing is kept then.
+        or bytes, with ERROR_REASON_RATE_LIMITED after too many, or too long trials, in a day, with ERROR_REASON_TOO_MANY_OPEN
+        while another upload of the owner comes, and with ERROR_REASON_STALLED when it takes too long; nothing is kept then.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -39,8 +39,8 @@ class HostingServiceStub:
     """Submits a program: first what it is, then each of its files as a header and any number of pieces of content. The
     bot's name is that of the call's token. The server keeps it by the digest of its content, and tries it; the same
     content again is tried again unless it plays. Refused with ERROR_REASON_INVALID_FIELD for a bad path, too many files
-    or bytes, with ERROR_REASON_RATE_LIMITED after too many in a day, and with ERROR_REASON_TOO_MANY_OPEN while others
-    upload or wait; nothing is kept then.
+    or bytes, with ERROR_REASON_RATE_LIMITED after too many, or too long trials, in a day, with ERROR_REASON_TOO_MANY_OPEN
+    while another upload of the owner comes, and with ERROR_REASON_STALLED when it takes too long; nothing is kept then.
     """
     GetSubmission: _grpc.UnaryUnaryMultiCallable[_hosting_service_pb2.GetSubmissionRequest, _hosting_service_pb2.Submission]
     """Returns a submission."""
@@ -64,8 +64,8 @@ class HostingServiceAsyncStub(HostingServiceStub):
     """Submits a program: first what it is, then each of its files as a header and any number of pieces of content. The
     bot's name is that of the call's token. The server keeps it by the digest of its content, and tries it; the same
     content again is tried again unless it plays. Refused with ERROR_REASON_INVALID_FIELD for a bad path, too many files
-    or bytes, with ERROR_REASON_RATE_LIMITED after too many in a day, and with ERROR_REASON_TOO_MANY_OPEN while others
-    upload or wait; nothing is kept then.
+    or bytes, with ERROR_REASON_RATE_LIMITED after too many, or too long trials, in a day, with ERROR_REASON_TOO_MANY_OPEN
+    while another upload of the owner comes, and with ERROR_REASON_STALLED when it takes too long; nothing is kept then.
     """
     GetSubmission: _aio.UnaryUnaryMultiCallable[_hosting_service_pb2.GetSubmissionRequest, _hosting_service_pb2.Submission]  # type: ignore[assignment]
     """Returns a submission."""
@@ -92,8 +92,8 @@ class HostingServiceServicer(metaclass=_abc_1.ABCMeta):
         """Submits a program: first what it is, then each of its files as a header and any number of pieces of content. The
         bot's name is that of the call's token. The server keeps it by the digest of its content, and tries it; the same
         content again is tried again unless it plays. Refused with ERROR_REASON_INVALID_FIELD for a bad path, too many files
-        or bytes, with ERROR_REASON_RATE_LIMITED after too many in a day, and with ERROR_REASON_TOO_MANY_OPEN while others
-        upload or wait; nothing is kept then.
+        or bytes, with ERROR_REASON_RATE_LIMITED after too many, or too long trials, in a day, with ERROR_REASON_TOO_MANY_OPEN
+        while another upload of the owner comes, and with ERROR_REASON_STALLED when it takes too long; nothing is kept then.
         """
 
     @_abc_1.abstractmethod

@@ -17,7 +17,6 @@ import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
 import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
@@ -29,28 +28,24 @@ final class Session {
   private static final int PROTOCOL_VERSION = 1;
   private static final int WELCOME_SECONDS = 20; // for the answer to the hello
   private static final int GOODBYE_SECONDS = 5; // for the end of the stream after a goodbye
-  private static final long FIRST_PAUSE_MILLIS = 100;
-  private static final long LONGEST_PAUSE_MILLIS = 5000;
   private static final System.Logger LOG = System.getLogger("dev.happycity");
 
   private final Server server;
-  private final Duration reconnect;
+  private final Pauses pauses;
   private final Player player;
   private Hello hello; // with the token of the last welcome, if there was one
   private boolean shutDown; // whether the server has said since then that it shuts down
-  private long pauseBound = FIRST_PAUSE_MILLIS;
 
   /** Throws a {@link HappyCityException} if a setting can't be used. */
   Session(Settings settings, Player player) {
     server = settings.server();
     hello = settings.hello();
-    reconnect = settings.reconnect;
+    pauses = new Pauses(settings.reconnect);
     this.player = player;
   }
 
   /** Plays until a stream ends normally, or the server has shut down. */
   void run() throws InterruptedException {
-    long deadline = 0; // in System.nanoTime, when the search for a lost server ends
     while (true) {
       Stream stream = new Stream();
       try {
@@ -61,27 +56,31 @@ final class Session {
         if (error.retryMillis == null || !hello.hasResumeToken()) {
           throw error;
         }
-        boolean justLost = stream.welcomed.isDone();
-        if (justLost) {
-          deadline = System.nanoTime() + reconnect.toNanos();
+        long now = TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+        double share = ThreadLocalRandom.current().nextDouble();
+        Long pause = pauses.next(now, stream.messages, error.retryMillis, share);
+        if (pause == null) {
+          throwUnlessShutDown(error, TimeUnit.MILLISECONDS.toSeconds(now - pauses.lostAt));
+          return;
         }
-        long timeLeft = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
-        if (error.retryMillis >= timeLeft) {
-          if (shutDown) {
-            LOG.log(Level.INFO, "the server has shut down");
-            return;
-          }
-          String text = "no connection to %s for %d s: %s";
-          text = text.formatted(server.address(), reconnect.toSeconds(), error.getMessage());
-          throw new HappyCityException(text, error.reason(), 2, null);
-        }
-        if (justLost) {
+        if (stream.messages > 0) {
           LOG.log(Level.WARNING, error.getMessage() + "; trying again");
         }
-        long pause = ThreadLocalRandom.current().nextLong(pauseBound); // at random, to spread bots
-        pauseBound = Math.min(2 * pauseBound, LONGEST_PAUSE_MILLIS);
-        Thread.sleep(Math.max(error.retryMillis, Math.min(pause, timeLeft)));
+        Thread.sleep(pause);
       }
+    }
+  }
+
+  /** Ends the search for a server that is lost since some seconds. */
+  private void throwUnlessShutDown(HappyCityException error, long seconds) {
+    if (shutDown) {
+      LOG.log(Level.INFO, "the server has shut down");
+    } else if (seconds == 0) {
+      throw error;
+    } else {
+      String text = "no connection to %s for %d s: %s";
+      text = text.formatted(server.address(), seconds, error.getMessage());
+      throw new HappyCityException(text, error.reason(), 2, null);
     }
   }
 
@@ -94,7 +93,7 @@ final class Session {
     private final CompletableFuture<Void> ending = new CompletableFuture<>();
 
     private ClientCallStreamObserver<PlayRequest> call;
-    private volatile boolean connected; // whether the server has answered by HTTP/2
+    private volatile int messages; // how many came
     private boolean closed; // whether the goodbye was sent, after which nothing may be
 
     /** Plays until the stream ends normally. An interrupted thread says goodbye first. */
@@ -106,11 +105,11 @@ final class Session {
         CompletableFuture.anyOf(welcomed, ending).get(WELCOME_SECONDS, TimeUnit.SECONDS);
         ending.get();
       } catch (ExecutionException e) {
-        throw server.explain(e.getCause(), connected, welcomed.isDone());
+        throw server.explain(e.getCause(), welcomed.isDone());
       } catch (TimeoutException e) {
         Status status =
             Status.UNAVAILABLE.withDescription("no welcome within " + WELCOME_SECONDS + " s");
-        throw server.explain(status.asException(), connected, false);
+        throw server.explain(status.asException(), false);
       } catch (InterruptedException e) {
         player.close();
         sayGoodbye();
@@ -136,7 +135,6 @@ final class Session {
     @Override
     public void beforeStart(ClientCallStreamObserver<PlayRequest> call) {
       this.call = call;
-      call.setOnReadyHandler(() -> connected = true);
     }
 
     /** Handles a batch. It never waits for a bot, so pings are answered while bots think. */
@@ -146,16 +144,16 @@ final class Session {
         Pong pong = Pong.newBuilder().setNonce(batch.getPing().getNonce()).build();
         send(PlayRequest.newBuilder().setPong(pong).build());
       }
-      if (welcomed.isDone()) {
-        pauseBound = FIRST_PAUSE_MILLIS; // a server that only welcomes bots is not hammered
-      } else if (batch.hasWelcome()) {
+      if (!welcomed.isDone()) {
+        if (!batch.hasWelcome()) {
+          throw new UncheckedIOException(
+              new InvalidProtocolBufferException("its first message has no welcome"));
+        }
         greet(batch.getWelcome());
         player.welcome(batch.getWelcome().getMatchIdsList(), this::send);
         welcomed.complete(null);
-      } else {
-        throw new UncheckedIOException(
-            new InvalidProtocolBufferException("its first message has no welcome"));
       }
+      messages++; // gRPC calls for one message after the other
       for (Decision decision : batch.getDecisionsList()) {
         if (!decision.hasView() || decision.getMovesCount() == 0) {
           throw new UncheckedIOException(

@@ -7,8 +7,10 @@ import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannelRegistry.ProviderNotFoundException;
 import io.grpc.TlsChannelCredentials;
-import java.io.File;
+import java.io.ByteArrayInputStream;
+import java.io.FileInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -30,7 +32,8 @@ import java.util.regex.Pattern;
 public final class Settings {
   private static final Pattern ADDRESS =
       Pattern.compile(
-          "((?<scheme>grpcs?)://)?(?<address>([\\w.-]+|\\[[\\w.:%]+]):(?<port>\\d{1,5}))");
+          "(?<socket>unix:.+)|((?<scheme>grpcs?)://)?"
+              + "(?<address>([\\w.-]+|\\[[0-9A-Fa-f:.]+(%\\w+)?]):(?<port>\\d{1,5}))");
   private static final Pattern LINE = Pattern.compile("(HAPPYCITY_[A-Z_]+)=(.*)");
 
   private final Map<String, String> environment;
@@ -110,20 +113,26 @@ public final class Settings {
   }
 
   /**
-   * Adds what is neither set nor in the environment from the file of `happycity join`. Its access
-   * is for one server: where the environment has an address, also an empty one, it is not read.
-   * Paths in it are relative to it.
+   * Adds what is neither set nor in the environment from the file of `happycity join`. Its tokens
+   * are for one server: where the environment has an address, also an empty one, the file's CA
+   * alone counts, and that only where the environment has no access of its own. Paths in the file
+   * are relative to it.
    */
   private void readFile() {
-    String named = environment.getOrDefault("HAPPYCITY_ENV", "");
-    Path path = Path.of(named.isEmpty() ? "happycity.env" : named);
-    if (environment.containsKey("HAPPYCITY_SERVER") || (named.isEmpty() && !Files.exists(path))) {
+    boolean otherServer = environment.containsKey("HAPPYCITY_SERVER");
+    if (otherServer
+        && (isGiven("HAPPYCITY_CA") || isGiven("HAPPYCITY_TOKEN") || isGiven("HAPPYCITY_TOKENS"))) {
       return;
     }
+    Path path =
+        Path.of(isGiven("HAPPYCITY_ENV") ? environment.get("HAPPYCITY_ENV") : "happycity.env");
     List<String> lines;
     try {
-      lines = Files.readAllLines(path);
+      lines = Files.readString(path).replaceFirst("^\\uFEFF", "").lines().toList();
     } catch (NoSuchFileException e) {
+      if (otherServer || !isGiven("HAPPYCITY_ENV")) {
+        return;
+      }
       throw new HappyCityException("HAPPYCITY_ENV: there is no file " + path);
     } catch (IOException e) {
       throw new HappyCityException(path + " can't be read as text in UTF-8");
@@ -137,10 +146,17 @@ public final class Settings {
         String text = "%s:%d: it is not HAPPYCITY_NAME=VALUE";
         throw new HappyCityException(text.formatted(path, i + 1));
       }
-      boolean isPath = line.group(1).matches("HAPPYCITY_(CA|CERT|KEY)") && !line.group(2).isEmpty();
-      values.putIfAbsent(
-          line.group(1), isPath ? path.resolveSibling(line.group(2)).toString() : line.group(2));
+      String name = line.group(1);
+      boolean isPath = name.matches("HAPPYCITY_(CA|CERT|KEY)") && !line.group(2).isEmpty();
+      if (!otherServer || name.equals("HAPPYCITY_CA")) {
+        values.putIfAbsent(
+            name, isPath ? path.resolveSibling(line.group(2)).toString() : line.group(2));
+      }
     }
+  }
+
+  private boolean isGiven(String variable) {
+    return !environment.getOrDefault(variable, "").isEmpty();
   }
 
   /** Returns the token for the bot's name, else the only one, "" without one. */
@@ -158,6 +174,9 @@ public final class Settings {
         throw new HappyCityException(text.formatted(number));
       }
       own = parts[0].equals(get("HAPPYCITY_NAME", "")) ? parts[1] : own;
+    }
+    if (!own.matches("[!-~]*")) {
+      throw new HappyCityException("HAPPYCITY_TOKEN: it has a character that no token has");
     }
     return own;
   }
@@ -197,59 +216,62 @@ public final class Settings {
     readFile();
     String server = get("HAPPYCITY_SERVER", "grpc://127.0.0.1:50051");
     String token = token();
-    if (server.startsWith("unix:")) {
-      return new Server(server, false, InsecureChannelCredentials.create(), token);
-    }
-    Matcher matcher = ADDRESS.matcher(server);
-    if (!matcher.matches() || Integer.parseInt(matcher.group("port")) > 65_535) {
+    Matcher parts = ADDRESS.matcher(server);
+    if (!parts.matches()
+        || (parts.group("port") != null && Integer.parseInt(parts.group("port")) > 65_535)) {
       String text =
           "HAPPYCITY_SERVER: '%s' is not an address such as "
               + "grpc://127.0.0.1:50051 or grpcs://arena.example:443";
       throw new HappyCityException(text.formatted(server));
     }
-    boolean tls = "grpcs".equals(matcher.group("scheme"));
+    boolean tls = "grpcs".equals(parts.group("scheme"));
     ChannelCredentials credentials = tls ? tls() : InsecureChannelCredentials.create();
-    return new Server(matcher.group("address"), tls, credentials, token);
+    String address = parts.group("socket") == null ? parts.group("address") : server;
+    return new Server(server, address, tls, credentials, token);
   }
 
   /** Reads the files of TLS; without them, the CAs of the Java runtime are trusted. */
   private ChannelCredentials tls() {
-    String cert = get("HAPPYCITY_CERT", "");
-    String key = get("HAPPYCITY_KEY", "");
-    if (cert.isEmpty() != key.isEmpty()) {
+    InputStream ca = content("HAPPYCITY_CA");
+    InputStream cert = content("HAPPYCITY_CERT");
+    InputStream key = content("HAPPYCITY_KEY");
+    if ((cert == null) != (key == null)) {
       throw new HappyCityException(
-          key.isEmpty()
+          key == null
               ? "HAPPYCITY_CERT: HAPPYCITY_KEY is needed too"
               : "HAPPYCITY_KEY: HAPPYCITY_CERT is needed too");
     }
     TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
-    TlsChannelCredentials.Builder check = TlsChannelCredentials.newBuilder();
-    read("HAPPYCITY_CA", "certificates", tls, tls::trustManager);
-    read("HAPPYCITY_CERT", "certificates", check, check::trustManager);
-    read("HAPPYCITY_KEY", "key", tls, file -> tls.keyManager(new File(cert), file));
+    String what = "HAPPYCITY_CA: %s holds no certificates in PEM";
+    String files = get("HAPPYCITY_CA", "");
+    try {
+      if (ca != null) {
+        tls.trustManager(ca);
+        Grpc.newChannelBuilder("localhost", tls.build()); // has the content checked
+      }
+      if (cert != null) {
+        what = "HAPPYCITY_CERT, HAPPYCITY_KEY: %s are not a certificate and its key in PEM";
+        files = get("HAPPYCITY_CERT", "") + " and " + get("HAPPYCITY_KEY", "");
+        tls.keyManager(cert, key);
+        Grpc.newChannelBuilder("localhost", tls.build());
+      }
+    } catch (IOException | IllegalArgumentException | ProviderNotFoundException e) {
+      throw new HappyCityException(what.formatted(files));
+    }
     return tls.build();
   }
 
-  @FunctionalInterface
-  private interface Reader {
-    void read(File file) throws IOException;
-  }
-
-  /** Reads the file that a variable names, if it names one, into credentials. */
-  private void read(
-      String variable, String content, TlsChannelCredentials.Builder tls, Reader reader) {
+  /** Returns the content of the file that a variable names; null if it names none. */
+  private InputStream content(String variable) {
     String path = get(variable, "");
     if (path.isEmpty()) {
-      return;
+      return null;
     }
-    try {
-      reader.read(new File(path));
-      Grpc.newChannelBuilder("localhost", tls.build()); // has the content checked
+    try (InputStream file = new FileInputStream(path)) {
+      return new ByteArrayInputStream(file.readAllBytes());
     } catch (IOException e) {
       String reason = e.getMessage().replaceFirst(".*\\((.*)\\)", "$1");
       throw new HappyCityException("%s: %s can't be read: %s".formatted(variable, path, reason));
-    } catch (IllegalArgumentException | ProviderNotFoundException e) {
-      throw new HappyCityException("%s: %s holds no %s in PEM".formatted(variable, path, content));
     }
   }
 }

@@ -114,8 +114,10 @@ class PlayTest {
     server.shutdownNow().awaitTermination();
     HappyCityException error =
         assertThrows(HappyCityException.class, () -> HappyCity.play(FIRST, settings));
-    String text = "nothing listens on 127.0.0.1:%d; start a server there with: happycity serve";
-    assertEquals(text.formatted(port), error.getMessage());
+    String address = "127.0.0.1:" + port;
+    assertTrue(error.getMessage().startsWith(address + " can't be reached: "), error.getMessage());
+    String advice = "; `happycity status %s` says why".formatted(address);
+    assertTrue(error.getMessage().endsWith(advice), error.getMessage());
   }
 
   /** An answer doesn't wait for a game whose bot is still being made. */

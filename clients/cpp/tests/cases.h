@@ -1,0 +1,20 @@
+#pragma once
+
+#include <google/protobuf/struct.pb.h>
+#include <google/protobuf/util/json_util.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+/// Reads a file of cases that hold for all SDKs.
+inline std::vector<google::protobuf::Struct> cases_of(const std::string& name) {
+  std::vector<google::protobuf::Struct> cases;
+  std::ifstream file(TESTDATA "/" + name);
+  for (std::string line; std::getline(file, line);) {
+    EXPECT_TRUE(google::protobuf::util::JsonStringToMessage(line, &cases.emplace_back()).ok()) << line;
+  }
+  EXPECT_GT(cases.size(), 5u);
+  return cases;
+}
