@@ -63,7 +63,7 @@ def test_a_new_store_is_empty(store: Store) -> None:
 
 
 def test_tournaments_with_one_seed_have_the_same_deals(store: Store) -> None:
-    """Of others, the states are told in which they may still be played."""
+    """Of others, the states are said in which they may still be played."""
     for seed, state in ((2**64 - 1, FINISHED), (2**64 - 1, RUNNING), (2**64 - 1, FINISHED), (7, RUNNING)):
         number = add_tournament(store, config={"seed": seed})
         store.set_state(number, state)
