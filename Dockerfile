@@ -33,9 +33,11 @@ RUN HAPPYCITY_COMPILE=1 /opt/uv/bin/uv build --no-cache --wheel --out-dir /dist 
     && /opt/uv/bin/uv pip install --no-cache --python /opt/happycity --compile-bytecode --no-deps /dist/*.whl
 
 FROM ${BASE}
+ARG BASE
 ARG VERSION=0.1.0
 ARG REVISION=""
-LABEL org.opencontainers.image.title="Happy City arena" \
+LABEL org.opencontainers.image.base.name="${BASE}" \
+      org.opencontainers.image.title="Happy City arena" \
       org.opencontainers.image.description="A gRPC arena for bots that play the card game Happy City" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.source="https://github.com/happycity-arena/happycity" \

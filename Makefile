@@ -11,7 +11,7 @@ PYTEST := $(BIN)/pytest -n auto --dist worksteal
 COMPILED_TESTS := tests/game tests/evaluation tests/bots tests/envs/selfplay tests/server/play
 CLIENT_TESTS := $(BIN)/pytest -n auto --dist loadgroup tests/clients
 
-.PHONY: help setup envs compiled pure run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint format proto site clean
+.PHONY: help setup envs compiled pure run test test-programs test-all test-nightly test-under-load compiled-copy coverage clients sdks fuzz lint audit format proto site clean
 
 help: ## Show all targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/'
@@ -98,6 +98,16 @@ lint: $(READY) ## Check style, types, layers, spelling, the contract, and that t
 	$(MAKE) --no-print-directory proto STUBS=build/stubs
 	for package in v1 access hosting tournament ladder model worker; do \
 		diff -r -x __init__.py -x __pycache__ build/stubs/happycity/$$package game/happycity/$$package || exit 1; done
+
+audit: $(READY) ## Look for known vulnerabilities of all locked packages, in the databases of each language
+	mkdir -p build
+	$(BIN)/uv export --frozen --all-extras --all-groups --no-emit-project --quiet --output-file build/requirements.txt
+	$(BIN)/uv tool run pip-audit@2.10.0 --strict --disable-pip --requirement build/requirements.txt
+	npm audit --package-lock-only --prefix clients/typescript
+	npm audit --package-lock-only --prefix tests/readers
+	cd clients/go && go run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
+	cargo install --locked --quiet --root build/cargo cargo-audit@0.22.2
+	build/cargo/bin/cargo-audit audit --file clients/rust/Cargo.lock
 
 format: $(READY) ## Format code and contract, and fix what can be fixed
 	$(BIN)/ruff check --fix

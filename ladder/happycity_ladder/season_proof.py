@@ -29,8 +29,10 @@ from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Chain,
     Published,
+    Shape,
     VerificationError,
     check_acts,
+    check_entry,
     games_and_chain,
     plain,
     publish_folder,
@@ -43,9 +45,18 @@ from happycity_tournament.proof.publication import (
 from happycity_tournament.storage.store import Store
 
 SEASON_FILE = "season.json"
-_DEAL = ("id", "board", "kind", "versions", "finished", "finished_at", "act_id")
-_SEASON = ("id", "started_at", "ended_at", "closed_after", "first_deal")
-_VERSION = ("id", "bot", "house", "first_at")
+_DEAL: Shape = {
+    **dict.fromkeys(("id", "finished"), (int,)),
+    **dict.fromkeys(("board", "kind"), (str,)),
+    "versions": (list,),
+    "finished_at": (float, int),
+    "act_id": (int, None),
+}
+_SEASON: Shape = {
+    **dict.fromkeys(("id", "first_deal", "closed_after"), (int,)),
+    **dict.fromkeys(("started_at", "ended_at"), (float, int)),
+}
+_VERSION: Shape = {"id": (int,), "bot": (str,), "house": (bool,), "first_at": (float, int)}
 
 
 def publish_season(store: Store, season_id: int, folder: Path, *, processes: int) -> Published:
@@ -142,6 +153,10 @@ class _Count:
             self.secrets = [Commitment.of(season) for season in known["seasons"]]
             self.seasons = [Season(**{name: one[name] for name in _SEASON}) for one in known["seasons"]]
             self.versions = {one["id"]: _version(one) for one in known["versions"]}
+            for season, secret in zip(known["seasons"], self.secrets, strict=True):
+                check_entry({name: season[name] for name in season.keys() - secret.json().keys()}, _SEASON)
+            for one in known["versions"]:
+                check_entry(one, _VERSION)
             self._present = {
                 board: {self.versions[line["version"]].bot for line in lines if not line["inactive"]}
                 for board, lines in known["leaderboards"].items()
@@ -209,7 +224,6 @@ def _version(content: Json) -> Version:
 def _replay_deal(line: bytes) -> tuple[Json, list[FinishedGame]]:
     with reading_line(line, {"deal", "records"}, "a deal") as read:
         deal = read.content["deal"]
-        if deal.keys() != set(_DEAL) or [type(deal[name]) for name in ("id", "finished")] != [int, int]:
-            raise ValueError("not a deal")
+        check_entry(deal, _DEAL)
         read.where = f"deal {deal['id']}"
         return deal, list(map(replayed, read.content["records"]))

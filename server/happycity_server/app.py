@@ -27,6 +27,7 @@ from happycity.access.v1beta1.access_service_pb2_grpc import add_AccessServiceSe
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import add_HostingServiceServicer_to_server
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceServicer_to_server
 from happycity.runtime.event_loop import on_stop_signal, run, running
+from happycity.runtime.files import private_files
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Target, host_and_port, is_loopback
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
@@ -468,4 +469,5 @@ def serve_until_stopped(settings: ServerSettings, *, lineup: Lineup | None = Non
     raise_file_limit()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()  # what is imported stays, and needn't be looked through again
-    run(main())
+    with private_files():
+        run(main())

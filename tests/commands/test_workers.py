@@ -106,12 +106,12 @@ def test_results_do_not_depend_on_killed_workers(
 def test_restarts_beside_workers_are_counted() -> None:
     """A bot that dies beside a worker is started again there, and the line after the table says how often.
 
-    When it has died for good its games wait for it, so the time of a decision is short.
+    When it has died for good its games are forfeited, and wait neither for a decision nor for its return.
     """
     run = programs.tournament(
         "run", "--bots", "random", "--bot", programs.command_of("mortal"), "--seats", "2", "--rounds", "8",
-        "--workers", "1", "--restarts", "1", *PATIENT, "--decision-seconds", "1", "--no-web",
-        *programs.settings_file(disqualify_share=0, max_strikes=0),
+        "--workers", "1", "--restarts", "1", *PATIENT, "--no-web",
+        *programs.settings_file(disqualify_share=0),
     )  # fmt: skip
     assert "worker 1: mortal ended, and is started again" in run.errors, run
     assert "mortal was started again 1 time beside workers" in run.output

@@ -121,6 +121,16 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "a season is left out": (lambda f: f.result["seasons"].pop(0), "follow from the seed of the season"),
     "a bot gets a name": (lambda f: f.result["versions"][0].update(bot="zoe"), "in all rotations"),
     "a version is left out": (lambda f: f.result["versions"].pop(), "malformed"),
+    "a season has an unknown key": (lambda f: f.result["seasons"][0].update(x=1), "malformed"),
+    "a season has another start": (lambda f: f.result["seasons"][0].update(started_at="x"), "seasons"),
+    "a version has an unknown key": (lambda f: f.result["versions"][0].update(x=1), "malformed"),
+    "a version has a number for a name": (lambda f: f.result["versions"][0].update(bot=5), "malformed"),
+    "a deal has an unknown key": (lambda f: f.games[2]["deal"].update(x=1), "malformed line"),
+    "a deal has lists for versions": (lambda f: f.games[2]["deal"].update(versions=[[1], []]), "malformed"),
+    "a deal has a list for an act": (lambda f: f.games[2]["deal"].update(act_id=[1]), "malformed line"),
+    "a deal ended never": (lambda f: f.games[2]["deal"].update(finished_at=1e308), "malformed line"),
+    "a record has an unknown key": (lambda f: f.games[2]["records"][0].update(x=1), "record: unknown key"),
+    "an act has an unknown key": (lambda f: f.result["acts"][0].update(x=1), "a key is unknown"),
     "a seed changes": (lambda f: f.result["seasons"][0].update(seed=4), "seed, salt: their hash is not"),
 }
 

@@ -7,9 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from happycity import RecordError
+from happycity import Deal, RecordError, ReplayError
 from happycity.records.record import Json, dumps, loads
-from happycity.records.replay import clock_of, config_of, metrics_of, movers_of, results_of
+from happycity.records.replay import (
+    check_whole,
+    clock_of,
+    config_of,
+    deal_of,
+    metrics_of,
+    movers_of,
+    replay,
+    results_of,
+)
 from happycity.rules.deals import MAX_SEED
 from happycity_tournament.games import FinishedGame, Result
 
@@ -25,7 +34,26 @@ def game_of_record(line: str, *, number: int) -> FinishedGame:
     Raises:
         RecordError: the line is not a record, is malformed, or doesn't name the bots.
     """
-    record = loads(line)
+    return _game_of(loads(line), number=number)
+
+
+def replayed_game(record: Json, *, number: int) -> FinishedGame:
+    """Return a game whose record agrees with the rules and the seed of its deal, and has nothing else.
+
+    Luck in it is not computed again.
+
+    Raises:
+        RecordError, ReplayError: it doesn't.
+    """
+    game = _game_of(record, number=number)
+    replay(record)
+    check_whole(record)
+    if deal_of(record) != Deal.shuffle(game.config, seed=game.deal_seed):
+        raise ReplayError("the cards are not those of the deal's seed")
+    return game
+
+
+def _game_of(record: Json, *, number: int) -> FinishedGame:
     config, seats = config_of(record), results_of(record)
     bots, deal = record.get("bots"), record.get("deal")
     if bots is None:

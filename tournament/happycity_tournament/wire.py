@@ -35,7 +35,7 @@ from happycity_tournament.config import (
     TournamentConfig,
     TournamentState,
 )
-from happycity_tournament.games import BotProfile
+from happycity_tournament.games import LATEST, BotProfile
 from happycity_tournament.play.snapshot import BotActivity, MatchIncident, Snapshot
 from happycity_tournament.ratings.results import BotRating, Difference, Ratings
 from happycity_tournament.ratings.sprt import SprtState, Verdict
@@ -191,9 +191,9 @@ def state_of(number: int) -> TournamentState:
 
 
 def timestamp(unix: float) -> Timestamp:
-    """Write a moment in Unix time."""
+    """Write a moment in Unix time; one that a message has no room for becomes the nearest that it has."""
     message = Timestamp()
-    message.FromNanoseconds(round(unix * 1e9))
+    message.FromNanoseconds(round(min(max(0.0, unix), LATEST) * 1e9))  # nan becomes 0
     return message
 
 

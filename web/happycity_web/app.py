@@ -326,8 +326,9 @@ class _Handlers:
         return response
 
     def _log_refusal(self, connection: HTTPConnection, reason: str, text: str) -> None:
-        peer = address_of(connection)
-        _log.info("page_refused", path=connection.url.path, reason=reason, peer=peer, text=text)
+        # The path itself may have a secret in it.
+        route = getattr(connection.scope.get("route"), "path", None)
+        _log.info("page_refused", route=route, reason=reason, peer=address_of(connection), text=text)
 
 
 def _problem_page(error: ApiError | None, request: Request) -> Response:

@@ -8,13 +8,13 @@ from statistics import fmean
 
 from starlette.requests import Request
 
+from happycity import HappyCityError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.records.record import Json
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity.wire.messages import config_of
-from happycity_server.errors import ApiError
 from happycity_viewer.languages import Language
 from happycity_viewer.plies import game_json, position_json, words_json
 from happycity_web.matches import shown_match
@@ -88,7 +88,8 @@ def by_strength(running: Iterable[match_pb.Match], ratings: Mapping[str, float])
 async def best_game(feeds: Feeds, games: Iterable[match_pb.Match], own: Language) -> Json | None:
     """Return the present position of the first game that the caller may watch, as the viewer takes it."""
     for match in games:
-        with suppress(ApiError):  # a bot may not watch running games, and nobody those of workers
+        # A bot may not watch running games, and nobody those of workers; a record may be damaged.
+        with suppress(HappyCityError):
             _, shown = await shown_match(feeds, match.match_id)
             last = len(shown.playback.steps) - 1
             if last >= 0:

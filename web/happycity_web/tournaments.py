@@ -26,6 +26,7 @@ from happycity_tournament.ratings.results import Difference, Ratings
 from happycity_tournament.ratings.statistics import Moments, count_metrics
 from happycity_tournament.standings.figures import Figures
 from happycity_tournament.standings.standings import Standings
+from happycity_tournament.storage.database import StoreError
 from happycity_tournament.wire import ratings_of
 from happycity_web import charts
 from happycity_web.charts import rating_scale
@@ -62,7 +63,7 @@ async def tournaments_page(feeds: Feeds, request: Request, chosen: TournamentQue
     async def ask(token: str) -> tuple[list[tournament_pb.Tournament], str]:
         call, bot = arena.tournaments.ListTournaments, chosen.bot or None
         page = await arena.call(call, page_size=TOURNAMENTS_A_PAGE, page_token=token, bot=bot)
-        found = [one for one in page.tournaments if chosen.mode in ("", mode_of(one.config.game))]
+        found = [one for one in page.tournaments if chosen.mode in ("", mode_in(one))]
         return found, page.next_page_token
 
     tournaments, token = await search(feeds, ask, chosen.page, most=TOURNAMENTS_A_PAGE, pages=PAGES_SEARCHED)
@@ -74,6 +75,11 @@ async def tournaments_page(feeds: Feeds, request: Request, chosen: TournamentQue
         "next_page": token,
     }
     return Page("tournaments.html", values, ("tournaments", "podiums", "next_page"))
+
+
+def mode_in(tournament: tournament_pb.Tournament) -> str:
+    """Return the mode of a tournament's games in a word; "" if the tournament can't be read."""
+    return mode_of(tournament.config.game) if tournament.HasField("config") else ""
 
 
 async def podiums(
@@ -90,7 +96,10 @@ async def podiums(
 
 
 async def _podium(feeds: Feeds, tournament_id: int) -> list[tournament_pb.Standing]:
-    shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, tournament_id=tournament_id)
+    try:
+        shown = await feeds.arena.call(feeds.arena.tournaments.GetStandings, tournament_id=tournament_id)
+    except StoreError:  # its games are damaged, as its own page says
+        return []
     return list(shown.standings[:PODIUM])
 
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from happycity.errors import ConfigError, DealError, HappyCityError, RecordError, ReplayError
 from happycity.match import Ending, Incident, IncidentKind, SeatResult, one_line, seat_results
-from happycity.records.record import Json, outcome_json, reshuffles_json, trace
+from happycity.records.record import FORMAT, Json, outcome_json, reshuffles_json, trace
 from happycity.rules.cards import CARDS_BY_ID, Card, Mode
 from happycity.rules.deals import Config, Deal, Scoring
 from happycity.rules.game import Game
@@ -28,6 +28,22 @@ _OUTCOME = tuple(field.name for field in fields(Outcome))
 _LARGEST = 2**31 - 1  # no game comes near; a store and the wire have room for it
 _LARGEST_FLOAT = sys.float_info.max
 _EXACT_BELOW = 2**53  # microseconds: 285 years
+_KEYS: Mapping[str, frozenset[str]] = {
+    "": frozenset(
+        {
+            *("format", "bots", "config", "deal", "moves", "outcome", "endings", "reasons"),
+            *("clock", "metrics", "luck", "incidents"),
+        }
+    ),
+    "config": frozenset({"players", "mode", "scoring"}),
+    "deal": frozenset({"seed", "decks", "specials", "box", "reshuffles"}),
+    "moves": frozenset({"seat", "move", "legal", "state"}),
+    "clock": frozenset({"think_us", "round_trip_us"}),
+    "metrics": frozenset({"decision", "values"}),
+    "luck": frozenset({"evaluator", "places"}),
+    "incidents": frozenset({"decision", "seat", "kind", "text"}),
+}
+"""The keys of a record, and of the objects in it; replaying checks those of the others."""
 
 
 @contextmanager
@@ -71,6 +87,24 @@ def positions_of(record: Json) -> Iterator[Game]:
     metrics_of(record)
     incidents_of(record)
     yield game
+
+
+def check_whole(record: Json) -> None:
+    """Refuse a record that says more than this version knows, or has texts that can't be shown in a line.
+
+    Raises:
+        RecordError: it does; the message names the key or text.
+    """
+    if record.get("format") != FORMAT:
+        raise RecordError(f"format: {record.get('format')!a:.60} instead of {FORMAT!r}")
+    for name, known in _KEYS.items():
+        part = record.get(name, ()) if name else record
+        for entry in part if isinstance(part, list) else [part]:
+            if unknown := set(entry) - known:
+                raise RecordError(f"{name or 'record'}: unknown key {min(unknown)!a:.60}")
+    texts = [*record.get("reasons", ()), *(entry["text"] for entry in record.get("incidents", ()))]
+    if wrong := [text for text in texts if text != one_line(text)]:
+        raise RecordError(f"{wrong[0]!a:.60} is not one line of text")
 
 
 def clock_of(record: Json) -> tuple[list[int], list[int]]:

@@ -1,6 +1,7 @@
 """Bearer tokens and invitations: who may call, stored as hashes in a file.
 
 A token is `hc_`, an id that may be seen, and a secret that may not; an invitation is the same with `hci_`.
+Other secrets have other letters and the same form, by which the log leaves them out.
 Files that can't be used: TokenError.
 """
 
@@ -197,8 +198,8 @@ def changed_tokens(path: Path) -> Iterator[StoredTokens]:
     The file is replaced in one step, also behind a symbolic link; only its owner may read it.
     """
     resolved = path.resolve()
-    resolved.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(resolved.with_name(f".{resolved.name}.lock")):
+    resolved.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with FileLock(resolved.with_name(f".{resolved.name}.lock"), mode=0o600):
         content = read_or_empty(path)
         yield content
         text = json.dumps(content.model_dump(mode="json"), indent=2)

@@ -6,13 +6,14 @@ Files that can't be used: TokenError.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
 from happycity.errors import ConfigError, HappyCityError
 from happycity.match import name_key
+from happycity.runtime.files import SpareDescriptors
 from happycity.runtime.tokens import (
     ID_PATTERN,
     INVITATION_PREFIX,
@@ -30,7 +31,8 @@ from happycity.runtime.tokens import (
 )
 from happycity.runtime.transport import file_stamp
 
-_TOKEN = re.compile(rf"({PREFIX}|{INVITATION_PREFIX})_({ID_PATTERN})_[A-Za-z0-9_-]+")
+_TOKEN = re.compile(rf"({PREFIX}[a-z]?)_({ID_PATTERN})_[A-Za-z0-9_-]+")
+_T = TypeVar("_T")
 _Kept = TypeVar("_Kept", Token, Invitation)
 
 
@@ -49,7 +51,7 @@ def token_id(clear: str) -> str | None:
 
 
 def redacted(text: str) -> str:
-    """Return a text without the secrets of tokens and invitations in it."""
+    """Return a text without what `new_secret` has made in it, but for the ids."""
     return _TOKEN.sub(r"\1_\2_***", text)
 
 
@@ -186,6 +188,7 @@ class TokenFile:
     def __init__(self, path: Path) -> None:
         """Read the file; errors are those of `read_tokens_file`."""
         self.path = path
+        self._spare = SpareDescriptors()
         self._stamp = file_stamp(path)
         self._problem = ""
         self._tokens = {token.id: token for token in read_tokens_file(path).tokens}
@@ -203,7 +206,7 @@ class TokenFile:
         if stamp == self._stamp:
             return False
         try:
-            tokens = read_or_empty(self.path).tokens
+            tokens = self.call(read_or_empty).tokens
         except TokenError as error:
             if str(error) == self._problem:
                 return False
@@ -212,6 +215,11 @@ class TokenFile:
         self._stamp, self._problem = stamp, ""
         self._tokens = {token.id: token for token in tokens}
         return True
+
+    def call(self, function: Callable[..., _T], *arguments: object, **named: object) -> _T:
+        """Return what a function of the file returns, also where the process has no descriptors left."""
+        with self._spare.used():
+            return function(self.path, *arguments, **named)
 
     def __len__(self) -> int:
         return len(self._tokens)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -137,7 +138,7 @@ class AccessService(AccessServiceServicer):
             text = "this server is open to everybody: connect without an invitation"
             raise ApiError(Reason.INVITATION_CLOSED, text)
         with token_refusals():
-            return await asyncio.to_thread(function, self._tokens.path, *arguments, **named)
+            return await asyncio.to_thread(partial(self._tokens.call, function, *arguments, **named))
 
     def _own_tokens(self) -> Sequence[Token]:
         """Return the tokens of the caller's owner; none for a caller without a token, as the house's bots."""

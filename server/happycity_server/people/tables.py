@@ -16,7 +16,7 @@ from happycity import Config, ConfigError, FailurePolicy, TimeControl, VoidReaso
 from happycity.match import PERSON_MARK, check_person_name
 from happycity.records.record import Json, config_json
 from happycity.records.replay import config_of, deal_of
-from happycity.runtime.tokens import Role
+from happycity.runtime.tokens import Role, new_secret
 from happycity_server.access.roles import principal, require
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.people.person import Person
@@ -35,6 +35,8 @@ INVITED = "invite"
 
 MAX_TABLES = 200
 """Tables that are kept at once."""
+SEAT_PREFIX, LINK_PREFIX = "hcs", "hcl"
+"""What the secrets of seats begin with, and those of links to them."""
 MAX_INVITATIONS = 8
 """Invitations to one seat; any of them takes it, once."""
 WAITING_SECONDS = 3600.0
@@ -230,7 +232,7 @@ class Tables:
             raise invalid(f"seat: {seat + 1} is not free")
         if list(table.invitations.values()).count(seat) >= MAX_INVITATIONS:
             raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
-        clear = secrets.token_urlsafe(24)
+        clear, _ = new_secret(LINK_PREFIX)
         table.invitations[_digest(clear)] = seat
         self._save(table)
         return clear
@@ -328,7 +330,7 @@ class Tables:
         """Give a person a seat; return the secret that proves it."""
         table.names[seat] = name
         table.people[seat] = Person(name, self._lobby)
-        secret = secrets.token_urlsafe(32)
+        secret, _ = new_secret(SEAT_PREFIX)
         table.secrets[_digest(secret)] = seat
         self._tables[table.table_id] = table
         self._save(table)

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from importlib.metadata import version
 from typing import TypeAlias
 
@@ -36,6 +37,7 @@ from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
 from happycity_server.errors import ApiError, invalid
 from happycity_server.places.bots import activity_message
+from happycity_server.places.reports import FaultyReportError, check_report, counters_of
 from happycity_server.play.counters import Counters
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec, MatchState, OpenMatch
@@ -202,9 +204,14 @@ class Worker:
         try:
             while isinstance(request := await context.read(), pb.WorkRequest):
                 self._heard += 1
+                check = partial(check_report, request, self.matches, self._service.unix_clock())
+                await asyncio.to_thread(check) if request.finished else check()
                 self._take(request)
         except (grpc.RpcError, asyncio.InvalidStateError):  # the stream broke
             return
+        except FaultyReportError as error:
+            self._service.note_faulty(self.name, str(error))
+            raise invalid(f"{error}; the server takes nothing more from {self.name}") from None
         except Exception:  # noqa: BLE001 - the boundary of a worker, which joins again
             _log.exception("worker_report_failed", worker=self.name)
 
@@ -237,7 +244,7 @@ class Worker:
                 match.decisions = progress.decisions
                 if progress.HasField("started_at"):
                     match.state, match.started_at = MatchState.RUNNING, progress.started_at
-        for incident in request.incidents:
+        for incident in filter(self._is_own, request.incidents):
             self._service.on_incident(incident.tournament_id, incident.incident)
         for finished in request.finished:
             match = self.matches.get(finished.match_id)
@@ -252,7 +259,7 @@ class Worker:
             if match is not None:
                 match.void(void_reason_of(voided.reason))
         if request.HasField("counters"):
-            past, self.counters = self.counters, _counters.validate_json(request.counters)
+            past, self.counters = self.counters, counters_of(request.counters)
             if again := self.counters.restarts - past.restarts:
                 text = f"{self.name}: {', '.join(again)} ended, and is started again"
                 self._service.remark(text, restarted=again)
@@ -264,6 +271,10 @@ class Worker:
             self.digests = dict(request.bots.digests)
             if before != set(filter(self.is_connected, self.bots)):
                 self._service.note_bots(self)
+
+    def _is_own(self, incident: pb.Incident) -> bool:
+        match = self.matches.get(incident.incident.match_id)
+        return match is not None and match.spec.tournament_id == incident.tournament_id
 
     def _lose(self) -> None:
         """Give up what the worker still plays."""
@@ -310,6 +321,8 @@ class WorkerService(WorkerServiceServicer):
         """Is called with the name of each worker that gives no sign of life any longer."""
         self.remark: Callable[..., None] = lambda text, **details: None
         """Gets lines for people about workers; `restarted`: how often which bots were started again."""
+        self._faulty: dict[str, str] = {}
+        """By worker that plays no more: what it has reported."""
         self._conditions = conditions
         self._bots = frozenset(bots)
         self._expected = expected
@@ -329,7 +342,11 @@ class WorkerService(WorkerServiceServicer):
                 f"install happycity {VERSION} for the worker too"
             )
             raise invalid(text)
-        await Worker(self, one_line(hello.name)[:80], self._conditions).serve(context)
+        name = one_line(hello.name)[:80]
+        if problem := self._faulty.get(name):
+            text = f"hello.name: {name} has reported what can't be true: {problem}"
+            raise invalid(f"{text}; when it is repaired, give it another name, or start the server again")
+        await Worker(self, name, self._conditions).serve(context)
 
     def note_joined(self, worker: Worker) -> None:
         """Note that a worker has joined."""
@@ -362,6 +379,12 @@ class WorkerService(WorkerServiceServicer):
         for text in map(one_line, remarks):
             _log.warning("worker_remark", worker=name, text=text)
             self.remark(f"{name}: {text}")
+
+    def note_faulty(self, name: str, problem: str) -> None:
+        """Let a worker play no more, as it has reported what can't be true."""
+        self._faulty[name] = problem
+        _log.error("worker_faulty", worker=name, problem=problem)
+        self.remark(f"{name} is faulty and plays no more: {problem}")
 
     def note_ended(self, name: str, ended: str) -> None:
         """Note that the program of a worker has ended, which is started again."""

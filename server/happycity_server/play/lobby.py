@@ -103,7 +103,7 @@ class Lobby:
         self._begin_matches_of(name)
         return session, outbox
 
-    def leave(self, session: Session, outbox: Outbox) -> None:
+    def leave(self, session: Session, outbox: Outbox | None) -> None:
         """Notice that a connection of a bot has ended."""
         if session.outbox is not outbox:
             return  # another one has replaced it
@@ -115,6 +115,13 @@ class Lobby:
         self._remove_expired(session)
         self.on_departure(session)
         self._begin_matches_of(session.name)
+
+    def dismiss(self, name: str, reason: str) -> None:
+        """Forfeit the games of a bot that won't come back, so that none of them waits for it."""
+        if (session := self._session(name)) is not None:
+            session.depart(self.clock(), reason=reason)
+            if session.outbox is None:  # else its stream ends now
+                self.leave(session, None)
 
     def send_notice(self, name: str, kind: play.NoticeKind.ValueType, text: str) -> None:
         """Send a notice to a bot, if it is connected."""

@@ -235,13 +235,13 @@ class Session:
         keep = max(self._limits.keep_seconds, self.grace_seconds)
         return self.gone or (not self._seats and self.away_for(now) > keep)
 
-    def depart(self, now: float) -> None:
+    def depart(self, now: float, *, reason: str = GOODBYE) -> None:
         """Let the bot leave for good: its games are forfeited."""
         self.gone = True
         seats = self._all_seats()
         self._seats, self.games = {}, 0
         for seat in seats:
-            seat.match.forfeit(seat.index, Ending.DISCONNECTED, now, reason=GOODBYE)
+            seat.match.forfeit(seat.index, Ending.DISCONNECTED, now, reason=reason)
             seat.match.drop(seat.index)
         if self.outbox is not None:
             self.outbox.end(None)

@@ -37,7 +37,7 @@ async def private_arena(settings: ServerSettings, secrets: Mapping[str, str]) ->
     authenticator = Authenticator(None, now=lambda: datetime.now(UTC), own=own, is_open=False)
     server = BotServer(settings, lobby, authenticator, clock=time.monotonic)
     programs = Programs()
-    lobby.counters.restarts = programs.restarts
+    lobby.counters.restarts, programs.on_bot_left = programs.restarts, lobby.dismiss
     async with AsyncExitStack() as stack:
         address = bind(server.grpc, stack.enter_context(private_address()), None)
         await server.start()

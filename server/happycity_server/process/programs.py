@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from secrets import token_urlsafe
 from tempfile import TemporaryDirectory
 from typing import IO
 
@@ -21,6 +20,7 @@ from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
 from happycity.runtime.event_loop import end_tasks
 from happycity.runtime.output import Allowance
+from happycity.runtime.tokens import PREFIX, new_secret
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
 from happycity_server.errors import ListenError
@@ -114,7 +114,7 @@ def worker_program(name: str, environment: Mapping[str, str], log: LogFormat) ->
 
 def new_secrets(names: Sequence[str]) -> dict[str, str]:
     """Return a new bearer token for each name, which only this process knows and those that it starts."""
-    return {name: token_urlsafe(32) for name in names}
+    return {name: new_secret(PREFIX)[0] for name in names}
 
 
 @contextmanager
@@ -137,6 +137,8 @@ class Programs:
     def __init__(self, on_worker_end: Callable[[str, str], None] = lambda name, ended: None) -> None:
         """Keep nothing yet; `on_worker_end` gets the name of what ends by itself but no bot, and how."""
         self._on_worker_end = on_worker_end
+        self.on_bot_left: Callable[[str, str], None] = lambda name, reason: None
+        """Is called with each bot whose program is not started again, and how that has ended."""
         self.restarts = Counter[str]()
         """How often each program of bots was started again."""
         self._keepers: dict[str, asyncio.Task[None]] = {}  # by name
@@ -168,6 +170,9 @@ class Programs:
                 self._on_worker_end(program.name, ended)
             elif pause is not None:
                 self.restarts[program.name] += 1
+            else:
+                for name in program.name.split(","):
+                    self.on_bot_left(name, f"its program ended with {ended}")
 
         await keep_running(lambda: self._run(program), note, restarts=program.restarts)
 

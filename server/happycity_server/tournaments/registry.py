@@ -35,7 +35,7 @@ from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.stored import Progress, StoredTournament
-from happycity_tournament.wire import ratings_message, state_of, tournament_message
+from happycity_tournament.wire import ratings_message, state_of, timestamp, tournament_message
 
 KEPT_PROGRESS = 1000
 """Maximum number of resting tournaments whose progress is kept in memory."""
@@ -442,9 +442,14 @@ class Tournaments:
         )
 
     async def _resting_message(self, stored: StoredTournament) -> pb.Tournament:
-        snapshot = listed(stored, await self._resting_progress(stored.id))
-        missing = () if snapshot.config is None else self._places.lobby.not_connected(snapshot.config.bots)
-        return tournament_message(replace(snapshot, missing_bots=tuple(missing)))
+        progress = await self._resting_progress(stored.id)
+        try:
+            snapshot = listed(stored, progress)
+            missing = self._places.lobby.not_connected(snapshot.bots)
+            return tournament_message(replace(snapshot, missing_bots=tuple(missing)))
+        except (ValueError, TypeError, AttributeError):  # a damaged row must hide no other
+            unreadable = pb.TournamentProgress(state=pb.TOURNAMENT_STATE_UNREADABLE)
+            return pb.Tournament(tournament_id=stored.id, create_time=timestamp(0.0), progress=unreadable)
 
     async def _resting_progress(self, tournament_id: int) -> Progress:
         """Return the progress of a tournament that isn't played; it stays so until this server plays it."""

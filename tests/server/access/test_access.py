@@ -1,10 +1,7 @@
 """Who may call what, on a real server."""
 
 import asyncio
-import os
-import resource
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
@@ -287,30 +284,3 @@ async def test_bots_get_no_final_ratings_of_running_tournaments(guarded: Guarded
         asking = {"tournament_id": 1, "with_final_ratings": True}
         outcome = await h.outcome_of(tournaments.GetStandings(guarded.as_role[role], **asking))
         assert outcome.reason == ("WRONG_ROLE" if role is Role.BOT else ""), role
-
-
-@contextmanager
-def no_file_can_be_opened() -> Iterator[None]:
-    """Take all file descriptors of this process, as idle connections take those of a server."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken = []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    try:
-        with suppress(OSError):
-            while True:
-                taken.append(os.open(os.devnull, os.O_RDONLY))
-        yield
-    finally:
-        for descriptor in taken:
-            os.close(descriptor)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-async def test_revocation_is_never_lost(guarded: Guarded) -> None:
-    """If the file can't be opened when it has changed, it is read as soon as it can be."""
-    number, metadata = guarded.issued(Role.ORGANISER, "olga")
-    assert (await guarded.asked(metadata)).reason == "UNKNOWN_MATCH"
-    revoke_token(guarded.tokens, number)
-    with no_file_can_be_opened():
-        assert (await guarded.asked(metadata)).reason == "UNKNOWN_MATCH"
-    assert (await guarded.asked(metadata)).reason == "UNAUTHENTICATED"

@@ -142,3 +142,22 @@ async def test_closing_lobby_waits_until_finished_matches_are_stored(arena: Aren
     with pytest.raises(ApiError) as caught:
         arena.lobby.create(match.spec)
     assert caught.value.reason is Reason.SHUTTING_DOWN
+
+
+@pytest.mark.parametrize("is_lost", [False, True], ids=["still connected", "lost"])
+async def test_bot_that_will_not_come_back_is_waited_for_by_no_match(arena: Arena, *, is_lost: bool) -> None:
+    """As when its program has ended once too often: matches that run, and those that wait for it, go on."""
+    dora, emil = arena.connect("dora", max_games=1), arena.connect("emil")
+    running, waiting = [await arena.match("dora", "emil") for _ in range(2)]
+    if is_lost:
+        dora.lose()
+    arena.lobby.dismiss("dora", "its program ended with status 3")
+    if not is_lost:
+        dora.lose()
+    while len(emil.received.games_over) < 2:
+        await emil.play_to_end()
+    first, second = (match.results[0] for match in (running, waiting))
+    assert (first.ending, first.reason) == (Ending.DISCONNECTED, "its program ended with status 3")
+    assert second.ending is Ending.ABSENT
+    assert not arena.lobby.is_connected("dora")
+    arena.lobby.dismiss("nobody", "")

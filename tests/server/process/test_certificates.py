@@ -78,7 +78,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert run(*init, cwd=tmp_path).returncode == 0
     folder = tmp_path / "cup"
     secret = [path.name for path in folder.iterdir() if path.stat().st_mode & 0o077 == 0]
-    assert sorted(secret) == ["happycity.env", "key.pem", "tokens.json"]
+    assert sorted(secret) == [".tokens.json.lock", "happycity.env", "key.pem", "tokens.json"]
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for arguments in (init, ("cert", "create", "--host", "arena.example", "--out", "cup")):
         refused = run(*arguments, cwd=tmp_path)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Self
@@ -129,6 +130,12 @@ def test_what_is_published_is_verified_by_several_processes(published: Path) -> 
     assert verified.commitment == COMMITMENT.hash
 
 
+def _add_key(where: str, forger: Forger) -> None:
+    """Add a key to a part of a game's record, or to the first entry of it."""
+    part = forger.games[2]["record"][where] if where else forger.games[2]["record"]
+    (part[0] if isinstance(part, list) else part).update(x="<script>")
+
+
 FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "a game is missing": (
         lambda f: f.games.pop(5),
@@ -197,6 +204,41 @@ FORGERIES: dict[str, tuple[Callable[[Forger], object], str]] = {
     "an act is to another bot": (
         lambda f: f.result["acts"][0].update(bot="zoe"),
         "acts: act 3 is not to a bot",
+    ),
+    "an act has an unknown key": (
+        lambda f: f.result["acts"][0].update(x="<script>"),
+        "acts: act 3: 'x': a key is unknown",
+    ),
+    "an act lacks a key": (lambda f: f.result["acts"][0].pop("bot"), "acts: act 3: 'bot': a key is unknown"),
+    "an act is to a list": (lambda f: f.result["acts"][0].update(bot=["greedy"]), "act 3: bot: it can't be"),
+    "an act has another time": (lambda f: f.result["acts"][0].update(at=1e308), "act 3: at: it can't be"),
+    "an act is of no kind": (lambda f: f.result["acts"][0].update(kind="bribe"), "act 3: kind: there is no"),
+    "an act has many lines": (lambda f: f.result["acts"][1].update(text="a\nb"), "act 7: text: it can't be"),
+    "an act has a long text": (
+        lambda f: f.result["acts"][1].update(text="a" * 5000),
+        "text: it can't be",
+    ),
+    "an act voided less than none": (
+        lambda f: f.result["acts"][1].update(deals=-1),
+        "deals: it can't be",
+    ),
+    "an act has a huge id": (lambda f: f.result["acts"][1].update(id=10**4000), "order of time after act 3"),
+    "a position is huge": (lambda f: f.games[0].update(position=[10**4000, 0, 0]), "a game: malformed line"),
+    "seeds of bots are no list": (lambda f: f.games[0].update(bot_seeds={}), "a game: malformed line"),
+    **{
+        f"a record has an unknown key in {where or 'itself'}": (
+            partial(_add_key, where),
+            f"{where or 'record'}: ",
+        )
+        for where in ("", "config", "deal", "moves", "outcome", "clock")
+    },
+    "a record is of another format": (
+        lambda f: f.games[2]["record"].update(format="happycity-record/2"),
+        "rotation 2: format: 'happycity-record/2' instead of",
+    ),
+    "a reason has two lines": (
+        lambda f: f.games[2]["record"].update(reasons=["", "a\nb", "", ""]),
+        "'a\\nb' is not one line",
     ),
     "there is no log": (lambda f: f.result.update(acts=None), "acts: they are not in the order"),
     "the seed changes": (lambda f: f.result.update(seed=4), "seed, salt: their hash is not"),

@@ -11,9 +11,9 @@ import typer
 
 from happycity import ConfigError
 from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
+from happycity.ladder.v1beta1.ladder_service_pb2 import ActKind
 from happycity.records.record import Json
 from happycity.runtime.settings import load
-from happycity.wire.json import message_json
 from happycity_tournament.cli.places import find_run, open_sources, reading_games, with_tournament
 from happycity_tournament.cli.settings import RunSettings
 from happycity_tournament.client.connection import Connection, call_server
@@ -22,6 +22,7 @@ from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.proof.publication import Published
 from happycity_tournament.proof.publication import publish as publish_games
 from happycity_tournament.proof.publication import verify as verify_games
+from happycity_tournament.wire import unix_of
 
 PROCESSES = min(4, os.cpu_count() or 1)
 """How many replay games."""
@@ -89,7 +90,17 @@ def _acts(run: Run, commitment: Commitment) -> list[Json]:
         return []
     acts = call_server(run.venue, lambda connection: connection.acts())
     return [
-        {**message_json(act), "id": act.act_id} for act in reversed(acts) if act.bot in commitment.deals.bots
+        {
+            "id": act.act_id,
+            "at": unix_of(act.time),
+            "organiser": act.organiser,
+            "kind": ActKind.Name(act.kind).removeprefix("ACT_KIND_").lower(),
+            "bot": act.bot,
+            "text": act.text,
+            "deals": act.deals,
+        }
+        for act in reversed(acts)
+        if act.bot in commitment.deals.bots
     ]
 
 

@@ -203,12 +203,12 @@ def own_store(folder: Path) -> str:
 
 def new_folder() -> Path:
     """Make a folder for a run, named after the time in UTC."""
-    RUNS.mkdir(parents=True, exist_ok=True)
+    RUNS.mkdir(mode=0o700, parents=True, exist_ok=True)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     for number in count(1):
         folder = RUNS / (stamp if number == 1 else f"{stamp}-{number}")
         with suppress(FileExistsError):
-            folder.mkdir()
+            folder.mkdir(mode=0o700)
             return folder
     raise AssertionError("the numbers have no end")
 

@@ -19,6 +19,7 @@ from happycity import HappyCityError
 from happycity.runtime.child import describe_status
 from happycity.runtime.commands import remark
 from happycity.runtime.event_loop import end_tasks, on_stop_signal
+from happycity.runtime.files import private_files
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import Access
@@ -262,7 +263,7 @@ async def play_new(
     With `web` a server of the run's own has pages, if what they need is installed. The first stop signal lets
     running games end, a second one cancels this task.
     """
-    with _stop_handlers() as stop_handlers:
+    with private_files(), _stop_handlers() as stop_handlers:
         async with _arena(venue, folder, lineup, stop_handlers, observer, web=web) as arena:
             await arena.start_bots(lineup, folder, observer)
             if isinstance(venue, OwnServer):
@@ -285,7 +286,7 @@ async def resume_run(run: Run, observer: Observer) -> Snapshot:
 
     Bots that the lineup doesn't start connect by themselves.
     """
-    with _stop_handlers() as stop_handlers:
+    with private_files(), _stop_handlers() as stop_handlers:
         if isinstance(run.venue, OwnServer):
             await _wait_for_release(run.venue.store, observer)
         async with _arena(run.venue, run.folder, run.lineup, stop_handlers, observer, web=True) as arena:
@@ -412,9 +413,10 @@ async def _remote_arena(
 @asynccontextmanager
 async def open_arena(lineup: Lineup, *, store: str, folder: Path, observer: Observer) -> AsyncIterator[Arena]:
     """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
-    async with _arena(OwnServer(store=store), folder, lineup, [], observer) as arena:
-        await arena.start_bots(lineup, folder, observer)
-        yield arena
+    with private_files():
+        async with _arena(OwnServer(store=store), folder, lineup, [], observer) as arena:
+            await arena.start_bots(lineup, folder, observer)
+            yield arena
 
 
 async def _wait_for_release(store: str, observer: Observer) -> None:

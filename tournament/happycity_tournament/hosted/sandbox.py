@@ -68,7 +68,8 @@ class Sandbox:
         if self._filter is not None:
             with replacing(self._filter) as partial:
                 partial.write_bytes(seccomp.program())
-        (folder / "try" / "files").mkdir(parents=True, exist_ok=True)
+        (tried := folder / "try" / "files").mkdir(parents=True, exist_ok=True)
+        tried.chmod(0o755)  # as those of bots
         self.check()
 
     def check(self) -> None:

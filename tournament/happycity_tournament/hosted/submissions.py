@@ -149,7 +149,7 @@ class Submissions:
         """By bot and digest."""
         self._saving = Lock()
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             for left in self.folder.glob(f"{_INCOMING}*"):
                 shutil.rmtree(left)
             for file in self.folder.glob("bot.*/*/submission.json"):
@@ -233,6 +233,8 @@ class Submissions:
         if known is not None and known.state in (pb.SUBMISSION_STATE_PLAYING, pb.SUBMISSION_STATE_TRYING):
             return known
         files = self.place(submission) / "files"
+        for folder in (upload.files, *filter(Path.is_dir, upload.files.rglob("*"))):
+            folder.chmod(0o755)  # a sandbox may run the bot as another user
         shutil.rmtree(files, ignore_errors=True)
         files.parent.mkdir(parents=True, exist_ok=True)
         upload.files.rename(files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -189,7 +190,7 @@ def _so_far(progress: Progress, problems: Problems) -> dict[str, Any]:
         "games": progress.games,
         "decisions": progress.decisions,
         "seconds": progress.seconds,
-        "started_at": progress.started_at if progress.games else None,
+        "started_at": progress.started_at if math.isfinite(progress.started_at) else None,
         **asdict(problems),
     }
 

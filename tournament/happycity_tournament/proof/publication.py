@@ -22,19 +22,17 @@ from happycity import ConfigError, HappyCityError, ReplayError
 from happycity.hosting.v1beta1.hosting_service_pb2 import SubmitRequest
 from happycity.match import one_line
 from happycity.records.record import Json, loads
-from happycity.records.replay import config_of, deal_of, replay
-from happycity.rules.deals import Deal
 from happycity.runtime.files import replacing
 from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig
-from happycity_tournament.games import FinishedGame, Result, place_in_words
+from happycity_tournament.games import LARGEST_ID, LATEST, FinishedGame, Result, place_in_words
 from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.luck_adjusted import check_luck
 from happycity_tournament.play.progress import TournamentStatus, check_evaluator
 from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.proof.choices import HostedCommand, check_choices, check_programs
 from happycity_tournament.proof.commitment import Commitment, canonical, engine_digest
-from happycity_tournament.recorded_games import RecordedGame, game_of_record, named_record
+from happycity_tournament.recorded_games import RecordedGame, named_record, replayed_game
 from happycity_tournament.schedule import game_seeds, schedule_of
 from happycity_tournament.standings.counted import CountingRules, Uncounted
 from happycity_tournament.standings.rated_games import judged_games
@@ -47,6 +45,15 @@ MAX_RESULT = 16 * 2**20
 """Maximum size of the file of results, in bytes."""
 MAX_LINE = 2**20
 """Maximum length of a game, in bytes; a usual one has 7,000."""
+ACT_KINDS = ("suspend", "restore", "void", "rename", "delete")
+Shape = Mapping[str, Sequence[type | None]]
+"""The keys of an entry, each with the types that its value may have."""
+_ACT: Shape = {
+    **dict.fromkeys(("id", "deals"), (int,)),
+    **dict.fromkeys(("organiser", "kind", "text"), (str,)),
+    "at": (float, int),
+    "bot": (str, None),
+}
 _CHUNK = 50  # games that a process replays at once
 _ID = 1
 
@@ -350,12 +357,46 @@ def games_and_chain(folder: Path, games: int, chain: str, *others: object) -> Js
 def check_acts(file: str, acts: object, bots: Collection[str]) -> None:
     """Raise a VerificationError unless acts are a log in the order of time that concerns some bots."""
     last = 0
-    for act in acts if isinstance(acts, list) else [None]:
-        if not isinstance(act, dict) or type(act.get("id")) is not int or act["id"] <= last:
+    for act in acts if isinstance(acts, list) else [{}]:
+        number = act.get("id") if isinstance(act, dict) else None
+        if not isinstance(act, dict) or type(number) is not int or not last < number <= LARGEST_ID:
             raise VerificationError(f"{file}: acts: they are not in the order of time after act {last}")
-        last = act["id"]
-        if act.get("bot") not in (None, *bots):
+        last = number
+        try:
+            check_entry(act, _ACT)
+        except ValueError as error:
+            raise VerificationError(f"{file}: acts: act {last}: {error}") from None
+        if act["kind"] not in ACT_KINDS:
+            raise VerificationError(f"{file}: acts: act {last}: kind: there is no such act")
+        if act["bot"] not in (None, *bots):
             raise VerificationError(f"{file}: acts: act {last} is not to a bot that played")
+
+
+def check_entry(entry: Json, shape: Shape) -> None:
+    """Raise a ValueError unless an entry has these keys, with values of these types that can be.
+
+    Those are lines of text, whole numbers that a store can have, moments, and lists of such numbers.
+    """
+    if different := set(entry) ^ set(shape):
+        raise ValueError(f"{min(different)!a:.60}: a key is unknown, or missing")
+    for name, types in shape.items():
+        if not _can_be(entry[name], types):
+            raise ValueError(f"{name}: it can't be {entry[name]!a:.60}")
+
+
+def _can_be(value: object, types: Sequence[type | None]) -> bool:
+    match value:
+        case str():
+            is_sound = value == one_line(value)
+        case list():
+            is_sound = all(_can_be(one, (int,)) for one in value)
+        case float():
+            is_sound = 0 <= value <= LATEST
+        case int():
+            is_sound = 0 <= value <= LARGEST_ID
+        case _:
+            is_sound = value is None
+    return is_sound and (None if value is None else type(value)) in types
 
 
 def check_sample(
@@ -419,8 +460,10 @@ def read_lines(path: Path) -> Iterator[bytes]:
 def _replay_line(line: bytes) -> FinishedGame:
     with reading_line(line, {"position", "bot_seeds", "record"}) as read:
         position = tuple(read.content["position"])
-        if [type(number) for number in position] != [int, int, int]:
+        if [type(number) for number in position] != [int, int, int] or max(position) > LARGEST_ID:
             raise ValueError("not a position")
+        if type(read.content["bot_seeds"]) is not list:
+            raise ValueError("not seeds")
         read.where = place_in_words(position)
         game = replayed(read.content["record"])
         seeds = tuple(read.content["bot_seeds"])
@@ -453,12 +496,9 @@ def reading_line(line: bytes, keys: Collection[str], where: str = "a game") -> I
 
 def replayed(record: Json) -> FinishedGame:
     """Return a game whose record agrees with the rules and the seed of its deal; else a HappyCityError."""
-    game = game_of_record(json.dumps(record), number=_ID)
-    replay(record)
+    game = replayed_game(record, number=_ID)
     if game.recorded_luck:
         check_luck(record)
-    if deal_of(record) != Deal.shuffle(config_of(record), seed=game.deal_seed):
-        raise VerificationError("the cards are not those of the deal's seed")
     return game
 
 

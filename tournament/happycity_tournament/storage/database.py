@@ -7,7 +7,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -119,11 +119,14 @@ class Database:
         parsed = _parse(url)
         database = cls(parsed, lock_timeout=lock_timeout)
         if is_file(parsed):
+            path = Path(parsed.database or "")
             try:
-                Path(parsed.database or "").parent.mkdir(parents=True, exist_ok=True)
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError as error:
                 problem = f"can't be opened; its folder can't be created: {error.strerror}"
                 raise StoreError(database.url, problem) from error
+            with suppress(OSError):  # it is there, or opening it says what is wrong
+                path.touch(0o600, exist_ok=False)  # SQLite gives its log the same rights
         try:
             with database.writing() as connection:
                 database._prepare(connection)
@@ -294,7 +297,9 @@ def is_file(url: URL) -> bool:
 
 def _engine(url: URL, *, lock_timeout: float, read_only: bool = False) -> Engine:
     # Parameters would be part of errors, and errors of logs: records of deals that are in play.
-    create = partial(create_engine, url, hide_parameters=True, json_serializer=as_json)
+    create = partial(
+        create_engine, url, hide_parameters=True, json_serializer=as_json, json_deserializer=_of_json
+    )
     if url.get_backend_name() == "postgresql" and url.get_driver_name() == "psycopg":
         timeouts = {key: value for key, value in _POSTGRESQL_TIMEOUTS.items() if key not in url.query}
         engine = create(connect_args=timeouts)
@@ -327,6 +332,14 @@ def _engine(url: URL, *, lock_timeout: float, read_only: bool = False) -> Engine
 def as_json(value: object) -> str:
     """Return a value of a column as JSON, with names as they are: searches look for them."""
     return orjson.dumps(value).decode()
+
+
+def _of_json(text: str) -> object:
+    """Return the value of a column by its JSON; None, which no column has, where it is damaged."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
 
 
 def _file_state(path: Path) -> tuple[int, int] | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from operator import attrgetter
+from itertools import chain
+from operator import attrgetter, gt
 from typing import Any, TypeVar
 
 import orjson
@@ -15,7 +16,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from happycity import BotInfo, Config, Ending, Mode, Scoring, SeatResult
 from happycity.match import one_line
 from happycity_tournament.config import TournamentState
-from happycity_tournament.games import BotProfile, FinishedGame, Result
+from happycity_tournament.games import LATEST, BotProfile, FinishedGame, Result
 from happycity_tournament.storage.database import as_json
 from happycity_tournament.storage.schema import games
 from happycity_tournament.storage.stored import Problems, StoredTournament
@@ -23,6 +24,8 @@ from happycity_tournament.storage.stored import Problems, StoredTournament
 _Json = TypeVar("_Json", dict[str, Any], list[Any])
 
 
+_LARGEST = 2**31 - 1
+"""The largest number of a game that is shown."""
 _SEAT_COLUMNS = ("points", "coins", "inhabitants", "hearts", "ranks", "places")
 """The columns of `games` that are lists of numbers by seat."""
 _seat_values = attrgetter("points", "coins", "inhabitants", "hearts", "rank", "place", "ending", "reason")
@@ -91,11 +94,20 @@ def results_of(rows: Sequence[Sequence[Any]]) -> list[Result]:
     """Read the results of some games at once; ValueError or TypeError for what no store holds."""
     ids, tournament_ids, rounds, tables, rotations, seeds, *lists, endings, reasons = zip(*rows, strict=True)
     bots, places, points, coins = map(_lists, lists)
-    if not list(map(len, bots)) == list(map(len, places)) == list(map(len, points)):
-        raise ValueError("bots, places and points by seat")
+    seats = list(map(len, bots))
+    if not seats == list(map(len, places)) == list(map(len, points)) == list(map(len, coins)):
+        raise ValueError("bots, places, points and coins by seat")
+    if min(map(min, places)) < 1 or any(map(gt, map(max, places), seats)):
+        raise ValueError("places")
+    if any(min(map(min, each)) < 0 or max(map(max, each)) > _LARGEST for each in (points, coins)):
+        raise ValueError("points and coins")
+    "".join(chain.from_iterable(bots)).encode()
     positions = [None if place[0] is None else place for place in zip(rounds, tables, rotations, strict=True)]
     columns = (ids, tournament_ids, positions, map(int, seeds), bots, places, points, coins)
-    return list(map(Result, *columns, map(_forfeits, endings), map(_reasons, reasons)))
+    said = list(map(_reasons, reasons))
+    if any(len(one) not in (0, number) for one, number in zip(said, seats, strict=True)):
+        raise ValueError("reasons by seat")
+    return list(map(Result, *columns, map(_forfeits, endings), said))
 
 
 def _lists(texts: Sequence[str]) -> list[list[Any]]:
@@ -121,6 +133,11 @@ def game_of(row: Row[Any]) -> FinishedGame:
     columns = [row._mapping[column] for column in _SEAT_COLUMNS]
     reasons = row.reasons or [""] * len(row.endings)
     seats = zip(*columns, map(Ending, row.endings), reasons, strict=True)
+    for number in chain(*columns, [row.decisions]):
+        if type(number) is not int or not 0 <= number <= _LARGEST:
+            raise ValueError("numbers of a game")
+    if not ("".join((*row.bots, *reasons)).encode() and len(row.bots) == len(row.endings) == row.players):
+        raise ValueError("bots and reasons by seat")
     return FinishedGame(
         match_id=row.id,
         tournament_id=row.tournament_id,
@@ -131,10 +148,15 @@ def game_of(row: Row[Any]) -> FinishedGame:
         bot_seeds=tuple(row.bot_seeds),
         seats=tuple([SeatResult(*seat) for seat in seats]),
         decisions=row.decisions,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
+        created_at=_moment(row.created_at),
+        started_at=_moment(row.started_at),
+        finished_at=_moment(row.finished_at),
     )
+
+
+def _moment(stored: float) -> float | None:
+    """Return a moment in Unix time; None, as where it isn't known, if there is no such moment."""
+    return stored if 0 <= stored <= LATEST else None
 
 
 def problem_columns(problems: Problems) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from sqlalchemy import (
     update,
 )
 
-from happycity import Ending
+from happycity import ConfigError, Ending
 from happycity_tournament.config import TournamentState
-from happycity_tournament.games import LARGEST_ID, BotProfile, FinishedGame, Result
+from happycity_tournament.games import LARGEST_ID, LATEST, BotProfile, FinishedGame, Result
 from happycity_tournament.storage.database import DAMAGED, Database, StoreError
 from happycity_tournament.storage.packing import Record, pack, unpack
 from happycity_tournament.storage.rows import (
@@ -60,6 +60,9 @@ _SCHEDULED_ORDER = (games.c.tournament_id, games.c.round, games.c.table, games.c
 
 DELETED_AT_ONCE = 500
 """Games that are deleted in one transaction: the finished games of others wait for it."""
+
+_UNREADABLE = (ValueError, TypeError, OverflowError, AttributeError, ConfigError, zlib.error)
+"""What reading a row of a damaged store raises."""
 
 _T = TypeVar("_T")
 _Row = TypeVar("_Row")
@@ -285,13 +288,15 @@ class Store(Database):
             select(
                 func.count(),
                 func.sum(games.c.decisions),
-                func.min(games.c.started_at),
-                func.max(games.c.finished_at),
+                *(
+                    aggregate(column).filter(column.between(0, LATEST))  # there are no other moments
+                    for aggregate, column in ((func.min, games.c.started_at), (func.max, games.c.finished_at))
+                ),
             )
             .where(games.c.tournament_id == tournament_id)
             .having(func.count() > 0)
         )
-        return self._first(query, lambda row: Progress(*row)) or Progress()
+        return self._first(query, _progress_of) or Progress()
 
     def game(self, match_id: int) -> FinishedGame | None:
         """Return a game, None if there is none with this id."""
@@ -311,7 +316,7 @@ class Store(Database):
         """Return up to `limit` games, the highest id first; each argument but None leaves others out.
 
         They have ids below `before_id`, belong to the tournament, `bot` plays in them, and a seat has the
-        `ending`: one of `bot`, if both are there.
+        `ending`: one of `bot`, if both are there. A game that can't be read is left out, and hides no other.
         """
         query = select(games).order_by(games.c.id.desc())
         if before_id is not None:
@@ -322,10 +327,11 @@ class Store(Database):
             query = query.where(mentions(games.c.bots, bot))
         if ending is not None:
             query = query.where(mentions(games.c.endings, ending.value))
-        if bot is None:
-            return self._all(query.limit(limit), game_of)
-        with closing(self._stream(query, game_of)) as mentioned:
-            return list(islice((game for game in mentioned if _plays(game, bot, ending)), limit))
+        if bot is None and None not in (found := self._all(query.limit(limit), _game_or_none)):
+            return [game for game in found if game is not None]
+        with closing(self._stream(query, _game_or_none)) as mentioned:
+            readable = (game for game in mentioned if game is not None)
+            return list(islice((game for game in readable if not bot or _plays(game, bot, ending)), limit))
 
     def results(self, tournament_id: int) -> list[FinishedGame]:
         """Return all finished games of a tournament, in the order of its schedule."""
@@ -407,8 +413,20 @@ class Store(Database):
     def _read(self, row: _Row, read: Callable[[_Row], _T]) -> _T:
         try:
             return read(row)
-        except (ValueError, TypeError, OverflowError, zlib.error) as error:
+        except _UNREADABLE as error:
             raise StoreError(self.url, DAMAGED) from error
+
+
+def _progress_of(row: Row[Any]) -> Progress:
+    names = ("games", "decisions", "started_at", "finished_at")
+    return Progress(**{name: value for name, value in zip(names, row, strict=True) if value is not None})
+
+
+def _game_or_none(row: Row[Any]) -> FinishedGame | None:
+    try:
+        return game_of(row)
+    except _UNREADABLE:
+        return None
 
 
 def _text(config: Mapping[str, Any]) -> str:

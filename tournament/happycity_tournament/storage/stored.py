@@ -66,8 +66,8 @@ class Progress:
 
     @property
     def seconds(self) -> float:
-        """From the first game's start to the last one's end; 0 without games."""
-        return max(0.0, self.finished_at - self.started_at) if self.games else 0.0
+        """From the first game's start to the last one's end; 0 where these aren't known."""
+        return max(0.0, self.finished_at - self.started_at)
 
     def plus(self, game: FinishedGame) -> Progress:
         """Return the progress after one more game."""
