@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
@@ -64,16 +65,21 @@ class Upload:
         self.files.mkdir()
         self.submission = pb.Submission(bot=bot, state=pb.SUBMISSION_STATE_TRYING)
         self._current: IO[bytes] | None = None
+        self._turn = threading.Lock()  # a thread may still take a part of an upload that is given up
+        self._closed = False
 
     def take(self, part: pb.SubmitRequest) -> None:
         """Take the next part of the program; ConfigError if it can't be taken."""
-        match part.WhichOneof("part"):
-            case "file":
-                self._begin(part.file.path, executable=part.file.executable)
-            case "content":
-                self._add(part.content)
-            case _:
-                raise ConfigError("only the first message says what is submitted; files follow")
+        with self._turn:
+            match part.WhichOneof("part"):
+                case _ if self._closed:
+                    return
+                case "file":
+                    self._begin(part.file.path, executable=part.file.executable)
+                case "content":
+                    self._add(part.content)
+                case _:
+                    raise ConfigError("only the first message says what is submitted; files follow")
 
     def _begin(self, text: str, *, executable: bool) -> None:
         target = self.files / checked_path(text)
@@ -104,8 +110,10 @@ class Upload:
 
     def close(self) -> None:
         """Remove what was not kept; it takes long if there are many files."""
-        self.end_file()
-        self._folder.cleanup()
+        with self._turn:
+            self._closed = True
+            self.end_file()
+            self._folder.cleanup()
 
 
 def digest_of(bot: pb.HostedBot, folder: Path) -> str:
