@@ -355,6 +355,18 @@ def test_container_that_never_started_is_removed(cell: Cell) -> None:
     assert not (cell.folder / "run/container").exists()
 
 
+def test_no_cgroup_outlives_the_bot(cell: Cell) -> None:
+    process = cell.start("python3", "-c", DAEMON.format(seconds=600))
+    assert _eventually(_marked)
+    own = launcher.tree(process.pid)[1]
+    groups = [*Path("/sys/fs/cgroup").rglob(f"happycity-{own}")]
+    process.terminate()
+    process.communicate(timeout=LIMIT)
+    if not groups:
+        pytest.skip("this machine lets the launcher make no cgroup")
+    assert not any(group.exists() for group in groups)
+
+
 def test_nothing_outlives_the_server(cell: Cell) -> None:
     """The launcher ends the bot when the process that has started it is gone, even by SIGKILL."""
     process = cell.start("python3", "-c", DAEMON.format(seconds=600))

@@ -242,6 +242,15 @@ def has_killed(group: Path | None) -> bool:
     return False
 
 
+def remove(group: Path) -> None:
+    """Remove a cgroup, as soon as all have ended that came to this process from bubblewrap."""
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
+    with suppress(OSError):
+        group.rmdir()
+
+
 def files_in_tmp(found: _Processes) -> int:
     """Return how many files the /tmp of a bot's processes has; 0 as long as there is none."""
     try:
@@ -340,8 +349,7 @@ def run(owners: tuple[int, int], folder: Path, allowed: int, filter_file: str, c
         status = end(bot)
         if group is not None:
             problem = too_much if has_killed(group) else problem
-            with suppress(OSError):  # a process is being ended
-                group.rmdir()
+            remove(group)
         remove_container(command[0], folder / CONTAINER)
         output += pass_on(bot.stdout, PIPE_BYTES)
         store()
