@@ -175,10 +175,10 @@ async def run_server(
                         yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
                 finally:
                     store_lost.cancel()
-                    await components.stop(settings.grace, force or asyncio.Event())
+                    stack.push_async_callback(programs.stop)
                     if hosting is not None:
-                        await hosting.stop()
-                    await programs.stop()
+                        stack.push_async_callback(hosting.stop)
+                    await components.stop(settings.grace, force or asyncio.Event())
         _log.info("stopped")
     finally:
         store.close()
@@ -330,14 +330,14 @@ class _Components:
         self.tournaments.interrupt_all()
         if self.ladder is not None:
             self.ladder.interrupt()
-        await self.arena.tables.close()
-        voiding = asyncio.create_task(self._void_when_forced(force))
-        await self.places.close(grace)
-        voiding.cancel()
-        await self.tournaments.wait_closed()
-        if self.ladder is not None:
-            await self.ladder.wait_closed()
-        await self.server.stop()
+        # In reverse order, each also if one before it fails.
+        async with running(self._void_when_forced(force)), AsyncExitStack() as last:
+            last.push_async_callback(self.server.stop)
+            if self.ladder is not None:
+                last.push_async_callback(self.ladder.wait_closed)
+            last.push_async_callback(self.tournaments.wait_closed)
+            last.push_async_callback(self.places.close, grace)
+            await self.arena.tables.close()
 
     async def _void_when_forced(self, force: asyncio.Event) -> None:
         await force.wait()

@@ -35,7 +35,7 @@ from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.stored import Progress, StoredTournament
-from happycity_tournament.wire import ratings_message, state_of, tournament_message
+from happycity_tournament.wire import ratings_message, tournament_message
 
 KEPT_PROGRESS = 1000
 """Maximum number of resting tournaments whose progress is kept in memory."""
@@ -380,26 +380,27 @@ class Tournaments:
         *,
         state: TournamentState | None,
         bot: str | None,
-    ) -> AsyncGenerator[pb.Tournament, None]:
-        """Yield tournaments with their progress, newest first; they are read from the store `at_once`.
+    ) -> AsyncGenerator[tuple[int, pb.Tournament | None], None]:
+        """Yield the ids of tournaments, newest first, each with its message if it is in the state.
 
-        With `before_id`, `state` or `bot`, only those with a lower id, in this state, or with this bot.
+        They are read from the store `at_once`, then more. With `before_id` or `bot`, only those with a lower
+        id, or with this bot.
         """
         store = self._store.store
         states = _stored_states(state)
         while stored := await self._store.read(store.tournaments, at_once, before_id, states=states, bot=bot):
             for tournament in stored:
                 status = self.playing(tournament.id)
-                message = (
-                    await self._resting_message(tournament)
-                    if status is None
-                    else tournament_message(self.snapshot(status))
-                )
-                if state is None or state_of(message.progress.state) is state:
-                    yield message
+                own = listed(tournament, Progress()).state if status is None else status.state
+                if state not in (None, own):
+                    yield tournament.id, None  # before its games are counted
+                elif status is None:
+                    yield tournament.id, await self._resting_message(tournament)
+                else:
+                    yield tournament.id, tournament_message(self.snapshot(status))
             if len(stored) < at_once:
                 return
-            before_id = stored[-1].id
+            before_id, at_once = stored[-1].id, 2 * at_once
 
     async def status(self, tournament_id: int) -> TournamentStatus:
         """Return a tournament with its standings, for which one that rests is loaded from the store."""
