@@ -67,7 +67,7 @@ class RatingStore:
                 connection.execute(insert(ladder_ratings), rows)
 
     def history(self, board: str, version_ids: Collection[int], *, most: int) -> list[RatingPoint]:
-        """Return the ratings of versions on a board over time, oldest first: `most` at most, the latest too."""
+        """Return the ratings of versions on a board over time, oldest first: `most`, with the latest."""
         own = ladder_ratings.c.board == board, ladder_ratings.c.version_id.in_(version_ids)
         number = func.row_number().over(order_by=ladder_ratings.c.at.desc()) - 1
         points = select(ladder_ratings, number.label("number"), func.count().over().label("points"))

@@ -36,6 +36,7 @@ from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.access.gate import Authenticator, house_callers
+from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
@@ -229,8 +230,8 @@ class _Components:
             expected=settings.workers if settings.ray is None else 0,
         )
         self.places = Places(lobby, store, unix_clock, self.workers)
-        deals, most = DealsInPlay(self.places, store), settings.open_tournaments
-        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=most)
+        deals, self.requests = DealsInPlay(self.places, store), Requests(store, unix_clock)
+        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=settings.open_tournaments)
         self.server = BotServer(
             settings,
             lobby,
@@ -244,6 +245,7 @@ class _Components:
                 public=settings.public,
             ),
             clock=clocks.steady,
+            requests=self.requests,
         )
         practice = Practice(
             lobby,
@@ -274,6 +276,7 @@ class _Components:
             tokens,
             house=self.secrets,
             now=gate.authenticator.now,
+            charge=gate.charge,
             address=settings.guest_address,
             ca=settings.guest_ca,
         )
@@ -288,6 +291,7 @@ class _Components:
         deals.waiting_seeds = tables.waiting_seeds
         self.arena = Arena(
             gate=gate,
+            requests=self.requests,
             access=access,
             bots=bots,
             matches=matches,
@@ -332,10 +336,12 @@ class _Components:
             self.ladder.interrupt()
         # In reverse order, each also if one before it fails.
         async with running(self._void_when_forced(force)), AsyncExitStack() as last:
+            last.push_async_callback(self.requests.wait_closed)
             last.push_async_callback(self.server.stop)
             if self.ladder is not None:
                 last.push_async_callback(self.ladder.wait_closed)
             last.push_async_callback(self.tournaments.wait_closed)
+            last.push_async_callback(self.requests.wait_closed)  # one of which may have resumed a tournament
             last.push_async_callback(self.places.close, grace)
             await self.arena.tables.close()
 

@@ -92,24 +92,24 @@ async def test_error_of_the_arena_voids_one_match(arena: Arena, log: list[Any]) 
 
 
 @pytest.mark.parametrize("failure", ["session", "watcher"])
-async def test_who_is_told_of_a_match_does_not_keep_it(
+async def test_watchers_and_sessions_do_not_keep_a_match(
     arena: Arena, monkeypatch: pytest.MonkeyPatch, log: list[Any], failure: str
 ) -> None:
-    """A session or a watcher that fails keeps neither the match nor what others are told."""
+    """A session or a watcher that fails keeps neither the match nor its news from others."""
 
     def failing(*_: object) -> None:
         raise ArithmeticError("unexpected")
 
     arena.connect("anna")
-    match, told = await arena.match("anna", "ghost"), asyncio.Event()
+    match, noticed = await arena.match("anna", "ghost"), asyncio.Event()
     if failure == "watcher":
         match.watchers.add(failing)
-    match.watchers.add(told.set)
+    match.watchers.add(noticed.set)
     with monkeypatch.context() as patch:
         if failure == "session":
             patch.setattr(Session, "end_match", failing)
         match.void(VoidReason.STOPPED)
-    assert told.is_set()
+    assert noticed.is_set()
     await match.closed.wait()
     assert match.match_id not in arena.lobby.matches
     assert [line["event"] for line in log if line["event"] == "match_failed"] == ["match_failed"]
