@@ -21,6 +21,7 @@ from happycity_tournament.storage.schema import (
     ladder_ratings,
     ladder_seats,
     ladder_versions,
+    requests,
 )
 from happycity_tournament.storage.store import Store
 
@@ -93,6 +94,7 @@ class ActStore:
             if not bots and not has_tokens:
                 raise ConfigError(f"owner: {act.owner!r} has neither bots in this ladder nor tokens")
             stored = _add(connection, act, *own)
+            connection.execute(delete(requests))  # answers have names too
             name = new_owner or f"deleted-{stored.id}"
             connection.execute(update(ladder_versions).where(*own).values(owner=name))
             for bot, first, last in bots if new_owner is None else ():

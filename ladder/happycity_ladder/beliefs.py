@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import NamedTuple, Self
 
@@ -189,9 +189,10 @@ class Beliefs:
         between = known[(known > min(0.0, mean)) & (known < max(0.0, mean))]
         return float(ELO_PER_LOGIT * np.diff(np.sort(np.concatenate([between, [0.0, mean]]))).max())
 
-    def ratings(self, at: float) -> dict[int, Rating]:
-        """Return what is known of each version that was entered."""
-        return {version: self.rating(version, at) for version in self._versions}
+    def ratings(self, at: float, versions: Iterable[int] | None = None) -> dict[int, Rating]:
+        """Return what is known of each version that was entered; with `versions`, of those among them."""
+        chosen = self._versions if versions is None else filter(self._versions.__contains__, versions)
+        return {version: self.rating(version, at) for version in chosen}
 
     def joint(self, versions: Sequence[int], at: float) -> Joint:
         """Return what is known of some versions together, [version] in the order given."""

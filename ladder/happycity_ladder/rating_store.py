@@ -7,7 +7,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from happycity_ladder.entries import DealKind, RatedDeal, RatingPoint
 from happycity_ladder.ladder_rows import (
@@ -66,10 +66,14 @@ class RatingStore:
             if rows:
                 connection.execute(insert(ladder_ratings), rows)
 
-    def history(self, board: str, version_ids: Collection[int]) -> list[RatingPoint]:
-        """Return the ratings of versions on a board over time, oldest first."""
+    def history(self, board: str, version_ids: Collection[int], *, most: int) -> list[RatingPoint]:
+        """Return the ratings of versions on a board over time, oldest first: `most`, with the latest."""
         own = ladder_ratings.c.board == board, ladder_ratings.c.version_id.in_(version_ids)
-        query = select(ladder_ratings).where(*own).order_by(ladder_ratings.c.at)
+        number = func.row_number().over(order_by=ladder_ratings.c.at.desc()) - 1
+        points = select(ladder_ratings, number.label("number"), func.count().over().label("points"))
+        rows = points.where(*own).subquery()
+        step = (rows.c.points + most - 1) // most
+        query = select(rows).where(rows.c.number % step == 0).order_by(rows.c.at)
         return list(read_entries(self.store, query, point_of))
 
     def beliefs(self, board: str) -> tuple[int, bytes] | None:

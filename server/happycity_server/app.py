@@ -37,6 +37,7 @@ from happycity.worker.v1.worker_service_pb2 import Conditions
 from happycity.worker.v1.worker_service_pb2_grpc import add_WorkerServiceServicer_to_server
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.access.gate import Authenticator, house_callers
+from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, Principal
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.access import AccessService
@@ -176,10 +177,10 @@ async def run_server(
                         yield RunningServer(address=address, metrics=metrics, web=web, store_lost=store_lost)
                 finally:
                     store_lost.cancel()
-                    await components.stop(settings.grace, force or asyncio.Event())
+                    stack.push_async_callback(programs.stop)
                     if hosting is not None:
-                        await hosting.stop()
-                    await programs.stop()
+                        stack.push_async_callback(hosting.stop)
+                    await components.stop(settings.grace, force or asyncio.Event())
         _log.info("stopped")
     finally:
         store.close()
@@ -230,8 +231,8 @@ class _Components:
             expected=settings.workers if settings.ray is None else 0,
         )
         self.places = Places(lobby, store, unix_clock, self.workers)
-        deals, most = DealsInPlay(self.places, store), settings.open_tournaments
-        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=most)
+        deals, self.requests = DealsInPlay(self.places, store), Requests(store, unix_clock)
+        self.tournaments = Tournaments(self.places, store, unix_clock, most_open=settings.open_tournaments)
         self.server = BotServer(
             settings,
             lobby,
@@ -245,6 +246,7 @@ class _Components:
                 public=settings.public,
             ),
             clock=clocks.steady,
+            requests=self.requests,
         )
         practice = Practice(
             lobby,
@@ -275,6 +277,7 @@ class _Components:
             tokens,
             house=self.secrets,
             now=gate.authenticator.now,
+            charge=gate.charge,
             address=settings.guest_address,
             ca=settings.guest_ca,
         )
@@ -289,6 +292,7 @@ class _Components:
         deals.waiting_seeds = tables.waiting_seeds
         self.arena = Arena(
             gate=gate,
+            requests=self.requests,
             access=access,
             bots=bots,
             matches=matches,
@@ -331,14 +335,16 @@ class _Components:
         self.tournaments.interrupt_all()
         if self.ladder is not None:
             self.ladder.interrupt()
-        await self.arena.tables.close()
-        voiding = asyncio.create_task(self._void_when_forced(force))
-        await self.places.close(grace)
-        voiding.cancel()
-        await self.tournaments.wait_closed()
-        if self.ladder is not None:
-            await self.ladder.wait_closed()
-        await self.server.stop()
+        # In reverse order, each also if one before it fails.
+        async with running(self._void_when_forced(force)), AsyncExitStack() as last:
+            last.push_async_callback(self.requests.wait_closed)
+            last.push_async_callback(self.server.stop)
+            if self.ladder is not None:
+                last.push_async_callback(self.ladder.wait_closed)
+            last.push_async_callback(self.tournaments.wait_closed)
+            last.push_async_callback(self.requests.wait_closed)  # one of which may have resumed a tournament
+            last.push_async_callback(self.places.close, grace)
+            await self.arena.tables.close()
 
     async def _void_when_forced(self, force: asyncio.Event) -> None:
         await force.wait()

@@ -26,6 +26,7 @@ from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
 from happycity.runtime.transport import joined
 from happycity_server.access.gate import Gate
+from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, ROLES, principal, require
 from happycity_server.api.access import AccessService
 from happycity_server.api.ladder import LadderService
@@ -58,6 +59,7 @@ class Arena:
     """
 
     gate: Gate
+    requests: Requests
     access: AccessService
     bots: BotService
     matches: MatchService
@@ -73,7 +75,9 @@ class Arena:
         """Call a method of a service for the admitted caller, by default with a request of these fields."""
         path = path_of(method)
         require(ROLES[path])
-        return await method(_request_of(path)(**fields) if request is None else request, None)
+        asked: Any = _request_of(path)(**fields) if request is None else request
+        answered: _Response = await self.requests.answer(path, asked, lambda: method(asked, None))
+        return answered
 
     def may_call(self, method: Callable[..., object]) -> bool:
         """Return whether the role of the admitted caller is one that may call a method of a service."""

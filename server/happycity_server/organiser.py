@@ -6,6 +6,7 @@ import json
 
 # ruff: noqa: PLC0415 - the help of a command must not wait for what only the command needs
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -19,7 +20,7 @@ from happycity.runtime.guests import SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED, Invitation, Role, add_tokens, new_token
 from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined
 from happycity.text.words import plural
-from happycity_server.access.token_file import add_invitation, new_invitation, revoke_invitation
+from happycity_server.access.token_file import SecretCall, add_invitation, revoke_invitation
 from happycity_server.cli import TOKENS_OPTION, duration, listed, validity
 from happycity_server.config import DEFAULT_TOKENS
 
@@ -163,12 +164,13 @@ def create_invitation(
     becomes part of the link, so that the guest trusts the server.
     """
     now = datetime.now(UTC)
-    clear, invitation = new_invitation(owner, bots, created=now, expires=now + duration(expires))
     address, ca = server or DEFAULT_ADDRESS, Access.from_env().ca
-    link = Link.to(address, clear, ca=ca, page=web, setting="--server")
-    add_invitation(tokens, invitation)
+    link = Link.to(address, "", ca=ca, page=web, setting="--server")
+    clear, invitation = add_invitation(
+        tokens, owner, bots, seconds=int(duration(expires).total_seconds()), call=SecretCall(now)
+    )
     typer.echo(f"invitation {invitation.id} of {_described(invitation, now)}; in {tokens}", err=True)
-    typer.echo(str(link))
+    typer.echo(str(replace(link, secret=clear)))
 
 
 @invite.command("list")

@@ -151,6 +151,7 @@ def test_a_state_continues_as_if_it_had_not_been_stored() -> None:
     assert other.dump() == one.dump()
     assert other.ratings(DAY) == one.ratings(DAY)
     moved = Beliefs.load(3, LadderConfig(anchor_elo=1000), one.dump())
+    assert one.ratings(1.0, [2, 99]) == {2: one.rating(2, 1.0)}
     for version, rating in one.ratings(1.0).items():
         assert moved.rating(version, 1.0).elo == pytest.approx(rating.elo - 500)
 

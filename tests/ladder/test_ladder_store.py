@@ -274,9 +274,9 @@ def test_ratings_and_beliefs_are_kept(store: Store) -> None:
     ratings.save_ratings(points)
     newer = replace(points[1], rating=replace(rating, deals=4))
     ratings.save_ratings([newer])
-    assert ratings.history("2-family", [1, 2]) == [points[0], newer]
+    assert ratings.history("2-family", [1, 2], most=9) == [points[0], newer]
     ratings.save_ratings([replace(newer, at=52.0)], replaced=[newer])
-    assert ratings.history("2-family", [1, 2]) == [points[0], replace(newer, at=52.0)]
+    assert ratings.history("2-family", [1, 2], most=9) == [points[0], replace(newer, at=52.0)]
     for state in (b"\0", b"\xff"):
         ratings.keep_beliefs("2-family", 2, state)
     assert ratings.beliefs("2-family") == (2, b"\xff")

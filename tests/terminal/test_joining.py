@@ -1,17 +1,21 @@
 """`happycity invite` and `happycity join`: from the organiser's link to the file that a guest's bots read."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.commands.programs import happycity
 from tests.programs import run
-from tests.server.harness import issued_token
+from tests.server.harness import issued_token, serving
 from tests.server.server_process import server_process
 
 from happycity.runtime.tokens import Role, read_tokens_file
 from happycity_client import Settings
+from happycity_server.access.token_file import SecretCall, add_invitation
+from happycity_terminal import joining
 
 LINK = "grpc://127.0.0.1:1/join/hci_00000000_hidden"
 
@@ -109,3 +113,28 @@ def test_invitations_are_listed_and_revoked(tmp_path: Path) -> None:
     assert happycity("invite", "revoke", stored.id, *file).error.startswith("there is no invitation")
     wrong = happycity("invite", "create", "--owner", "two\nlines", *file).error
     assert wrong == "owner 'two\\nlines': use 1-64 printable characters, such as 'Team 7'"
+
+
+async def test_joining_that_was_interrupted_is_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The invitation is used by then, and its tokens come again, for the same file; then nothing is left."""
+    tokens, out = tmp_path / "tokens.json", tmp_path / "guest" / "happycity.env"
+    issued_token(tokens, Role.ORGANISER, "olga")
+    call = SecretCall(datetime.now(UTC))
+    secret, _ = add_invitation(tokens, "Team 7", 1, seconds=60, call=call)
+
+    def failing(*_: object) -> None:
+        raise OSError("no room")
+
+    async with serving(tmp_path, tokens=tokens) as (server, _):
+        link = f"grpc://{server.address}/join/{secret}"
+        with monkeypatch.context() as patch:
+            patch.setattr(joining, "_write", failing)
+            with pytest.raises(OSError, match="no room"):
+                await asyncio.to_thread(joining.join_server, link, ["alice"], out)
+        before = read_tokens_file(tokens).tokens
+        await asyncio.to_thread(joining.join_server, link, ["alice"], out)
+    assert [one.name for one in before] == ["olga", "alice"]
+    assert read_tokens_file(tokens).tokens == before
+    assert [file.name for file in out.parent.iterdir()] == ["happycity.env"]

@@ -118,9 +118,9 @@ async def test_a_guest_joins_in_the_browser(browser: Browser, competition: Compe
         await page.get_by_role("button", name="Renew the tokens").click()
         second = await saved(page, "happycity.env")
         assert not {*re.findall("hc_[^,\n]+", first)} & {*re.findall("hc_[^,\n]+", second)}
+        await page.goto("/access")  # by the new token, which ends the one before
         replaced = competition.guests.ListTokens(pb.ListTokensRequest(), metadata=own)
         assert (await h.outcome_of(replaced)).reason == "UNAUTHENTICATED"
-        await page.goto("/access")
         await page.locator("li.entry", has_text="bea").get_by_text("Revoke").first.click()
         await page.get_by_role("button", name="Revoke bea").click()
         await expect(page.locator("li.entry")).to_have_count(1)

@@ -24,7 +24,7 @@ from tests.waiting import LIMIT
 
 from happycity.runtime.tokens import Role
 from happycity_server.access.roles import ROLES
-from happycity_server.access.token_file import add_invitation, new_invitation
+from happycity_server.access.token_file import SecretCall, add_invitation
 from happycity_server.process.logs import sanitize
 from happycity_web import app, serve
 
@@ -58,8 +58,7 @@ async def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     monkeypatch.setattr(serve, "application", kept)
     tokens, now = tmp_path / "tokens.json", datetime.now(UTC)
     token = h.issued_token(tokens, Role.ORGANISER, "olga")
-    invitation, stored = new_invitation("Team 1", 1, created=now)
-    add_invitation(tokens, stored)
+    invitation = add_invitation(tokens, "Team 1", 1, seconds=int(LIMIT), call=SecretCall(now))[0]
     limits: dict[str, Any] = {"calls_burst": 1_000_000, "streams_per_token": 1000, "streams_per_peer": 1000}
     async with (
         h.serving(tmp_path, web="127.0.0.1:0", tokens=tokens, **limits) as (server, channel),

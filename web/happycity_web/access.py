@@ -91,12 +91,12 @@ async def act(feeds: Feeds, request: Request) -> Response:
 
 
 async def _renew(feeds: Feeds, request: Request) -> Response:
-    """Replace all tokens of the owner; the browser's own last, so that it stays valid after a failure."""
+    """Replace all tokens of the owner; those before them are valid until the new ones are shown."""
     arena, caller = feeds.arena, principal().token
     listed = await arena.call(arena.access.ListTokens)
     assert caller is not None  # or there was no role for the call
     tokens = {}
-    for token in sorted(listed.tokens, key=lambda token: token.id == caller.id):
+    for token in listed.tokens:
         renewed = await arena.call(arena.access.RenewToken, id=token.id)
         tokens[token.name] = renewed.token
     response = _settings_page(request, arena.access.link(), caller.owner, tokens)

@@ -203,6 +203,7 @@ class _Handlers:
 
         async def handle(request: Request) -> Response:
             try:
+                await self._gate.authenticator.refresh()
                 return await answer(request)
             except HTTPException:
                 raise
@@ -222,6 +223,7 @@ class _Handlers:
         async def serve(socket: WebSocket) -> int:
             """Serve a socket to its end; return the code of that."""
             try:
+                await self._gate.authenticator.refresh()
                 caller = admit_caller(socket)
                 await socket.accept()
                 async with self._gate.stream(caller, self._viewers):

@@ -6,7 +6,8 @@ refuses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ from happycity.match import check_bot_name
 from happycity.runtime.files import replacing
 from happycity.runtime.guests import CA_FILE, Link, read_settings_file, settings_text
 from happycity.runtime.transport import Access, parse_tokens
-from happycity_tournament.client.connection import Connection, call_server
+from happycity_tournament.client.connection import Connection, call_server, new_request_id
 from happycity_tournament.client.run_folder import RemoteServer
 
 
@@ -39,13 +40,14 @@ def join_server(text: str, bots: Sequence[str], out: Path) -> None:
         trusted = Path(folder) / CA_FILE
         trusted.write_text(link.ca, encoding="utf-8")
         access = Access(ca=trusted if link.ca else None)
-        request = pb.JoinRequest(invitation=link.secret, bots=bots)
         server = RemoteServer(address=str(link.server), access=access)
-        joined: pb.JoinResponse = call_server(server, lambda at: at.call(at.guests.Join, request))
-    if link.ca:
-        ca_file.write_text(link.ca, encoding="utf-8")
-    tokens = {token.name: token.token for token in joined.tokens}
-    _write(out, str(link.server), CA_FILE if link.ca else "", tokens)
+        with _request_id(out) as request_id:
+            request = pb.JoinRequest(invitation=link.secret, bots=bots, request_id=request_id)
+            joined: pb.JoinResponse = call_server(server, lambda at: at.call(at.guests.Join, request))
+            if link.ca:
+                ca_file.write_text(link.ca, encoding="utf-8")
+            tokens = {token.name: token.token for token in joined.tokens}
+            _write(out, str(link.server), CA_FILE if link.ca else "", tokens)
     names = ", ".join(token.name for token in joined.tokens)
     typer.echo(f"joined {link.server} as {joined.owner} with {names}; wrote {out}, which is secret")
 
@@ -60,7 +62,9 @@ def renew_tokens(out: Path) -> None:
             own, lambda at: at.call(at.guests.RenewToken, pb.RenewTokenRequest())
         )
         tokens = {**tokens, name: renewed.token}
-        _write(out, server.address, ca, tokens)  # at once, as the one before is worth nothing any more
+        _write(out, server.address, ca, tokens)
+        new = replace(server, access=replace(server.access, token=renewed.token))
+        call_server(new, lambda at: at.call(at.guests.ListTokens, pb.ListTokensRequest()))  # ends the old one
     typer.echo(f"renewed the tokens in {out}; start the bots again")
 
 
@@ -77,6 +81,20 @@ def revoke_tokens(out: Path) -> None:
     call_server(server, revoke)
     out.unlink()
     typer.echo(f"revoked the tokens of {', '.join(tokens)}, and removed {out}")
+
+
+@contextmanager
+def _request_id(out: Path) -> Iterator[str]:
+    """Yield the request id of the call that makes a file of settings.
+
+    It is the same until the file is written: the invitation is good for one call, whose answer may be lost.
+    """
+    path = out.with_name(f".{out.name}.request")
+    if not path.exists():
+        with replacing(path, private=True) as partial:
+            partial.write_text(new_request_id(), encoding="utf-8")
+    yield path.read_text(encoding="utf-8")
+    path.unlink()
 
 
 def _read(out: Path) -> tuple[RemoteServer, dict[str, str]]:

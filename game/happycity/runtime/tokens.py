@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import secrets
-from collections.abc import Iterable, Iterator
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from enum import Enum
@@ -32,6 +32,7 @@ from pydantic import (
 from happycity.errors import ConfigError, HappyCityError
 from happycity.match import check_bot_spelling, one_line
 from happycity.runtime.files import read_text, replacing
+from happycity.runtime.transport import FileStamp, file_stamp
 
 PREFIX = "hc"
 """What every token begins with, so that scanners for secrets can find them."""
@@ -89,7 +90,7 @@ class _Secret(BaseModel):
 
     def is_of(self, clear: str) -> bool:
         """Return whether a caller shows the text of which the hash is kept."""
-        return hmac.compare_digest(_digest(clear), bytes.fromhex(self.sha256))
+        return hmac.compare_digest(digest(clear), bytes.fromhex(self.sha256))
 
 
 class Token(_Secret):
@@ -101,6 +102,8 @@ class Token(_Secret):
     owner: Annotated[str, AfterValidator(check_owner)] = Field(default_factory=lambda read: read["name"])
     """Who answers for the bot: a ladder's limits and its pairing go by owner. By default the token's name,
     also in files of versions without owners."""
+    replaces: str = ""
+    """The id of the older token that ends when this one is shown first; "" once it was."""
 
 
 class Invitation(_Secret):
@@ -112,6 +115,19 @@ class Invitation(_Secret):
     """How many bots the guest may name."""
 
 
+class AnsweredCall(BaseModel):
+    """A call that made secrets: its caller can repeat it, and from this alone the secrets don't follow."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sha256: str
+    """Hash of the secret that the caller showed."""
+    call: str
+    """Hash of that with the call's request id, and with what it asked for."""
+    salt: str
+    at: AwareDatetime
+
+
 class StoredTokens(BaseModel):
     """The content of a tokens file."""
 
@@ -120,6 +136,7 @@ class StoredTokens(BaseModel):
     format: Literal["happycity-tokens/1"] = "happycity-tokens/1"
     tokens: list[Token] = []
     invitations: list[Invitation] = []
+    answered: list[AnsweredCall] = []
 
     @model_validator(mode="after")
     def _ids_are_unique(self) -> StoredTokens:
@@ -130,7 +147,13 @@ class StoredTokens(BaseModel):
 
 
 def new_token(
-    role: Role, name: str, *, created: datetime, expires: datetime | None = None, owner: str = ""
+    role: Role,
+    name: str,
+    *,
+    created: datetime,
+    expires: datetime | None = None,
+    owner: str = "",
+    source: Callable[[], bytes] | None = None,
 ) -> tuple[str, Token]:
     """Make a token; return its text, which is stored nowhere, and what is stored of it.
 
@@ -139,15 +162,16 @@ def new_token(
     Raises:
         ConfigError: the name is not one that a bot may have, or the owner is not a line of text.
     """
-    clear, kept = new_secret(PREFIX)
+    clear, kept = new_secret(PREFIX, source)
     return clear, Token(**kept, role=role, name=name, owner=owner or name, created=created, expires=expires)
 
 
-def new_secret(prefix: str) -> tuple[str, dict[str, Any]]:
-    """Return a text, and the fields of what is kept of it."""
-    own_id = secrets.token_hex(ID_BYTES)
-    clear = f"{prefix}_{own_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
-    return clear, {"id": own_id, "sha256": _digest(clear).hex()}
+def new_secret(prefix: str, source: Callable[[], bytes] | None = None) -> tuple[str, dict[str, Any]]:
+    """Return a text, and the fields of what is kept of it; `source` returns 64 random bytes."""
+    drawn = secrets.token_bytes(64) if source is None else source()
+    own_id, secret = drawn[:ID_BYTES].hex(), urlsafe_b64encode(drawn[ID_BYTES:][:SECRET_BYTES])
+    clear = f"{prefix}_{own_id}_{secret.decode().rstrip('=')}"
+    return clear, {"id": own_id, "sha256": digest(clear).hex()}
 
 
 def read_tokens_file(path: Path) -> StoredTokens:
@@ -177,7 +201,8 @@ def add_tokens(path: Path, tokens: Iterable[Token]) -> None:
         content.tokens += tokens
 
 
-def _digest(clear: str) -> bytes:
+def digest(clear: str) -> bytes:
+    """Return the hash of a secret."""
     # A slow hash protects secrets that can be guessed. These have 256 random bits: no attacker
     # can guess one, at any cost of a try; and SHA-256 costs a call a microsecond.
     return hashlib.sha256(clear.encode()).digest()
@@ -193,15 +218,25 @@ def read_or_empty(path: Path) -> StoredTokens:
 
 @contextmanager
 def changed_tokens(path: Path) -> Iterator[StoredTokens]:
-    """Yield what a tokens file holds, to be changed while no other command or server may; an error keeps it.
-
-    The file is replaced in one step, also behind a symbolic link; only its owner may read it.
-    """
-    resolved = path.resolve()
-    resolved.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with FileLock(resolved.with_name(f".{resolved.name}.lock"), mode=0o600):
+    """Yield what a tokens file holds, to be changed while nothing else may; an error keeps it."""
+    with locked_tokens(path):
         content = read_or_empty(path)
         yield content
-        text = json.dumps(content.model_dump(mode="json"), indent=2)
-        with replacing(path, private=True) as partial:
-            partial.write_text(f"{text}\n", encoding="utf-8")
+        write_tokens(path, content)
+
+
+def locked_tokens(path: Path) -> FileLock:
+    """Return what keeps other commands and servers from changing a file."""
+    resolved = path.resolve()
+    resolved.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return FileLock(resolved.with_name(f".{resolved.name}.lock"), mode=0o600)
+
+
+def write_tokens(path: Path, content: StoredTokens) -> FileStamp:
+    """Replace a file in one step, also behind a symbolic link; only its owner may read it.
+
+    Returns the stamp of what was written.
+    """
+    with replacing(path, private=True) as partial:
+        partial.write_text(f"{content.model_dump_json(indent=2)}\n", encoding="utf-8")
+        return file_stamp(partial)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -270,7 +270,11 @@ def read_authorities(path: Path, setting: str) -> bytes:
     return content
 
 
-def file_stamp(path: Path) -> tuple[int, int, int] | None:
+FileStamp: TypeAlias = tuple[int, int, int] | None
+"""What changes with a file; None for one that can't be looked at."""
+
+
+def file_stamp(path: Path) -> FileStamp:
     """Return what changes with a file; None if it can't be looked at."""
     try:
         status = os.stat(path)

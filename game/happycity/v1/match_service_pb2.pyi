@@ -176,8 +176,9 @@ class CreateMatchRequest(_message.Message):
     seed: _builtins.int
     """The deal's seed, below 2^63, as the other half is for practice; absent: the server picks one at random."""
     request_id: _builtins.str
-    """Chosen by the caller, at most 64 characters, a UUID for example. A request that repeats the id of one that
-    was served returns that one's match, as long as the server remembers it. Absent: every request makes a match.
+    """Chosen by the caller, at most 64 characters, a UUID for example. A call of the same caller that repeats the id with
+    the same fields changes nothing, and is answered as the first one was, for a day and the caller's last 500 calls.
+    Absent: the call can't be repeated.
     """
     @_builtins.property
     def config(self) -> _game_pb2.GameConfig:
@@ -386,7 +387,9 @@ class ListMatchesResponse(_message.Message):
     """For the next page; empty on the last one."""
     @_builtins.property
     def matches(self) -> _containers.RepeatedCompositeFieldContainer[Global___Match]:
-        """The matches, newest first."""
+        """The matches, newest first. They may be fewer than were asked for, or none, although others follow: a search by bot
+        or ending looks at 20,000 matches at once.
+        """
 
     def __init__(
         self,

@@ -9,12 +9,14 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from itertools import chain
 from secrets import compare_digest
+from typing import Any
 
 import structlog
 
 from happycity.runtime.addresses import TrustedProxies, is_of_this_machine, network_of
+from happycity.runtime.event_loop import started
 from happycity.runtime.fair_share import FairShare
-from happycity.runtime.tokens import Role, TokenError
+from happycity.runtime.tokens import Role, Token, TokenError
 from happycity_server.access.roles import (
     EVERYBODY,
     ROLES,
@@ -25,7 +27,7 @@ from happycity_server.access.roles import (
     principal_variable,
     require,
 )
-from happycity_server.access.token_file import TokenFile, token_id
+from happycity_server.access.token_file import TokenFile, confirm_token, token_id
 from happycity_server.errors import ApiError, Reason, too_many
 
 SWEEP_SECONDS = 0.5
@@ -36,6 +38,8 @@ TURN_SECONDS = 0.002
 """Time between the beginnings of two requests of pages: each leaves time for the bots' messages."""
 MAX_WAITING = 256
 """Requests of one address that may wait for their turns."""
+FILE_CALLS = 10
+"""What a call counts more that changes the file of the tokens, or tries an invitation, in calls."""
 
 _GUESTS = frozenset(Role) - {Role.WORKER}
 """The roles of callers from other machines, where every caller may do everything."""
@@ -69,6 +73,8 @@ class Authenticator:
         """Callers by tokens of this process alone, in clear; programs that it starts later are added."""
         self.person_of: Callable[[str], str] = lambda secret: ""
         """Returns the person at a table whose secret this is; "" if it is nobody's."""
+        self._refreshing = asyncio.Lock()
+        self._confirming: set[asyncio.Task[Any]] = set()
 
     def owner_of(self, bot: str) -> str | None:
         """Return who owns a bot: itself on an open server, else whom its newest token names, if any."""
@@ -97,24 +103,32 @@ class Authenticator:
         if clear is None:
             text = "this server needs a token: set HAPPYCITY_TOKEN"
             raise ApiError(Reason.UNAUTHENTICATED, text)
-        self.refresh()
         token = None if self._tokens is None else self._tokens.find(clear, self.now())
-        if token is None:
+        if token is None or self._tokens is None:
             known = token_id(clear)
             text = f"the token {known} is unknown, revoked or expired" if known else "the token is malformed"
             raise ApiError(Reason.UNAUTHENTICATED, text)
-        return Principal(f"token {token.id}", self.public | {token.role}, token)
+        if token.replaces and self._tokens.end_replaced(token):
+            started(self._confirm(self._tokens, token), self._confirming)
+        return Principal(f"token {token.id}", self.public | {token.role}, token, shown=clear)
 
-    def refresh(self) -> None:
-        """Read the tokens again if they changed."""
-        if self._tokens is None:
-            return
+    async def _confirm(self, tokens: TokenFile, token: Token) -> None:
+        """Store that a token was shown, and so the one that it replaces has ended."""
         try:
-            # A small local file, and only when it changed: not worth a thread.
-            if self._tokens.refresh():
-                _log.info("tokens_read", path=str(self._tokens.path), tokens=len(self._tokens))
-        except TokenError as error:
-            _log.error("tokens_unreadable", text=f"{error}; the tokens read before stay valid")
+            await asyncio.to_thread(confirm_token, tokens, token)
+        except (TokenError, OSError) as error:  # it is tried again when the token is shown next
+            _log.error("token_not_replaced", token=token.id, text=str(error))
+
+    async def refresh(self) -> None:
+        """Read the tokens again if they changed, in a thread: a file may have thousands."""
+        if self._tokens is None or not self._tokens.has_changed:
+            return
+        async with self._refreshing:
+            try:
+                if await asyncio.to_thread(self._tokens.refresh):
+                    _log.info("tokens_read", path=str(self._tokens.path), tokens=len(self._tokens))
+            except TokenError as error:
+                _log.error("tokens_unreadable", text=f"{error}; the tokens read before stay valid")
 
     def revocation(self, caller: Principal) -> str:
         """Return why a caller that was identified before would be refused now; "" if it would not."""
@@ -218,6 +232,7 @@ class Gate:
         self._turns: dict[str, asyncio.Lock] = {}
         self._waiting: Counter[str] = Counter()
         """By address: requests that wait for their turns."""
+        self._refreshing: set[asyncio.Task[Any]] = set()
 
     async def turn(self, address: str) -> None:
         """Wait until a request of an address may begin: addresses take turns, and so do requests of one."""
@@ -311,7 +326,7 @@ class Gate:
     def _sweep(self) -> None:
         self.start_sweeping()  # first, as no error may end the sweeping
         self._rates.sweep()
-        self.authenticator.refresh()
+        started(self.authenticator.refresh(), self._refreshing)
         for stream in list(chain.from_iterable(self.streams.values())):
             revocation = self.authenticator.revocation(stream.caller)
             if revocation and stream.error is None:

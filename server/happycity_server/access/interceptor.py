@@ -17,6 +17,7 @@ from happycity.errors import DealError, IllegalMoveError, InvalidMoveError
 from happycity.runtime.addresses import address_of_peer
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.access.gate import Gate
+from happycity_server.access.requests import Requests
 from happycity_server.access.roles import EVERYBODY, LONG_CALLS, ROLES
 from happycity_server.broadcast import BroadcastError
 from happycity_server.errors import ApiError, Reason, invalid
@@ -35,8 +36,10 @@ _Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 class AccessInterceptor(grpc.aio.ServerInterceptor):
     """Checks token, role and limits of each call, before its first message is read."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: Gate, requests: Requests | None = None) -> None:
+        """Check calls by a gate, and answer repeated ones by `requests`, if there are changing calls."""
         self._gate = gate
+        self._requests = requests
 
     async def intercept_service(
         self,
@@ -64,9 +67,10 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
 
         return grpc.stream_stream_rpc_method_handler(serve, handler.request_deserializer, encoded)
 
-    async def _serve(self, handler: _Handler, details: _Details, requests: object, context: _Context) -> None:
+    async def _serve(self, handler: _Handler, details: _Details, requests: Any, context: _Context) -> None:
         """Serve a call, one that is a stream to its end, or until its token is revoked."""
         is_stream = handler.unary_unary is None or details.method in LONG_CALLS
+        await self._gate.authenticator.refresh()
         address = self._address(details, context)
         caller = self._gate.admit(details.method, _bearer(details), address, is_stream=is_stream)
         async with self._gate.stream(caller) if is_stream else nullcontext():
@@ -76,7 +80,11 @@ class AccessInterceptor(grpc.aio.ServerInterceptor):
                 requests = self._charged(requests)
             calls = handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream
             method: Any = next(filter(None, calls))
-            await self._run(method(requests, context), context)
+            if handler.unary_unary is None or self._requests is None:
+                await self._run(method(requests, context), context)
+                return
+            running = self._requests.answer(details.method, requests, lambda: method(requests, context))
+            await self._run(running, context)
 
     async def _charged(self, requests: Any) -> AsyncIterator[Any]:
         """Pass on the messages of a stream, each of which counts as a call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from happycity.match import name_key
@@ -99,6 +99,10 @@ CONTRACT: Mapping[str, Mapping[str, Roles]] = {
 """The roles that may call each method of the contract, by service."""
 LONG_CALLS = frozenset({"/happycity.v1.MatchService/WaitMatch"})
 """Methods with one response that may take as long as a stream, and are limited and revoked as one."""
+SECRET_ANSWERS = frozenset(
+    f"/happycity.access.v1beta1.AccessService/{name}" for name in ("Join", "RenewToken", "CreateInvitation")
+)
+"""Methods whose answers are stored nowhere; their service makes the same secrets for a repeated call."""
 _INTERNAL = {"happycity.worker.v1.WorkerService": {"Work": frozenset({Role.WORKER})}}
 _GRPC_SERVICES = {
     "grpc.health.v1.Health": dict.fromkeys(("Check", "List", "Watch"), EVERYBODY),
@@ -121,6 +125,8 @@ class Principal:
     """What limits are counted by: a token's id, else the peer's address without its port."""
     roles: Roles
     token: Token | None = None
+    shown: str = field(default="", repr=False)
+    """The token itself, as the caller showed it; it is kept nowhere."""
     house_bot: str = ""
     """The bot that calls, if the server itself runs its program; "" for any other caller."""
     hosted_version: str = ""
@@ -153,9 +159,14 @@ def request_key(request_id: str) -> str | None:
     Raises:
         ApiError: the id is too long.
     """
+    check_request_id(request_id)
+    return f"{principal().caller} {request_id}" if request_id else None
+
+
+def check_request_id(request_id: str) -> None:
+    """Refuse a request id that is too long, by an ApiError."""
     if len(request_id) > MAX_REQUEST_ID:
         raise invalid(f"request_id: it has more than {MAX_REQUEST_ID} characters")
-    return f"{principal().caller} {request_id}" if request_id else None
 
 
 def check_name(name: str, *, house: Collection[str] = ()) -> None:

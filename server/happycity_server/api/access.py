@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
-from functools import partial
+from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,22 +16,26 @@ from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceServicer
 from happycity.match import check_bot_name
 from happycity.runtime.guests import Link
-from happycity.runtime.tokens import MAX_INVITED, Invitation, Token, TokenError, read_tokens_file
-from happycity_server.access.roles import check_free_of_house, principal
+from happycity.runtime.tokens import MAX_INVITED, Invitation, Token, TokenError
+from happycity_server.access.gate import FILE_CALLS
+from happycity_server.access.roles import check_free_of_house, check_request_id, principal
 from happycity_server.access.token_file import (
     InvitationError,
     NameTakenError,
+    SecretCall,
     TokenFile,
     accept_invitation,
     add_invitation,
-    new_invitation,
     renew_token,
     revoke_invitation,
     revoke_token,
 )
+from happycity_server.api.paging import DEFAULT_PAGE
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.wire import timestamp
 
+MIN_REQUEST_ID = 16
+"""Characters of a request id from which secrets follow, so that it can't be guessed."""
 LIFETIME_SECONDS = 7 * 86400
 """How long an invitation is valid by default."""
 _T = TypeVar("_T")
@@ -48,16 +51,20 @@ class AccessService(AccessServiceServicer):
         *,
         house: Collection[str],
         now: Callable[[], datetime],
+        charge: Callable[[float], None],
         address: str = "",
         ca: Path | None = None,
     ) -> None:
         """Serve the guests of a file, None on an open server; their bots get no name of the house.
 
-        Links have the server's address, which is "" if it is not known, and the certificate to trust.
+        `charge` counts calls of the caller, or refuses them. Links have the server's address, which is "" if
+        it is not known, and the certificate to trust.
         """
         self._tokens = tokens
         self._house = house
         self._now = now
+        self._charge = charge
+        self._changing = asyncio.Lock()
         self._address = address
         self._ca = ca
 
@@ -71,55 +78,66 @@ class AccessService(AccessServiceServicer):
             except ConfigError as error:
                 raise invalid(f"bots: {error}") from None
             check_free_of_house(name, self._house)
-        bots, now = list(request.bots), self._now()
-        owner, made = await self._with_file(accept_invitation, request.invitation, bots, now=now)
+        call = self._call(request.request_id, request.invitation)
+        tokens = self._file()
+        if not tokens.has_changed:  # else the call says why it can't be read
+            with token_refusals():
+                tokens.check_invitation(call)
+        owner, made = await self._change(accept_invitation, list(request.bots), call)
         return pb.JoinResponse(owner=owner, tokens=[_message(token, clear) for clear, token in made])
 
     async def ListTokens(self, request: pb.ListTokensRequest, context: object) -> pb.ListTokensResponse:
-        """List the tokens of the caller's owner."""
-        return pb.ListTokensResponse(tokens=[_message(token) for token in self._own_tokens()])
+        """List the tokens of the caller's owner, but for those that newer ones are to replace."""
+        own = self._own_tokens()
+        replaced = {token.replaces for token in own}
+        tokens = [token for token in own if token.id not in replaced]
+        self._charge(len(tokens) // DEFAULT_PAGE)
+        return pb.ListTokensResponse(tokens=map(_message, tokens))
 
     async def RenewToken(self, request: pb.RenewTokenRequest, context: object) -> pb.BotToken:
         """Replace a token of the caller's owner."""
         caller = principal().token
+        call = self._call(request.request_id)
         old = self._own_token(request.id or (caller.id if caller else ""))
-        clear, token = await self._with_file(renew_token, old, now=self._now())
+        clear, token = await self._change(renew_token, old, call)
         return _message(token, clear)
 
     async def RevokeToken(self, request: pb.RevokeTokenRequest, context: object) -> pb.RevokeTokenResponse:
         """End a token of the caller's owner."""
         token = self._own_token(request.id)
-        await self._with_file(revoke_token, token.id)
+        self._charge(FILE_CALLS)
+        await self._change(revoke_token, token.id)
         return pb.RevokeTokenResponse()
 
     async def CreateInvitation(
         self, request: pb.CreateInvitationRequest, context: object
     ) -> pb.CreateInvitationResponse:
         """Create an invitation; return its link, which is stored nowhere."""
-        now = self._now()
+        call = self._call(request.request_id)
         seconds = request.lifetime.seconds or LIFETIME_SECONDS
         if not 0 < seconds <= _MOST_SECONDS:
             raise invalid(f"lifetime: it is not from a second to {_MOST_SECONDS // 86400} days")
-        until = now + timedelta(seconds=seconds)
-        with token_refusals():
-            clear, made = new_invitation(request.owner, request.bots, created=now, expires=until)
-            if (link := self.link(clear)) is None and self._tokens is not None:
-                raise invalid("link: the server doesn't know its address for guests; set --guest-address")
-        await self._with_file(add_invitation, made)
-        return pb.CreateInvitationResponse(invitation=_invitation_message(made), link=str(link))
+        if self.link() is None and self._tokens is not None:
+            raise invalid("link: the server doesn't know its address for guests; set --guest-address")
+        clear, made = await self._change(
+            add_invitation, request.owner, request.bots, seconds=seconds, call=call
+        )
+        return pb.CreateInvitationResponse(invitation=_invitation_message(made), link=str(self.link(clear)))
 
     async def ListInvitations(
         self, request: pb.ListInvitationsRequest, context: object
     ) -> pb.ListInvitationsResponse:
         """List the invitations that no guest has used."""
-        stored = await self._with_file(read_tokens_file)
-        return pb.ListInvitationsResponse(invitations=map(_invitation_message, stored.invitations))
+        invitations = self._file().invitations
+        self._charge(len(invitations) // DEFAULT_PAGE)
+        return pb.ListInvitationsResponse(invitations=map(_invitation_message, invitations))
 
     async def RevokeInvitation(
         self, request: pb.RevokeInvitationRequest, context: object
     ) -> pb.RevokeInvitationResponse:
         """End an invitation that no guest has used."""
-        await self._with_file(revoke_invitation, request.id)
+        self._charge(FILE_CALLS)
+        await self._change(revoke_invitation, request.id)
         return pb.RevokeInvitationResponse()
 
     def link(self, secret: str = "") -> Link | None:
@@ -132,13 +150,27 @@ class AccessService(AccessServiceServicer):
             return None
         return Link.to(self._address, secret, ca=self._ca, setting="--guest-address")
 
-    async def _with_file(self, function: Callable[..., _T], *arguments: object, **named: object) -> _T:
-        """Call a function of the file of the tokens; an open server, which has none, refuses."""
+    def _call(self, request_id: str, shown: str = "") -> SecretCall:
+        """Charge a call that makes secrets; return what they follow from if it has a request id."""
+        if 0 < len(request_id) < MIN_REQUEST_ID:
+            raise invalid(f"request_id: use at least {MIN_REQUEST_ID} random characters, such as a UUID")
+        check_request_id(request_id)
+        self._charge(FILE_CALLS)
+        return SecretCall(self._now(), shown or principal().shown, request_id)
+
+    def _file(self) -> TokenFile:
+        """Return the file of the tokens; an open server, which has none, refuses."""
         if self._tokens is None:
             text = "this server is open to everybody: connect without an invitation"
             raise ApiError(Reason.INVITATION_CLOSED, text)
-        with token_refusals():
-            return await asyncio.to_thread(partial(self._tokens.call, function, *arguments, **named))
+        return self._tokens
+
+    async def _change(self, function: Callable[..., _T], *arguments: object, **named: object) -> _T:
+        """Change the file of the tokens by a function, in a thread, one at a time."""
+        tokens = self._file()
+        async with self._changing:
+            with token_refusals():
+                return await asyncio.to_thread(function, tokens, *arguments, **named)
 
     def _own_tokens(self) -> Sequence[Token]:
         """Return the tokens of the caller's owner; none for a caller without a token, as the house's bots."""

@@ -271,7 +271,7 @@ class LadderService(LadderServiceServicer):
 
         def rename_elsewhere() -> bool:
             assert act.owner is not None
-            renamed = 0 if self._tokens is None else self._tokens.call(rename_owner, act.owner, new_owner)
+            renamed = 0 if self._tokens is None else rename_owner(self._tokens, act.owner, new_owner)
             if self._submissions is not None:
                 self._submissions.rename_owner(act.owner, new_owner)
             return renamed > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,7 +23,7 @@ from happycity.wire.match import (
     void_reason_number,
 )
 from happycity.wire.messages import config_message
-from happycity_server.access.roles import READERS, WATCHERS, Visitor, principal, request_key, require, viewer
+from happycity_server.access.roles import READERS, WATCHERS, Visitor, principal, require, viewer
 from happycity_server.api.paging import ListQuery, entry_of, message_of, timestamp_or_none
 from happycity_server.broadcast import Broadcast
 from happycity_server.errors import ApiError, Reason, invalid, too_many, within
@@ -38,8 +37,6 @@ from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.visibility import Play, Sight, sight_of_finished_match, sight_of_open_match
 from happycity_tournament.wire import timestamp
 
-REMEMBERED_REQUESTS = 10_000
-"""Requests that made a match and are remembered, so that a repeated one doesn't make another."""
 REPLAY_CALLS = 10
 """What showing a finished game costs that is not kept from the last time, in calls."""
 
@@ -79,16 +76,14 @@ class MatchService(MatchServiceServicer):
         self._deals = deals
         self._practice = practice
         self._watches = Watches()
-        self._requests: OrderedDict[str, int] = OrderedDict()
-        """The matches that requests have made, by their keys, oldest first."""
 
     async def CreateMatch(self, request: pb.CreateMatchRequest, context: object) -> pb.Match:
         """Set up a match and begin it once its bots are there."""
-        return await self._set_up(request.request_id, lambda: self._single(request))
+        return _open_match(self._places.begin(self._single(request)))
 
     async def CreatePracticeMatch(self, request: pb.CreatePracticeMatchRequest, context: object) -> pb.Match:
         """Set up an unrated match of the caller's bot."""
-        return await self._set_up(request.request_id, lambda: self._practice.spec(request))
+        return _open_match(self._places.begin(self._practice.spec(request)))
 
     async def GetMatch(self, request: pb.GetMatchRequest, context: object) -> pb.Match:
         """Return a running or stored match."""
@@ -127,11 +122,15 @@ class MatchService(MatchServiceServicer):
             if (before is None or match.match_id < before) and _admits(filters, match)
         )
         by_id = {match.match_id: _shown(match) for match in islice(newest_open, query.limit)}
+        rest = 0
         if filters.get("state") in (None, match_pb2.MATCH_STATE_FINISHED):
             filters = {name: value for name, value in filters.items() if name != "state"}
-            stored = await self._store.read(self._store.store.games, query.limit, before, **filters)
+            store, read = self._store.store, self._store.read
+            if filters.keys() & {"bot", "ending"}:
+                rest = await read(store.searched_to, before, filters.get("tournament_id"))
+            stored = await read(store.games, query.limit, before, down_to=rest, **filters)
             by_id.update(await self._finished(stored))
-        matches, token = query.cut(by_id)
+        matches, token = query.cut(by_id, rest=rest)
         return pb.ListMatchesResponse(matches=filter(None, matches), next_page_token=token)
 
     async def WatchMatch(  # type: ignore[override]  # it yields messages that are encoded already
@@ -186,22 +185,6 @@ class MatchService(MatchServiceServicer):
             raise invalid(f"seed: {seed} is a practice match's; take one below 2^63")
         spec = single_match("single", config, bots, seed=seed, time=time, policy=policy)
         return replace(spec, own_deal=not request.HasField("seed"))
-
-    async def _set_up(self, request_id: str, spec: Callable[[], MatchSpec]) -> pb.Match:
-        """Set up a match and have it played; the same request of the same caller makes it once."""
-        key = request_key(request_id)
-        while key is not None and (match_id := self._requests.get(key)) is not None:
-            known = await self._find(match_id)
-            if known is not None:
-                return known
-            if self._requests.get(key) == match_id:  # a match that was voided or couldn't be stored
-                del self._requests[key]
-        match = self._places.begin(spec())
-        if key is not None:
-            self._requests[key] = match.match_id
-            if len(self._requests) > REMEMBERED_REQUESTS:
-                self._requests.popitem(last=False)
-        return _open_match(match)
 
     async def _find(self, match_id: int) -> pb.Match | None:
         """Return a match that is open or stored, and that the caller may see."""

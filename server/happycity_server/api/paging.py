@@ -122,8 +122,11 @@ class ListQuery:
         """The number of entries to look for: one more than the page has, to know of a next page."""
         return self.size + 1
 
-    def cut(self, by_id: Mapping[int, _T]) -> tuple[list[_T], str]:
-        """Return the newest entries, as many as the page has, and the token of a next page, else ""."""
+    def cut(self, by_id: Mapping[int, _T], *, rest: int = 0) -> tuple[list[_T], str]:
+        """Return the newest entries, as many as the page has, and the token of a next page, else "".
+
+        Below the id `rest` nothing was looked for; 0: all was.
+        """
         ids = sorted(by_id, reverse=True)
-        token = page_token(ids[self.size - 1]) if len(ids) > self.size else ""
+        token = page_token(ids[self.size - 1]) if len(ids) > self.size else page_token(rest) if rest else ""
         return [by_id[entry_id] for entry_id in ids[: self.size]], token

@@ -19,7 +19,7 @@ from happycity_server.access.roles import (
     require_token,
     viewer,
 )
-from happycity_server.api.paging import PAGE_BYTES, ListQuery, page_token
+from happycity_server.api.paging import MAX_PAGE, PAGE_BYTES, ListQuery, page_token
 from happycity_server.places.deals import DealsInPlay
 from happycity_server.places.places import Places
 from happycity_server.tournaments.registry import Tournaments
@@ -60,21 +60,21 @@ class TournamentService(TournamentServiceServicer):
     async def ListTournaments(
         self, request: pb.ListTournamentsRequest, context: object
     ) -> pb.ListTournamentsResponse:
-        """List tournaments, newest first."""
+        """List tournaments, newest first; a page also ends after as many as the largest one has."""
         query = ListQuery(request, state=state_of)
         page: list[pb.Tournament] = []
-        token, left = "", PAGE_BYTES
+        token, left, seen, last = "", PAGE_BYTES, 0, 0
         state, bot = query.filters.get("state"), query.filters.get("bot")
         newest = self._tournaments.newest(query.limit, query.before_id, state=state, bot=bot)
         async with aclosing(newest) as entries:
-            async for entry in entries:
-                if not _is_seen(entry):
-                    continue
-                if len(page) == query.size or left <= 0:
-                    token = page_token(page[-1].tournament_id)
+            async for tournament_id, entry in entries:
+                if len(page) == query.size or left <= 0 or seen == MAX_PAGE:
+                    token = page_token(last)
                     break
-                page.append(entry)
-                left -= entry.ByteSize()
+                seen, last = seen + 1, tournament_id
+                if entry is not None and _is_seen(entry):
+                    page.append(entry)
+                    left -= entry.ByteSize()
         await self._hide_seeds(*page)
         return pb.ListTournamentsResponse(tournaments=page, next_page_token=token)
 

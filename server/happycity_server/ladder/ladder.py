@@ -173,13 +173,9 @@ class Ladder:
         """Wait until nothing is being played, and store what is known."""
         while self.deals:
             await asyncio.wait(self.deals.values())
-        await asyncio.gather(*self._tasks)
-        try:
-            await self.ratings.catch_up()
-            await self.presence.note_present()
-            await self.ratings.save()
-        except StoreError as error:  # all of it follows from the games
-            _log.error("ladder_not_stored", problem=str(error))
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for last in (self.ratings.catch_up, self.presence.note_present, self.ratings.save):
+            await self._guarded(last())  # all of it follows from the games
         self.ratings.close()
 
     async def _play(self) -> None:
@@ -192,9 +188,7 @@ class Ladder:
             if not has_begun:
                 self._challenges_changed = True  # what the store has noted of the turn is not known
                 self._rest()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._seconds_to_next_time(started)):
-                    await self._changed.wait()
+            await self._guarded(self._next_time(started))
             await self._pause(GATHER_SECONDS)
             while (rest := self._rests_until - asyncio.get_running_loop().time()) > 0:
                 await self._pause(rest)
@@ -237,8 +231,8 @@ class Ladder:
         rotations = [rotation for rotation in range(len(bots)) if rotation not in played]
         self.deals[deal.id] = asyncio.create_task(self._play_deal(deal, bots, rotations))
 
-    def _seconds_to_next_time(self, since: float) -> float:
-        """Return in how many seconds there may be more to do than at a time, although nothing changes."""
+    async def _next_time(self, since: float) -> None:
+        """Wait until something changes, or there may be more to do than at a time although nothing does."""
         times = [
             since + NOTE_SECONDS,
             self._noted_at + NOTE_SECONDS,
@@ -246,7 +240,10 @@ class Ladder:
             *self._queue.next_times,
             *map(self.presence.pause_end, self.presence.versions),
         ]
-        return min(time for time in times if time is not None and time > since) - self.stored.clock()
+        seconds = min(time for time in times if time is not None and time > since) - self.stored.clock()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
 
     async def _guarded(self, turn: Coroutine[Any, Any, None]) -> bool:
         """Do one turn; return whether it succeeded, as no failure ends the ladder."""
@@ -266,7 +263,24 @@ class Ladder:
         self._changed.set()
 
     async def _play_deal(self, deal: Deal, bots: tuple[str, ...], rotations: Sequence[int]) -> None:
-        """Play rotations of a deal between the bots of its versions, side by side."""
+        """Play rotations of a deal, and free its bots whatever happens; a failure interrupts the deal."""
+        forfeited: Collection[str] | None = None
+        try:
+            forfeited = await self._play_rotations(deal, bots, rotations)
+        except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
+            _log.exception("ladder_deal_interrupted", deal=deal.id)
+            self._rest(deal.id)
+        finally:
+            del self.deals[deal.id]
+            for bot in bots:
+                self.presence.note_end(bot, forfeited=None if forfeited is None else bot in forfeited)
+            self._challenges_changed = self._challenges_changed or deal.challenge_id is not None
+            self._changed.set()
+
+    async def _play_rotations(
+        self, deal: Deal, bots: tuple[str, ...], rotations: Sequence[int]
+    ) -> set[str] | None:
+        """Play rotations of a deal; return the bots that forfeited one, None if the deal isn't finished."""
         board = self.config.board(deal.board)
         terms = Terms(
             tournament_id=0,
@@ -278,33 +292,27 @@ class Ladder:
         games = [self._play_game(deal, bots, rotation, terms) for rotation in rotations]
         played = await asyncio.gather(*games, return_exceptions=True)
         finished = [game for game in played if isinstance(game, FinishedGame)]
-        is_finished = len(finished) == len(rotations)
         problem = next((end for end in played if isinstance(end, BaseException)), None)
         if problem is not None:
             trace = None if isinstance(problem, StoreError) else problem
             _log.error("ladder_deal_interrupted", deal=deal.id, problem=str(problem), exc_info=trace)
             self._rest(deal.id)
-        elif is_finished:
+        elif len(finished) == len(rotations):
             self.deals_finished += 1
             self._finished.set()
+            return {
+                bot
+                for game in finished
+                for bot, seat in zip(game.bots, game.seats, strict=True)
+                if seat.ending is not Ending.FINISHED
+            }
         elif _STOPPED.issuperset(end for end in played if not isinstance(end, FinishedGame)):
             self._rest(deal.id)
         else:
             drop = self._queue.drop(deal.id, reason="a game of it was voided again and again")
             if not await self._guarded(drop):
                 self._rest(deal.id)
-        forfeited = {
-            bot
-            for game in finished
-            for bot, seat in zip(game.bots, game.seats, strict=True)
-            if seat.ending is not Ending.FINISHED
-        }
-        for bot in bots:
-            self.presence.note_end(bot, forfeited=bot in forfeited if is_finished else None)
-        if deal.challenge_id is not None:
-            self._challenges_changed = True
-        del self.deals[deal.id]
-        self._changed.set()
+        return None
 
     async def _play_game(
         self, deal: Deal, bots: tuple[str, ...], rotation: int, terms: Terms

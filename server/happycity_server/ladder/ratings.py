@@ -122,10 +122,12 @@ class Ratings:
         """End the thread."""
         self._thread.shutdown()
 
-    async def of(self, board: str, at: float | None = None) -> dict[int, Rating]:
-        """Return what is known, by default now, of all versions that have played on a board."""
+    async def of(
+        self, board: str, at: float | None = None, *, versions: Collection[int] | None = None
+    ) -> dict[int, Rating]:
+        """Return what is known, by default now, of all or some versions that have played on a board."""
         at = self._ladder.clock() if at is None else at
-        return await self._in_thread(self._rater.beliefs[board].ratings, at)
+        return await self._in_thread(self._rater.beliefs[board].ratings, at, versions)
 
     async def using(self, function: Callable[[Mapping[str, Beliefs]], _T]) -> _T:
         """Return what a function makes of the beliefs by board; it runs in the thread of the ratings."""

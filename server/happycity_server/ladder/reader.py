@@ -74,25 +74,21 @@ class LadderReader:
 
         The last one is that of the newest version now.
         """
-        ids = [version.id for version in versions]
-        points = await self.stored.read(self.stored.ratings.history, board, ids)
-        rated, now = await self.ladder.ratings.of(board), self.stored.clock()
+        ids, now = [version.id for version in versions], self.stored.clock()
+        points = await self.stored.read(self.stored.ratings.history, board, ids, most=MAX_POINTS - 1)
+        rated = await self.ladder.ratings.of(board, now, versions=ids)
         played = (version for version in ids if version in rated and rated[version].deals)
-        points += [
+        return points + [
             RatingPoint(board=board, version_id=version, at=now, rating=rated[version])
             for version in sorted(played)[-1:]
         ]
-        step = -(-len(points) // MAX_POINTS) or 1
-        return points[::-1][::step][::-1]  # the latest one among them
 
     async def ratings(self, versions: Collection[int]) -> dict[str, dict[int, Rating]]:
         """Return the ratings of versions by board, those on which they played."""
         found = {}
         for board in self.ladder.config.boards:
-            rated = await self.ladder.ratings.of(board.name)
-            found[board.name] = {
-                version: rated[version] for version in versions if version in rated and rated[version].deals
-            }
+            rated = await self.ladder.ratings.of(board.name, versions=versions)
+            found[board.name] = {version: rating for version, rating in rated.items() if rating.deals}
         return found
 
     async def compare(self, old: int, new: int) -> Comparison:

@@ -239,10 +239,14 @@ class Places:
 
     async def _play_single(self, match: Match) -> None:
         awaited = [bot for seat, bot in enumerate(match.bots) if not match.is_forfeited(seat)]
-        await self.lobby.wait_for(awaited, match.spec.time.connect_seconds)
+        try:
+            await self.lobby.wait_for(awaited, match.spec.time.connect_seconds)
+        except Exception:  # noqa: BLE001 - nobody awaits this task, so its failures end here
+            _log.exception("match_failed", match=match.match_id)
+            match.void(VoidReason.SERVER_ERROR)
         try:
             await self._play(self.lobby, match)
-        except StoreError:  # nobody awaits this task, so its failure ends here
+        except Exception:  # noqa: BLE001 - likewise
             _log.exception("game_not_stored", match=match.match_id)
 
     async def play(self, fixture: Fixture, terms: Terms) -> FinishedGame | VoidReason:

@@ -517,11 +517,15 @@ class ServerLink:
         except ApiError:  # the server has asked for the end meanwhile
             self._note_void(match_id, VoidReason.SHUTDOWN)
             return
-        async with self._lobby.played(match):
-            if match.void_reason is None:
-                self._note_finished(match)
-            else:
-                self._note_void(match_id, match.void_reason)
+        try:
+            async with self._lobby.played(match):
+                if match.void_reason is None:
+                    self._note_finished(match)
+                else:
+                    self._note_void(match_id, match.void_reason)
+        except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
+            _log.exception("match_failed", match=match_id)
+            self._note_void(match_id, VoidReason.SERVER_ERROR)
         self._reported_matches.pop(match_id, None)
 
     def _note_finished(self, match: Match) -> None:

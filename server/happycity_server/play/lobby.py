@@ -224,10 +224,12 @@ class Lobby:
             _log.info("match_over", **match.summary())
             yield
         finally:
-            match.void(VoidReason.STOPPED)  # if it was given up
-            self._stop_waiting(match)
-            del self.matches[match.match_id]
-            match.closed.set()
+            try:
+                match.void(VoidReason.STOPPED)  # if it was given up
+            finally:  # whatever fails, else the server would wait for it at its end
+                self._stop_waiting(match)
+                del self.matches[match.match_id]
+                match.closed.set()
             for name in set(match.spec.bots):
                 self._begin_matches_of(name)  # practice may have waited for this match
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import ParamSpec
 
 import structlog
@@ -326,7 +327,7 @@ class Match(OpenMatch):
             else:
                 self._finish(action)
         if self.watchers and not self.over.done():
-            self._call_watchers()
+            self._call(*self.watchers)
 
     def _played(self, played: MovePlayed) -> None:
         if self._open_seat != _NO_SEAT:
@@ -384,17 +385,22 @@ class Match(OpenMatch):
         self._open_seat = _NO_SEAT
         self._counters.add_think_times(self.referee.think_us)
         part = response_part("games_over", over)
-        for session in dict.fromkeys(self._sessions):
-            if session is not None:
-                session.end_match(self.match_id, part)
-        for seat in range(len(self._sessions)):
-            self.drop(seat)
-        self.end(state)
-        self._call_watchers()
+        sessions = filter(None, dict.fromkeys(self._sessions))
+        try:
+            self._call(*(partial(session.end_match, self.match_id, part) for session in sessions))
+        finally:
+            for seat in range(len(self._sessions)):
+                self.drop(seat)
+            self.end(state)
+        self._call(*self.watchers)
 
-    def _call_watchers(self) -> None:
-        for watcher in list(self.watchers):
-            watcher()
+    def _call(self, *others: Callable[[], object]) -> None:
+        """Tell sessions or watchers; one of them that fails keeps neither the match nor the others."""
+        for other in others:
+            try:
+                other()
+            except Exception:  # noqa: BLE001 - the boundary of a match
+                _log.exception("match_failed", match=self.match_id)
 
 
 class EventLog:

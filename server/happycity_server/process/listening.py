@@ -30,6 +30,7 @@ from happycity.runtime.transport import (
 from happycity.v1.catalogue_service_pb2_grpc import add_CatalogueServiceServicer_to_server
 from happycity_server.access.gate import Authenticator, Gate, RateLimits
 from happycity_server.access.interceptor import AccessInterceptor
+from happycity_server.access.requests import Requests
 from happycity_server.access.token_file import TokenFile
 from happycity_server.api.model import SimulationService
 from happycity_server.api.play import CatalogueService, PlayService
@@ -83,8 +84,12 @@ class BotServer:
         authenticator: Authenticator,
         *,
         clock: Callable[[], float],
+        requests: Requests | None = None,
     ) -> None:
-        """Prepare it for the bots of a lobby; `clock` returns seconds that never jump."""
+        """Prepare it for the bots of a lobby; `clock` returns seconds that never jump.
+
+        `requests` answers calls that are repeated, where calls change anything.
+        """
         self.gate = Gate(
             authenticator,
             rates=RateLimits(rate=settings.calls_per_second, burst=settings.calls_burst, clock=clock),
@@ -99,13 +104,13 @@ class BotServer:
             most = settings.simulation_playouts_per_minute
             self._simulations = SimulationService(self.pool, per_minute=most, clock=clock)
         self._started = asyncio.Event()
-        self._settings = settings
+        self._settings, self._requests = settings, requests
         self._lobby = lobby
         self.grpc = self._listener()
 
     def _listener(self, *more: tuple[str, int]) -> grpc.aio.Server:
         """Return a server of gRPC that has what bots use, with more options."""
-        interceptors = (AccessInterceptor(self.gate),)
+        interceptors = (AccessInterceptor(self.gate, self._requests),)
         server = grpc.aio.server(interceptors=interceptors, options=(*_server_options(self._settings), *more))
         server.add_generic_rpc_handlers((self._play.handler(),))
         add_CatalogueServiceServicer_to_server(CatalogueService(), server)

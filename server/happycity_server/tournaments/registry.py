@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 import structlog
@@ -35,7 +35,7 @@ from happycity_tournament.schedule import Schedule, schedule_of
 from happycity_tournament.storage.async_store import AsyncStore
 from happycity_tournament.storage.database import StoreError
 from happycity_tournament.storage.stored import Progress, StoredTournament
-from happycity_tournament.wire import ratings_message, state_of, timestamp, tournament_message
+from happycity_tournament.wire import ratings_message, timestamp, tournament_message
 
 KEPT_PROGRESS = 1000
 """Maximum number of resting tournaments whose progress is kept in memory."""
@@ -46,7 +46,6 @@ RETRY_SECONDS = 5.0
 """How often a tournament is tried again that the store has stopped, as by a full disk."""
 
 _log = structlog.get_logger()
-_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -77,8 +76,8 @@ class Tournaments:
         """Returns the digest of the submission that the server plays as a bot; "" if it doesn't."""
         self._changing: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         """By tournament: held while it is resumed or deleted, or one of its bots disqualified."""
-        self._calls: set[asyncio.Task[Any]] = set()
-        """Calls that are completed even if their callers leave."""
+        self._storing: set[asyncio.Task[Any]] = set()
+        """What stores profiles."""
         self._continues = False
         """Whether tournaments that were interrupted are continued here."""
         self._retries: set[asyncio.Task[Any]] = set()
@@ -110,9 +109,6 @@ class Tournaments:
         self._check_room()  # first, as it is cheap
         # Schedules of hundreds of bots take long to make, and all matches would wait meanwhile.
         schedule = await asyncio.to_thread(_new_schedule, config)
-        return await self._completed(self._create(config, schedule, request_key=request_key))
-
-    async def _create(self, config: TournamentConfig, schedule: Schedule, *, request_key: str | None) -> int:
         store, created_at = self._store.store, self._unix_clock()
         async with self._starting:
             if request_key is not None:
@@ -172,9 +168,6 @@ class Tournaments:
 
         Where a stop still lets games end, their end is waited for.
         """
-        await self._completed(self._resume(tournament_id))
-
-    async def _resume(self, tournament_id: int) -> None:
         async with self._lock(tournament_id):  # or two callers would have its games played twice
             playing = self._runs.get(tournament_id)
             if playing is not None:
@@ -286,7 +279,7 @@ class Tournaments:
                 unstored.update(new)
                 return
             self._unstored_profiles[status.tournament_id] = new
-            started(self._store_profiles(status.tournament_id), self._calls)
+            started(self._store_profiles(status.tournament_id), self._storing)
 
     async def _store_profiles(self, tournament_id: int) -> None:
         """Store what bots say, one write at a time, as a bot may reconnect as fast as it can."""
@@ -348,12 +341,8 @@ class Tournaments:
 
     async def wait_closed(self) -> None:
         """Wait until every call is completed, and every tournament has stored where it stands."""
-        while pending := {*self._calls, *(playing.task for playing in self._runs.values())}:
+        while pending := {*self._storing, *(playing.task for playing in self._runs.values())}:
             await asyncio.wait(pending)
-
-    async def _completed(self, call: Coroutine[Any, Any, _T]) -> _T:
-        """Return what a call returns, which is completed even if its caller leaves and this is cancelled."""
-        return await asyncio.shield(started(call, self._calls))
 
     def playing(self, tournament_id: int) -> TournamentStatus | None:
         """Return a tournament that this server plays; None if it plays no such tournament."""
@@ -380,26 +369,27 @@ class Tournaments:
         *,
         state: TournamentState | None,
         bot: str | None,
-    ) -> AsyncGenerator[pb.Tournament, None]:
-        """Yield tournaments with their progress, newest first; they are read from the store `at_once`.
+    ) -> AsyncGenerator[tuple[int, pb.Tournament | None], None]:
+        """Yield the ids of tournaments, newest first, each with its message if it is in the state.
 
-        With `before_id`, `state` or `bot`, only those with a lower id, in this state, or with this bot.
+        They are read from the store `at_once`, then more. With `before_id` or `bot`, only those with a lower
+        id, or with this bot.
         """
         store = self._store.store
         states = _stored_states(state)
         while stored := await self._store.read(store.tournaments, at_once, before_id, states=states, bot=bot):
             for tournament in stored:
                 status = self.playing(tournament.id)
-                message = (
-                    await self._resting_message(tournament)
-                    if status is None
-                    else tournament_message(self.snapshot(status))
-                )
-                if state is None or state_of(message.progress.state) is state:
-                    yield message
+                own = listed(tournament, Progress()).state if status is None else status.state
+                if state not in (None, own):
+                    yield tournament.id, None  # before its games are counted
+                elif status is None:
+                    yield tournament.id, await self._resting_message(tournament)
+                else:
+                    yield tournament.id, tournament_message(self.snapshot(status))
             if len(stored) < at_once:
                 return
-            before_id = stored[-1].id
+            before_id, at_once = stored[-1].id, 2 * at_once
 
     async def status(self, tournament_id: int) -> TournamentStatus:
         """Return a tournament with its standings, for which one that rests is loaded from the store."""

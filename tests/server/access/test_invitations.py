@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +18,16 @@ from tests.server import harness as h
 from happycity.access.v1beta1 import access_service_pb2 as pb
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
 from happycity.runtime.tokens import Role, TokenError, add_tokens, new_token, read_tokens_file
-from happycity_server.access.token_file import TokenFile, add_invitation, new_invitation, revoke_invitation
+from happycity_server.access import token_file
+from happycity_server.access.gate import FILE_CALLS
+from happycity_server.access.token_file import (
+    REPEAT_TIME,
+    SecretCall,
+    TokenFile,
+    add_invitation,
+    new_invitation,
+    revoke_invitation,
+)
 from happycity_server.app import Clocks
 
 NOW = datetime.now(UTC)
@@ -34,9 +44,8 @@ class Competition:
     """The Unix time of the server."""
 
     def invited(self, owner: str = "Team 7", bots: int = 3) -> str:
-        clear, invitation = new_invitation(owner, bots, created=NOW, expires=NOW + WEEK)
-        add_invitation(self.tokens, invitation)
-        return clear
+        seconds = int(WEEK.total_seconds())
+        return add_invitation(self.tokens, owner, bots, seconds=seconds, call=SecretCall(NOW))[0]
 
     async def join(self, invitation: str, *bots: str) -> pb.JoinResponse:
         response: Any = await self.guests.Join(pb.JoinRequest(invitation=invitation, bots=bots))
@@ -154,6 +163,8 @@ async def test_owners_look_after_their_own_tokens(competition: Competition) -> N
         assert (await h.outcome_of(guests.RevokeToken(request, metadata=own))).reason == "UNKNOWN_TOKEN"
     renewed = await guests.RenewToken(pb.RenewTokenRequest(), metadata=own)
     assert renewed.name == "alice"
+    for token in (alice, renewed):  # the one before is valid until the new one is shown
+        await guests.ListTokens(pb.ListTokensRequest(), metadata=h.bearer(token.token))
     again = h.outcome_of(guests.ListTokens(pb.ListTokensRequest(), metadata=own))
     assert (await again).reason == "UNAUTHENTICATED"
     for token in (bea.id, renewed.id):
@@ -178,10 +189,103 @@ async def test_owners_renew_each_of_their_tokens(competition: Competition) -> No
     own = h.bearer(alice.token)
     renewed = await competition.guests.RenewToken(pb.RenewTokenRequest(id=bea.id), metadata=own)
     assert (renewed.name, renewed.id != bea.id) == ("bea", True)
-    for other in (bea.id, carl.id):
-        request = competition.guests.RenewToken(pb.RenewTokenRequest(id=other), metadata=own)
-        assert (await h.outcome_of(request)).reason == "UNKNOWN_TOKEN"
+    request = competition.guests.RenewToken(pb.RenewTokenRequest(id=carl.id), metadata=own)
+    assert (await h.outcome_of(request)).reason == "UNKNOWN_TOKEN"
     (await h.connected(competition.channel, "carl", h.bearer(carl.token))).cancel()
+
+
+REQUEST, OTHER = "0123456789abcdef", "fedcba9876543210"
+
+
+@asynccontextmanager
+async def guests_of(folder: Path, wall: list[float]) -> AsyncIterator[Any]:
+    clocks, address = Clocks(wall=lambda: wall[0]), "grpcs://arena.example:1"
+    tokens = folder / "tokens.json"
+    async with h.serving(folder, clocks=clocks, tokens=tokens, guest_address=address) as (_, channel):
+        yield AccessServiceStub(channel)
+
+
+async def test_a_lost_answer_loses_no_secret(tmp_path: Path) -> None:
+    """Repeated in time, also after a restart, a call gets the same secrets, of which none is stored."""
+    tokens, wall = tmp_path / "tokens.json", [NOW.timestamp()]
+    olga = h.bearer(h.issued_token(tokens, Role.ORGANISER, "olga"))
+    invite = pb.CreateInvitationRequest(owner="Team 7", bots=2, request_id=REQUEST)
+    async with guests_of(tmp_path, wall) as guests:
+        invited = await guests.CreateInvitation(invite, metadata=olga)
+        secret = invited.link.rpartition("/")[2]
+        join = pb.JoinRequest(invitation=secret, bots=["alice", "bea"], request_id=REQUEST)
+    async with guests_of(tmp_path, wall) as guests:
+        assert await guests.CreateInvitation(invite, metadata=olga) == invited
+        joined = await guests.Join(join)
+        alice = h.bearer(joined.tokens[0].token)
+        renew = pb.RenewTokenRequest(request_id=REQUEST)
+        renewed = await guests.RenewToken(renew, metadata=alice)
+    async with guests_of(tmp_path, wall) as guests:
+        assert (
+            await h.outcome_of(guests.CreateInvitation(invite, metadata=olga))
+        ).reason == "INVITATION_CLOSED"
+        assert await guests.Join(join) == joined
+        assert await guests.RenewToken(renew, metadata=alice) == renewed
+        secrets = (secret, renewed.token, *(one.token for one in joined.tokens), REQUEST)
+        assert not [one for one in secrets if one in tokens.read_text()]
+        for change in (
+            {"bots": ["alice"]},
+            {"bots": ["bea", "alice"]},
+            {"request_id": OTHER},
+            {"request_id": ""},
+        ):
+            other = pb.JoinRequest(
+                **{"invitation": secret, "bots": ["alice", "bea"], "request_id": REQUEST, **change}
+            )
+            assert (await h.outcome_of(guests.Join(other))).reason == "INVITATION_CLOSED"
+        wall[0] += REPEAT_TIME.total_seconds()
+        assert (await h.outcome_of(guests.Join(join))).reason == "INVITATION_CLOSED"
+        weak = pb.JoinRequest(invitation=secret, bots=["alice"], request_id="1")
+        assert (await h.outcome_of(guests.Join(weak))).fields == ("request_id",)
+
+
+@pytest.mark.level(2)
+async def test_a_token_is_renewed_again_and_again(competition: Competition) -> None:
+    """Of the new tokens that nobody used one is kept; the old one ends when the newest is shown, for good."""
+    (alice,) = (await competition.join(competition.invited(), "alice")).tokens
+    own = h.bearer(alice.token)
+    stream = await h.connected(competition.channel, "alice", own)
+    renewals = [await competition.guests.RenewToken(pb.RenewTokenRequest(), metadata=own) for _ in range(3)]
+    again = pb.RenewTokenRequest(id=renewals[-1].id)
+    newest = await competition.guests.RenewToken(again, metadata=own)
+    listed = await competition.guests.ListTokens(pb.ListTokensRequest(), metadata=own)
+    assert [one.id for one in listed.tokens] == [newest.id]
+    await competition.guests.ListTokens(pb.ListTokensRequest(), metadata=h.bearer(newest.token))
+    assert (await h.end_of(stream)).reason == "REVOKED"
+    bea = await competition.guests.RenewToken(pb.RenewTokenRequest(), metadata=h.bearer(newest.token))
+    await competition.guests.ListTokens(pb.ListTokensRequest(), metadata=h.bearer(bea.token))
+    await competition.guests.RevokeToken(pb.RevokeTokenRequest(id=bea.id), metadata=h.bearer(bea.token))
+    assert [one.name for one in read_tokens_file(competition.tokens).tokens] == ["olga"]
+
+
+def test_secrets_do_not_follow_from_their_call_alone(tmp_path: Path) -> None:
+    """Another file, or a day later, has another salt: who finds an old call gets nothing by it."""
+    later = NOW + REPEAT_TIME
+    made = {
+        add_invitation(tmp_path / name, "Team", 1, seconds=60, call=SecretCall(now, "a", REQUEST))[0]
+        for name, now in (("one", NOW), ("two", NOW), ("one", NOW), ("one", later))
+    }
+    assert len(made) == 3
+
+
+def test_answered_calls_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one token or invitation by fewer, so that no caller makes the server forget those of another."""
+    path = tmp_path / "tokens.json"
+    monkeypatch.setattr(token_file, "REPEATS_OF_ONE", 4)
+    monkeypatch.setattr(token_file, "REPEATS", 10)
+    add_invitation(path, "Team", 1, seconds=60, call=SecretCall(NOW, "b", REQUEST))
+    for number in range(9):
+        add_invitation(path, "Team", 1, seconds=60, call=SecretCall(NOW, "a", f"{REQUEST}{number}"))
+    answered = read_tokens_file(path).answered
+    assert [one.sha256 for one in answered] == [SecretCall(NOW, shown, "").sha256 for shown in "baaaa"]
+    for number in range(20):
+        add_invitation(path, "Team", 1, seconds=60, call=SecretCall(NOW, f"c{number}", REQUEST))
+    assert len(read_tokens_file(path).answered) == 10
 
 
 async def test_organisers_create_list_and_revoke_invitations(tmp_path: Path) -> None:
@@ -226,6 +330,21 @@ async def test_an_open_server_needs_no_invitation(tmp_path: Path) -> None:
         outcome = await h.outcome_of(guests.Join(pb.JoinRequest(invitation="hci_1_x", bots=["alice"])))
         assert outcome.reason == "INVITATION_CLOSED"
         assert "this server is open to everybody" in outcome.text
+
+
+async def test_guesses_and_renewals_count_as_many_calls(tmp_path: Path) -> None:
+    """What is charged doesn't depend on whether it succeeds, and comes before the file is read."""
+    tokens = tmp_path / "tokens.json"
+    own = h.bearer(h.issued_token(tokens, Role.BOT, "alice"))
+    rates: dict[str, Any] = {"calls_per_second": 0.001, "calls_burst": 3 * FILE_CALLS}
+    async with h.serving(tmp_path, tokens=tokens, **rates) as (_, channel):
+        guests: Any = AccessServiceStub(channel)
+        guess = pb.JoinRequest(invitation="hci_00000000_x", bots=["bob"])
+        reasons = [(await h.outcome_of(guests.Join(guess))).reason for _ in range(3)]
+        assert reasons == ["INVITATION_CLOSED", "INVITATION_CLOSED", "RATE_LIMITED"]
+        renew = pb.RenewTokenRequest()
+        reasons = [(await h.outcome_of(guests.RenewToken(renew, metadata=own))).reason for _ in range(3)]
+        assert reasons == ["", "", "RATE_LIMITED"]
 
 
 async def test_a_file_that_is_broken_is_the_servers_problem(competition: Competition) -> None:

@@ -61,6 +61,7 @@ def test_secret_is_stored_nowhere(path: Path) -> None:
         "created": "2030-01-01T00:00:00Z",
         "expires": None,
         "sha256": kept.sha256,
+        "replaces": "",
     }
 
 

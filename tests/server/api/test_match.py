@@ -18,6 +18,7 @@ from happycity.runtime.tokens import Role
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as pb
 from happycity.v1 import play_service_pb2 as play
+from happycity_tournament.storage import store as store_module
 
 FINISHED, RUNNING, WAITING, VOIDED = (
     match_pb2.MATCH_STATE_FINISHED,
@@ -80,11 +81,11 @@ async def test_match_is_played_stored_and_its_record_replays(arena: Arena) -> No
 async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
     arena: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A match in which the server itself fails is forgotten, and the same request makes a new one."""
+    """A match in which the server itself fails is forgotten."""
     anna, broken = await arena.connect("anna"), broken_deal()
     with monkeypatch.context() as patch:
         patch.setattr(Deal, "shuffle", lambda config, *, seed: broken)
-        match = await arena.create("anna", "ghost", time_control=AT_ONCE, request_id="one")
+        match = await arena.create("anna", "ghost", time_control=AT_ONCE)
     watching = arena.matches.WatchMatch(match_id=match.match_id)
     waiting = asyncio.ensure_future(arena.matches.WaitMatch(match_id=match.match_id))
     await arena.match(match.match_id)  # answered after the call before it has begun to wait
@@ -98,7 +99,7 @@ async def test_error_of_the_arena_voids_the_match_and_nothing_is_stored(
     assert reasons == {match_pb2.VOID_REASON_SERVER_ERROR}
     for method in ("GetMatch", "WaitMatch"):
         assert (await of_match(arena, method, match.match_id)).reason == "UNKNOWN_MATCH"
-    again = await arena.create("anna", "ghost", time_control=AT_ONCE, request_id="one")
+    again = await arena.create("anna", "ghost", time_control=AT_ONCE)
     assert again.match_id > match.match_id
     assert (await anna.play_to_end()).HasField("result")
 
@@ -149,6 +150,27 @@ async def test_repeated_request_returns_the_same_match(tmp_path: Path) -> None:
         assert await created(olga, "one") == first
         others = [await created(*again) for again in ((otto, "one"), (olga, "two"), (olga, ""), (olga, ""))]
         assert len({first, *others}) == 5
+
+
+async def test_a_search_ends_after_some_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page may have fewer matches, or none; its token goes on, and all pages together have them all."""
+    monkeypatch.setattr(store_module, "SEARCHED_AT_ONCE", 2)
+    async with arena_with(tmp_path) as arena:
+        for name in ("zoe", "ann", "ben", "cem", "zoe", "dee"):
+            match = await arena.create(name, "ghost", time_control=AT_ONCE)
+            await arena.finished(match.match_id)
+        for filters, expected in (
+            ({"bot": "zoe"}, [[5], [], [1]]),
+            ({"bot": "nobody"}, [[], [], []]),
+            ({"ending": match_pb2.ENDING_ABSENT, "page_size": 1}, [[6], [5], [4], [3], [2], [1], []]),
+            ({}, [[6, 5, 4, 3, 2, 1]]),
+        ):
+            pages, token = list[list[int]](), ""
+            while not pages or token:
+                page = await arena.matches.ListMatches(page_token=token, **filters)
+                pages.append([match.match_id for match in page.matches])
+                token = page.next_page_token
+            assert [page for page in pages if page] == [page for page in expected if page]
 
 
 @pytest.mark.level(2)

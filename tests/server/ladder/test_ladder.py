@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -30,6 +31,7 @@ from happycity_ladder.ladder_store import LadderStore
 from happycity_ladder.rating_store import RatingStore
 from happycity_server.app import RunningServer
 from happycity_server.ladder import ladder as ladder_module
+from happycity_server.ladder.ratings import Ratings
 from happycity_tournament.storage.store import Store
 
 
@@ -60,7 +62,7 @@ async def test_bots_that_connect_are_paired_and_rated(tmp_path: Path, workers: i
     assert {version: score.games for version, score in ladder.scores(1, "2-family").items()} == {
         version: 2 * deals for version, deals in played.items()
     }
-    history = RatingStore(ladder.store).history("2-family", list(played))
+    history = RatingStore(ladder.store).history("2-family", list(played), most=1000)
     assert {point.version_id for point in history} == set(played)
 
 
@@ -127,6 +129,45 @@ async def test_deals_whose_bots_do_not_come_back_are_dropped(
     ):
         await games.more(12)
     assert [deal.state for deal in deals_in(tmp_path)[:2]] == [DealState.DROPPED] * 2
+
+
+@pytest.mark.level(2)
+@pytest.mark.parametrize("broken", ["Terms", "bot_seeds", "Fixture"])
+async def test_a_deal_that_fails_unexpectedly_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """Its bots are free again, the ladder plays it to its end later, and the server stops."""
+    monkeypatch.setattr(ladder_module, "RETRY_SECONDS", 0.0)
+    sound, failures = getattr(ladder_module, broken), iter(range(3))
+
+    def failing(*arguments: Any, **named: Any) -> Any:
+        if next(failures, None) is not None:
+            raise ArithmeticError("unexpected")
+        return sound(*arguments, **named)
+
+    monkeypatch.setattr(ladder_module, broken, failing)
+    games = Games()
+    async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
+        await games.more(24)
+    deals = deals_in(tmp_path)
+    assert next(failures, None) is None
+    assert [deal.state for deal in deals[:2]] == [DealState.FINISHED] * 2
+    check_complete(tmp_path, deals)
+
+
+@pytest.mark.level(2)
+async def test_a_ladder_whose_parts_fail_goes_on_and_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(*_: object) -> None:
+        raise ArithmeticError("unexpected")
+
+    games = Games()
+    async with laddering(tmp_path) as server, playing(server.address, "anna", "ben", games=games):
+        await games.more(2)
+        for owner, name in ((ladder_module.Ladder, "_next_time"), (Ratings, "catch_up"), (Ratings, "save")):
+            monkeypatch.setattr(owner, name, failing)
+        await games.more(6)
 
 
 async def test_practice_comes_first(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from happycity import Ending, VoidReason
 from happycity.v1 import play_service_pb2 as play
 from happycity_server.errors import ApiError, Reason
 from happycity_server.play.match import MatchState
+from happycity_server.play.session import Session
 
 FINISHED, ABSENT, DISQUALIFIED = Ending.FINISHED, Ending.ABSENT, Ending.DISQUALIFIED
 WAITING, RUNNING = MatchState.WAITING, MatchState.RUNNING
@@ -88,6 +89,30 @@ async def test_error_of_the_arena_voids_one_match(arena: Arena, log: list[Any]) 
     assert [line["match"] for line in log if line["event"] == "match_failed"] == [broken.match_id]
     await anna.until(lambda received: received.games_over)
     assert anna.received.games_over[0].WhichOneof("end") == "void_reason"
+
+
+@pytest.mark.parametrize("failure", ["session", "watcher"])
+async def test_watchers_and_sessions_do_not_keep_a_match(
+    arena: Arena, monkeypatch: pytest.MonkeyPatch, log: list[Any], failure: str
+) -> None:
+    """A session or a watcher that fails keeps neither the match nor its news from others."""
+
+    def failing(*_: object) -> None:
+        raise ArithmeticError("unexpected")
+
+    arena.connect("anna")
+    match, noticed = await arena.match("anna", "ghost"), asyncio.Event()
+    if failure == "watcher":
+        match.watchers.add(failing)
+    match.watchers.add(noticed.set)
+    with monkeypatch.context() as patch:
+        if failure == "session":
+            patch.setattr(Session, "end_match", failing)
+        match.void(VoidReason.STOPPED)
+    assert noticed.is_set()
+    await match.closed.wait()
+    assert match.match_id not in arena.lobby.matches
+    assert [line["event"] for line in log if line["event"] == "match_failed"] == ["match_failed"]
 
 
 async def test_voided_match_has_no_deadline(arena: Arena, log: list[Any]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import grpc
+from google.protobuf.message import Message
 
 from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
@@ -295,10 +297,30 @@ class Connection:
                     raise
                 await asyncio.sleep(error.details.retry_seconds or FIRST_PAUSE_SECONDS)
 
-    async def call(self, method: Callable[..., Awaitable[_T]], request: object, **options: bool) -> _T:
-        """Return what a method of a stub returns."""
+    async def call(self, method: Callable[..., Awaitable[_T]], request: Any, **options: bool) -> _T:
+        """Return what a method of a stub returns.
+
+        A call that changes something gets a request id, and is repeated once if the connection is lost, as
+        the server may have done what was asked for.
+        """
+        fields = request.DESCRIPTOR.fields_by_name if isinstance(request, Message) else ()
+        if can_repeat := "request_id" in fields:
+            own, request = request, type(request)()
+            request.CopyFrom(own)
+            request.request_id = request.request_id or new_request_id()
         with translate_errors(self.address, self._access):
+            try:
+                return await method(request, metadata=self._access.metadata, **options)
+            except grpc.aio.AioRpcError as error:
+                is_lost = error.code() is grpc.StatusCode.UNAVAILABLE and not details_of(error).reason
+                if not (can_repeat and is_lost):
+                    raise
             return await method(request, metadata=self._access.metadata, **options)
+
+
+def new_request_id() -> str:
+    """Return what a call names itself by, so that it can be repeated."""
+    return secrets.token_urlsafe(16)
 
 
 async def check_names_are_free(

@@ -120,6 +120,23 @@ tables = Table(
     Column("state", LargeBinary, nullable=False),  # JSON, compressed
 )
 
+# The answers of calls with a request id, so that a repeated call is answered as before. See `RequestStore`.
+requests = Table(
+    "requests",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("caller", String, nullable=False),
+    Column("request", String, nullable=False, unique=True),
+    Column("asked", String, nullable=False),
+    Column("answer", LargeBinary, nullable=False),
+    Column("match_id", _Id),  # of a match that is stored nowhere before its end
+    Column("at", Float, nullable=False),
+    Index("requests_of_caller", "caller", "id"),
+    Index("requests_by_time", "at"),
+    Index("requests_of_match", "match_id"),
+    sqlite_autoincrement=True,
+)
+
 # Those of the ladder. Its games belong to no tournament.
 
 ladder_seasons = Table(

@@ -48,6 +48,7 @@ from happycity_tournament.storage.schema import (
     meta,
     profiles,
     records,
+    requests,
     tables,
     tournaments,
 )
@@ -58,6 +59,8 @@ _ROWS_AT_ONCE = 500
 _RESULTS_AT_ONCE = 200  # with more, the garbage collector looks at their lists again and again
 _SCHEDULED_ORDER = (games.c.tournament_id, games.c.round, games.c.table, games.c.rotation, games.c.id)
 
+SEARCHED_AT_ONCE = 20_000
+"""Games that one page of a search by bot or ending looks at."""
 DELETED_AT_ONCE = 500
 """Games that are deleted in one transaction: the finished games of others wait for it."""
 
@@ -312,17 +315,15 @@ class Store(Database):
         tournament_id: int | None = None,
         bot: str | None = None,
         ending: Ending | None = None,
+        down_to: int = 0,
     ) -> list[FinishedGame]:
         """Return up to `limit` games, the highest id first; each argument but None leaves others out.
 
-        They have ids below `before_id`, belong to the tournament, `bot` plays in them, and a seat has the
-        `ending`: one of `bot`, if both are there. A game that can't be read is left out, and hides no other.
+        They have ids below `before_id` and from `down_to` on, belong to the tournament, `bot` plays in them,
+        and a seat has the `ending`: one of `bot`, if both are there. A game that can't be read is left out,
+        and hides no other.
         """
-        query = select(games).order_by(games.c.id.desc())
-        if before_id is not None:
-            query = query.where(games.c.id < before_id)
-        if tournament_id is not None:
-            query = query.where(games.c.tournament_id == tournament_id)
+        query = _newest(select(games), before_id, tournament_id).where(games.c.id >= down_to)
         if bot is not None:
             query = query.where(mentions(games.c.bots, bot))
         if ending is not None:
@@ -332,6 +333,11 @@ class Store(Database):
         with closing(self._stream(query, _game_or_none)) as mentioned:
             readable = (game for game in mentioned if game is not None)
             return list(islice((game for game in readable if not bot or _plays(game, bot, ending)), limit))
+
+    def searched_to(self, before_id: int | None, tournament_id: int | None) -> int:
+        """Return the id down to which a page of a search of games looks; 0 if it looks at all of them."""
+        query = _newest(select(games.c.id), before_id, tournament_id).offset(SEARCHED_AT_ONCE).limit(1)
+        return self._first(query, lambda row: int(row.id)) or 0
 
     def results(self, tournament_id: int) -> list[FinishedGame]:
         """Return all finished games of a tournament, in the order of its schedule."""
@@ -385,8 +391,8 @@ class Store(Database):
         return self._first(query, lambda row: unpack(row.record))
 
     def next_match_id(self) -> int:
-        """Return an id above those of all games, deleted ones and those at tables of people included."""
-        ids = (games.c.id, tables.c.match_id)
+        """Return an id above those of all games, also deleted ones, at tables of people, or just answered."""
+        ids = (games.c.id, tables.c.match_id, requests.c.match_id)
         highest = max(self._first(select(func.max(each)), lambda row: int(row[0] or 0)) or 0 for each in ids)
         noted = select(meta.c.value).where(meta.c.key == NEXT_MATCH_KEY)
         return max(highest + 1, self._first(noted, lambda row: int(row.value)) or 1)
@@ -427,6 +433,15 @@ def _game_or_none(row: Row[Any]) -> FinishedGame | None:
         return game_of(row)
     except _UNREADABLE:
         return None
+
+
+def _newest(query: Select[Any], before_id: int | None, tournament_id: int | None) -> Select[Any]:
+    """Return a query for games below an id, of one tournament or all, the highest id first."""
+    if before_id is not None:
+        query = query.where(games.c.id < before_id)
+    if tournament_id is not None:
+        query = query.where(games.c.tournament_id == tournament_id)
+    return query.order_by(games.c.id.desc())
 
 
 def _text(config: Mapping[str, Any]) -> str:

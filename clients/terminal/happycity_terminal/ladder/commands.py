@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -248,7 +247,6 @@ def challenge(
         opponents=opponents,
         deals=min(deals, 2**32 - 1),
         old_version_id=replay,
-        request_id=secrets.token_urlsafe(16),
         as_json=as_json,
     )
 

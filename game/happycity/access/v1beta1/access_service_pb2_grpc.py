@@ -78,7 +78,7 @@ class AccessServiceServicer:
 
     def Join(self, request, context):
         """Exchanges an invitation for a token of each bot that the guest names. It needs no token, and an invitation is good
-        for one call. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
+        for one call, which may be repeated by its request_id. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
         the server's own bots, with ERROR_REASON_INVALID_FIELD for any other bad name or too many of them, and with
         ERROR_REASON_INVITATION_CLOSED if the invitation is unknown, used or expired.
         """
@@ -87,22 +87,24 @@ class AccessServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTokens(self, request, context):
-        """Lists the tokens of the caller's owner, oldest first.
+        """Lists the tokens of the caller's owner, oldest first, but for those that newer ones are to replace.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RenewToken(self, request, context):
-        """Replaces a token of the caller's owner by a new one with the same name, owner and end. Streams of the old one end.
-        ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token, or the call shows none of the server's file.
+        """Makes a token with the name, owner and end of one of the caller's owner. The old one is valid until the new one is
+        shown first, which ends it and its streams: so a lost answer locks nobody out. ERROR_REASON_UNKNOWN_TOKEN if the
+        owner has no such token, or the call shows none of the server's file.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token.
+        """Ends a token of the caller's owner, one that it was to replace, and their streams; ERROR_REASON_UNKNOWN_TOKEN if the
+        owner has no such token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

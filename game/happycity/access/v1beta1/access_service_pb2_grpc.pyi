@@ -35,18 +35,21 @@ class AccessServiceStub:
     def __new__(cls, channel: _aio.Channel) -> AccessServiceAsyncStub: ...
     Join: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.JoinRequest, _access_service_pb2.JoinResponse]
     """Exchanges an invitation for a token of each bot that the guest names. It needs no token, and an invitation is good
-    for one call. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
+    for one call, which may be repeated by its request_id. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
     the server's own bots, with ERROR_REASON_INVALID_FIELD for any other bad name or too many of them, and with
     ERROR_REASON_INVITATION_CLOSED if the invitation is unknown, used or expired.
     """
     ListTokens: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListTokensRequest, _access_service_pb2.ListTokensResponse]
-    """Lists the tokens of the caller's owner, oldest first."""
+    """Lists the tokens of the caller's owner, oldest first, but for those that newer ones are to replace."""
     RenewToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RenewTokenRequest, _access_service_pb2.BotToken]
-    """Replaces a token of the caller's owner by a new one with the same name, owner and end. Streams of the old one end.
-    ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token, or the call shows none of the server's file.
+    """Makes a token with the name, owner and end of one of the caller's owner. The old one is valid until the new one is
+    shown first, which ends it and its streams: so a lost answer locks nobody out. ERROR_REASON_UNKNOWN_TOKEN if the
+    owner has no such token, or the call shows none of the server's file.
     """
     RevokeToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.RevokeTokenResponse]
-    """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
+    """Ends a token of the caller's owner, one that it was to replace, and their streams; ERROR_REASON_UNKNOWN_TOKEN if the
+    owner has no such token.
+    """
     CreateInvitation: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.CreateInvitationRequest, _access_service_pb2.CreateInvitationResponse]
     """Creates an invitation, for organisers. ERROR_REASON_INVALID_FIELD if a field can't be used, or the server doesn't
     know the address for the link; ERROR_REASON_INVITATION_CLOSED if it has no tokens.
@@ -65,18 +68,21 @@ class AccessServiceAsyncStub(AccessServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Join: _aio.UnaryUnaryMultiCallable[_access_service_pb2.JoinRequest, _access_service_pb2.JoinResponse]  # type: ignore[assignment]
     """Exchanges an invitation for a token of each bot that the guest names. It needs no token, and an invitation is good
-    for one call. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
+    for one call, which may be repeated by its request_id. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
     the server's own bots, with ERROR_REASON_INVALID_FIELD for any other bad name or too many of them, and with
     ERROR_REASON_INVITATION_CLOSED if the invitation is unknown, used or expired.
     """
     ListTokens: _aio.UnaryUnaryMultiCallable[_access_service_pb2.ListTokensRequest, _access_service_pb2.ListTokensResponse]  # type: ignore[assignment]
-    """Lists the tokens of the caller's owner, oldest first."""
+    """Lists the tokens of the caller's owner, oldest first, but for those that newer ones are to replace."""
     RenewToken: _aio.UnaryUnaryMultiCallable[_access_service_pb2.RenewTokenRequest, _access_service_pb2.BotToken]  # type: ignore[assignment]
-    """Replaces a token of the caller's owner by a new one with the same name, owner and end. Streams of the old one end.
-    ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token, or the call shows none of the server's file.
+    """Makes a token with the name, owner and end of one of the caller's owner. The old one is valid until the new one is
+    shown first, which ends it and its streams: so a lost answer locks nobody out. ERROR_REASON_UNKNOWN_TOKEN if the
+    owner has no such token, or the call shows none of the server's file.
     """
     RevokeToken: _aio.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.RevokeTokenResponse]  # type: ignore[assignment]
-    """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
+    """Ends a token of the caller's owner, one that it was to replace, and their streams; ERROR_REASON_UNKNOWN_TOKEN if the
+    owner has no such token.
+    """
     CreateInvitation: _aio.UnaryUnaryMultiCallable[_access_service_pb2.CreateInvitationRequest, _access_service_pb2.CreateInvitationResponse]  # type: ignore[assignment]
     """Creates an invitation, for organisers. ERROR_REASON_INVALID_FIELD if a field can't be used, or the server doesn't
     know the address for the link; ERROR_REASON_INVITATION_CLOSED if it has no tokens.
@@ -98,7 +104,7 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.JoinResponse, _abc.Awaitable[_access_service_pb2.JoinResponse]]:
         """Exchanges an invitation for a token of each bot that the guest names. It needs no token, and an invitation is good
-        for one call. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
+        for one call, which may be repeated by its request_id. Without an effect it is refused with ERROR_REASON_WRONG_NAME if a name belongs to another owner or to
         the server's own bots, with ERROR_REASON_INVALID_FIELD for any other bad name or too many of them, and with
         ERROR_REASON_INVITATION_CLOSED if the invitation is unknown, used or expired.
         """
@@ -109,7 +115,7 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _access_service_pb2.ListTokensRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.ListTokensResponse, _abc.Awaitable[_access_service_pb2.ListTokensResponse]]:
-        """Lists the tokens of the caller's owner, oldest first."""
+        """Lists the tokens of the caller's owner, oldest first, but for those that newer ones are to replace."""
 
     @_abc_1.abstractmethod
     def RenewToken(
@@ -117,8 +123,9 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _access_service_pb2.RenewTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.BotToken, _abc.Awaitable[_access_service_pb2.BotToken]]:
-        """Replaces a token of the caller's owner by a new one with the same name, owner and end. Streams of the old one end.
-        ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token, or the call shows none of the server's file.
+        """Makes a token with the name, owner and end of one of the caller's owner. The old one is valid until the new one is
+        shown first, which ends it and its streams: so a lost answer locks nobody out. ERROR_REASON_UNKNOWN_TOKEN if the
+        owner has no such token, or the call shows none of the server's file.
         """
 
     @_abc_1.abstractmethod
@@ -127,7 +134,9 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _access_service_pb2.RevokeTokenRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_access_service_pb2.RevokeTokenResponse, _abc.Awaitable[_access_service_pb2.RevokeTokenResponse]]:
-        """Ends a token of the caller's owner, and its streams; ERROR_REASON_UNKNOWN_TOKEN if the owner has no such token."""
+        """Ends a token of the caller's owner, one that it was to replace, and their streams; ERROR_REASON_UNKNOWN_TOKEN if the
+        owner has no such token.
+        """
 
     @_abc_1.abstractmethod
     def CreateInvitation(

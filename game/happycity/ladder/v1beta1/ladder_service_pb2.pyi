@@ -1201,18 +1201,24 @@ class CloseSeasonRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     SEASON_ID_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     season_id: _builtins.int
     """The season that is to end; one that has ended already stays as it is."""
+    request_id: _builtins.str
+    """As in CreateChallengeRequest."""
     def __init__(
         self,
         *,
         season_id: _builtins.int = ...,
+        request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "request_id", b"request_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["season_id", b"season_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "request_id", b"request_id", "season_id", b"season_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
 
 Global___CloseSeasonRequest: _TypeAlias = CloseSeasonRequest  # noqa: Y015
 
@@ -1240,8 +1246,9 @@ class CreateChallengeRequest(_message.Message):
     old_version_id: _builtins.int
     """For DEAL_KIND_COMPARISON: the older version; else absent."""
     request_id: _builtins.str
-    """Chosen by the caller, at most 64 characters, a UUID for example. A request that repeats the id of one that was
-    served returns that one's challenge. Absent: every request makes a challenge.
+    """Chosen by the caller, at most 64 characters, a UUID for example. A call of the same caller that repeats the id with
+    the same fields changes nothing, and is answered as the first one was, for a day and the caller's last 500 calls.
+    Absent: the call can't be repeated.
     """
     @_builtins.property
     def opponents(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -1285,21 +1292,27 @@ class AcceptChallengeRequest(_message.Message):
 
     CHALLENGE_ID_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     challenge_id: _builtins.int
     """The challenge."""
     bot: _builtins.str
     """The bot that accepts; its token must make the call."""
+    request_id: _builtins.str
+    """As in CreateChallengeRequest."""
     def __init__(
         self,
         *,
         challenge_id: _builtins.int = ...,
         bot: _builtins.str = ...,
+        request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "request_id", b"request_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "challenge_id", b"challenge_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "bot", b"bot", "challenge_id", b"challenge_id", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
 
 Global___AcceptChallengeRequest: _TypeAlias = AcceptChallengeRequest  # noqa: Y015
 
@@ -1311,21 +1324,27 @@ class DeclineChallengeRequest(_message.Message):
 
     CHALLENGE_ID_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     challenge_id: _builtins.int
     """The challenge."""
     bot: _builtins.str
     """The bot that declines; its token must make the call."""
+    request_id: _builtins.str
+    """As in CreateChallengeRequest."""
     def __init__(
         self,
         *,
         challenge_id: _builtins.int = ...,
         bot: _builtins.str = ...,
+        request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "request_id", b"request_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "challenge_id", b"challenge_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "bot", b"bot", "challenge_id", b"challenge_id", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
 
 Global___DeclineChallengeRequest: _TypeAlias = DeclineChallengeRequest  # noqa: Y015
 
@@ -1337,21 +1356,27 @@ class WithdrawChallengeRequest(_message.Message):
 
     CHALLENGE_ID_FIELD_NUMBER: _builtins.int
     BOT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     challenge_id: _builtins.int
     """The challenge."""
     bot: _builtins.str
     """The bot that made it; its token must make the call."""
+    request_id: _builtins.str
+    """As in CreateChallengeRequest."""
     def __init__(
         self,
         *,
         challenge_id: _builtins.int = ...,
         bot: _builtins.str = ...,
+        request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "request_id", b"request_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "challenge_id", b"challenge_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_request_id", b"_request_id", "bot", b"bot", "challenge_id", b"challenge_id", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
 
 Global___WithdrawChallengeRequest: _TypeAlias = WithdrawChallengeRequest  # noqa: Y015
 
@@ -1543,6 +1568,7 @@ class CreateActRequest(_message.Message):
     OWNER_FIELD_NUMBER: _builtins.int
     NEW_OWNER_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     kind: Global___ActKind.ValueType
     """What."""
     bot: _builtins.str
@@ -1553,6 +1579,8 @@ class CreateActRequest(_message.Message):
     """For ACT_KIND_RENAME: the new name."""
     text: _builtins.str
     """Why: one line that all may read, of 1 to 200 characters."""
+    request_id: _builtins.str
+    """As in CreateChallengeRequest."""
     @_builtins.property
     def deal_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """For ACT_KIND_VOID: these deals, at most 1000; empty for all of the bot."""
@@ -1566,10 +1594,11 @@ class CreateActRequest(_message.Message):
         owner: _builtins.str | None = ...,
         new_owner: _builtins.str | None = ...,
         text: _builtins.str = ...,
+        request_id: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_new_owner", b"_new_owner", "_owner", b"_owner", "bot", b"bot", "new_owner", b"new_owner", "owner", b"owner"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_new_owner", b"_new_owner", "_owner", b"_owner", "_request_id", b"_request_id", "bot", b"bot", "new_owner", b"new_owner", "owner", b"owner", "request_id", b"request_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_new_owner", b"_new_owner", "_owner", b"_owner", "bot", b"bot", "deal_ids", b"deal_ids", "kind", b"kind", "new_owner", b"new_owner", "owner", b"owner", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_bot", b"_bot", "_new_owner", b"_new_owner", "_owner", b"_owner", "_request_id", b"_request_id", "bot", b"bot", "deal_ids", b"deal_ids", "kind", b"kind", "new_owner", b"new_owner", "owner", b"owner", "request_id", b"request_id", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__bot: _TypeAlias = _typing.Literal["bot"]  # noqa: Y015
     _WhichOneofArgType__bot: _TypeAlias = _typing.Literal["_bot", b"_bot"]  # noqa: Y015
@@ -1577,12 +1606,16 @@ class CreateActRequest(_message.Message):
     _WhichOneofArgType__new_owner: _TypeAlias = _typing.Literal["_new_owner", b"_new_owner"]  # noqa: Y015
     _WhichOneofReturnType__owner: _TypeAlias = _typing.Literal["owner"]  # noqa: Y015
     _WhichOneofArgType__owner: _TypeAlias = _typing.Literal["_owner", b"_owner"]  # noqa: Y015
+    _WhichOneofReturnType__request_id: _TypeAlias = _typing.Literal["request_id"]  # noqa: Y015
+    _WhichOneofArgType__request_id: _TypeAlias = _typing.Literal["_request_id", b"_request_id"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__bot) -> _WhichOneofReturnType__bot | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__new_owner) -> _WhichOneofReturnType__new_owner | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__owner) -> _WhichOneofReturnType__owner | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__request_id) -> _WhichOneofReturnType__request_id | None: ...
 
 Global___CreateActRequest: _TypeAlias = CreateActRequest  # noqa: Y015
 
