@@ -209,7 +209,8 @@ def test_sockets_are_counted(sockets: Path) -> None:
     line = "0000000000000000: 00000002 00000000 00010000 {} 01 12345 /run/arena\n"
     with sockets.open("a") as file:
         file.writelines(line.format(kind) for kind in ("0001", "0005", "0002"))
-    assert own_memory() - before == (2 + 2 + 13) * buffer
+    # Other threads of this process may map some pages meanwhile.
+    assert own_memory() - before == pytest.approx((2 + 2 + 13) * buffer, abs=buffer / 2)
 
 
 @pytest.mark.usefixtures("sockets")
