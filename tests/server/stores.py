@@ -78,7 +78,7 @@ def _add_tournaments(store: Store, count: int) -> None:
     league = League(_BOTS, seats=2, rounds=1)
     rows = [
         {
-            "config": json.dumps(league.config),
+            "config": json.dumps({**league.config, "seed": 1000 + number}),
             "games_total": 2,
             "state": STATES[number % len(STATES)].value,
             "created_at": START + number,
@@ -94,7 +94,15 @@ def _add_tournaments(store: Store, count: int) -> None:
     games = list(league.games(1))
     store.add_games(
         [
-            (replace(game, match_id=2 * number + index, tournament_id=number + 1), record)
+            (
+                replace(
+                    game,
+                    match_id=2 * number + index,
+                    tournament_id=number + 1,
+                    deal_seed=game.deal_seed ^ number,
+                ),
+                record,
+            )
             for number in range(count)
             for index, (game, record) in enumerate(games, start=1)
         ]
