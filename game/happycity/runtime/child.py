@@ -52,24 +52,61 @@ MODEL_KEYS = ("HAPPYCITY_LLM_KEY", "OPENAI_API_KEY")
 _MARK = "STARTED_BY_HAPPYCITY"
 _marks = (f"{secrets.token_hex(8)}-{number}" for number in itertools.count())
 _GUARD = """
-read line && exit
-kill -KILL "-$0"
+read pid && read line && exit
+[ "$pid" ] && kill -KILL "-$pid"
 for file in /proc/[0-9]*/environ; do
-    grep -qs "$1" "$file" && pid=${file#/proc/} && kill -KILL "${pid%/environ}"
+    grep -qs "$0" "$file" && pid=${file#/proc/} && kill -KILL "${pid%/environ}"
 done
 """
-"""A shell waits for a line on its standard input, and gets none if this process is killed."""
+"""A shell waits for two lines: the program's id, and that it has ended; one fails to come if this process is
+killed."""
 
 
 class ChildError(HappyCityError):
     """A program can't be started."""
 
 
+class _Guard:
+    """Kills a program and all that it has started if this process is killed."""
+
+    def __init__(self, mark: str) -> None:
+        self._shell = subprocess.Popen(  # noqa: S603 - the own shell
+            ("/bin/sh", "-c", _GUARD, mark),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={},
+            start_new_session=True,
+        )
+        self._lines = [b"\n", b"\n"]
+        self._turn = threading.Lock()
+
+    def watch(self, pid: int) -> None:
+        """Say which program it is; all of its group are killed too."""
+        assert self._shell.stdin is not None
+        self._lines.pop()
+        self._shell.stdin.write(b"%d\n" % pid)
+        self._shell.stdin.flush()
+
+    def release(self) -> None:
+        """Let it end: the program has. Any thread may call it, more than once."""
+        with self._turn:
+            if self._lines:
+                self._shell.communicate(b"".join(self._lines))
+                self._lines.clear()
+
+
 class Child:
     """A running program, and all that it has started; `start` makes it."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], mark: str, *, logs: Sequence[Path | None], foreground: bool
+        self,
+        process: subprocess.Popen[bytes],
+        mark: str,
+        *,
+        logs: Sequence[Path | None],
+        foreground: bool,
+        guard: _Guard | None,
     ) -> None:
         self.pid = process.pid
         """The id of the process, which is also that of its group."""
@@ -87,17 +124,7 @@ class Child:
         ]
         for keeper in self._keepers:
             keeper.start()
-        self._guard: subprocess.Popen[bytes] | None = None
-        self._releasing = threading.Lock()
-        if process.stdin is None and not foreground and sys.platform != "win32":
-            self._guard = subprocess.Popen(  # noqa: S603 - the own shell
-                ("/bin/sh", "-c", _GUARD, str(self.pid), mark),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={},
-                start_new_session=True,
-            )
+        self._guard = guard
         self.cpu_seconds: float | None = None
         """CPU time of the program and its children; None while it runs, and where that isn't known."""
         # Not a future of asyncio's, as programs may be started before an event loop; it can't be cancelled.
@@ -135,7 +162,11 @@ class Child:
             streams[1] = subprocess.STDOUT
         for log in filter(None, logs):
             log.touch()
+        # First, or a program whose start this process doesn't outlive would run on.
+        guarded = stdin != subprocess.PIPE and not foreground and sys.platform != "win32"
+        guard = None
         try:
+            guard = _Guard(mark) if guarded else None
             # Not by asyncio: where its loop is uvloop, that forks, which gRPC doesn't like.
             process = subprocess.Popen(  # noqa: S603 - the caller asks for just this program
                 command,
@@ -147,13 +178,17 @@ class Child:
                 start_new_session=not foreground,  # a Ctrl-C at the terminal is for this process alone
             )
         except (OSError, ValueError) as error:
+            if guard is not None:
+                guard.release()
             where = f" in {directory}" if directory is not None else ""
             reason = error.strerror if isinstance(error, OSError) else str(error)
             place = Path() if directory is None else directory
             if isinstance(error, FileNotFoundError) and place.is_dir() and (place / command[0]).is_file():
                 reason = "its first line names an interpreter that isn't there"
             raise ChildError(f"{command[0]!r} can't be started{where}: {reason}") from None
-        return cls(process, mark, logs=logs, foreground=foreground)
+        if guard is not None:
+            guard.watch(process.pid)
+        return cls(process, mark, logs=logs, foreground=foreground, guard=guard)
 
     @property
     def status(self) -> int | None:
@@ -208,13 +243,11 @@ class Child:
                 with suppress(ProcessLookupError):
                     os.kill(pid, _KILL)
             time.sleep(POLL_SECONDS)
-        self._release_guard()
+        self._release()
 
-    def _release_guard(self) -> None:
-        with self._releasing:
-            if self._guard is not None:
-                self._guard.communicate(b"\n")
-                self._guard = None
+    def _release(self) -> None:
+        if self._guard is not None:
+            self._guard.release()
 
     def _strays(self) -> list[int]:
         """Return the processes with this program's mark, those left out that have ended."""
@@ -250,7 +283,7 @@ class Child:
         for keeper in self._keepers:
             keeper.join(DRAIN_SECONDS)
         if not self._strays():
-            self._release_guard()
+            self._release()
         self._ended.set_result(status)
 
 

@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,23 @@ def test_all_ends_with_a_process_that_is_killed() -> None:
     started = [Gone(int(starter.stdout.readline())) for _ in range(2)]
     starter.kill()
     assert all(each.wait() for each in started)
+    assert starter.wait() == -signal.SIGKILL
+    starter.stdout.close()
+
+
+AT_ONCE = r"""
+from happycity.runtime.child import Child
+Child.start(["/bin/sh", "-c", "echo $$; kill -KILL $PPID; exec sleep 1000"], environment={}, stdout=None)
+"""
+
+
+@pytest.mark.level(1)
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="programs are found by /proc")
+def test_a_program_ends_with_a_process_that_is_killed_while_it_starts_it() -> None:
+    starter = subprocess.Popen([sys.executable, "-c", AT_ONCE], stdout=subprocess.PIPE)
+    assert starter.stdout is not None
+    with suppress(ProcessLookupError):  # it is gone by now
+        assert Gone(int(starter.stdout.readline())).wait()
     assert starter.wait() == -signal.SIGKILL
     starter.stdout.close()
 
