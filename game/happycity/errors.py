@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 
 class HappyCityError(Exception):
@@ -11,7 +13,33 @@ class HappyCityError(Exception):
 
 
 class ConfigError(HappyCityError):
-    """A game can't be set up as asked."""
+    """A game can't be set up as asked, or something else can't be done with a value."""
+
+
+class FieldError(ConfigError):
+    """A value of one field can't be used."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        """Name the field by its path in a request, or its name in a file or flag; "" is the value itself."""
+        super().__init__(f"{path}: {problem}" if path else problem)
+        self.path, self.problem = path, problem
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pass fields, not the text, to another process."""
+        return type(self), (self.path, self.problem)
+
+
+@contextmanager
+def fields_named(name_of: Callable[[str], str]) -> Iterator[None]:
+    """Let an error name its field as who asked knows it; an error of no field has the path ""."""
+    try:
+        yield
+    except FieldError as error:
+        raise FieldError(name_of(error.path), error.problem) from None
+    except ConfigError as error:
+        if not (path := name_of("")):
+            raise
+        raise FieldError(path, str(error)) from None
 
 
 class DealError(HappyCityError):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from happycity.errors import ConfigError, suggestion
+from happycity.errors import ConfigError, FieldError, suggestion
 from happycity.rules.scoring import Outcome, rank
 
 MAX_REASON = 200
@@ -98,15 +98,17 @@ def check_person_name(typed: str) -> str:
     # Letters of any script with their marks, and digits.
     is_word = {character: unicodedata.category(character)[0] in "LMN" for character in name}
     if len(name) > MAX_PERSON or not any(is_word.values()):
-        raise ConfigError(
-            f"name: {name[:80]!r} must have 1-{MAX_PERSON} characters, among them a letter or digit"
+        raise FieldError(
+            "name", f"{name[:80]!r} must have 1-{MAX_PERSON} characters, among them a letter or digit"
         )
     for character, known in is_word.items():
         if not known and character not in " ._+'-":
-            raise ConfigError(f"name: {character!r} can't be in it; use letters, digits, spaces or . _ - + '")
+            raise FieldError(
+                "name", f"{character!r} can't be in it; use letters, digits, spaces or . _ - + '"
+            )
     scripts = sorted({_script_of(character) for character in name if character.isalpha()})
     if len(scripts) > 1:
-        raise ConfigError(f"name: {name!r} has letters of {' and '.join(scripts)}; use those of one script")
+        raise FieldError("name", f"{name!r} has letters of {' and '.join(scripts)}; use those of one script")
     return f"{PERSON_MARK}{name}"
 
 
@@ -165,7 +167,7 @@ class TimeControl:
             _check_seconds(name, getattr(self, name))
         _check_seconds("decision_seconds", self.decision_seconds, positive=True)
         if self.increment_seconds and not self.bank_seconds:
-            raise ConfigError("increment_seconds: an increment needs a bank; give bank_seconds too")
+            raise FieldError("increment_seconds", "an increment needs a bank; give bank_seconds too")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,13 +206,13 @@ MOST = 1_000_000_000
 def _check_seconds(name: str, seconds: float, *, positive: bool = False) -> None:
     if not 0 <= seconds <= LONGEST_SECONDS or (positive and not seconds):  # so nan is refused too
         least = "more than 0" if positive else "0 or more"
-        raise ConfigError(f"{name}: {seconds!r:.40} is not a time in seconds, {least} and at most ten years")
+        raise FieldError(name, f"{seconds!r:.40} is not a time in seconds, {least} and at most ten years")
 
 
 def check_range(name: str, number: float, least: float, most: float) -> None:
     """Refuse a number that is not between two others, both included, with a ConfigError."""
     if not least <= number <= most:
-        raise ConfigError(f"{name}: {number!r:.40} is not between {least} and {most}")
+        raise FieldError(name, f"{number!r:.40} is not between {least} and {most}")
 
 
 class Ending(Enum):

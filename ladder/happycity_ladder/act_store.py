@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, true, update
 
-from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity_ladder.entries import Act, ActKind
 from happycity_ladder.ladder_rows import entry_of, read_entries, row_of, uncount
 from happycity_tournament.storage.rows import mentions
@@ -68,9 +68,9 @@ class ActStore:
         with self.store.writing() as connection:
             found = set(connection.scalars(select(deals.id).where(*own)))
             if wrong := sorted(set(deal_ids) - found):
-                raise ConfigError(f"deal_ids: deal {wrong[0]} is not finished, or is voided already")
+                raise FieldError("deal_ids", f"deal {wrong[0]} is not finished, or is voided already")
             if not found:
-                raise ConfigError(f"bot: {act.bot!r} has no finished deal that counts")
+                raise FieldError("bot", f"{act.bot!r} has no finished deal that counts")
             stored = _add(connection, replace(act, deals=len(found)), ladder_versions.c.bot == act.bot)
             connection.execute(update(ladder_deals).where(*own).values(act_id=stored.id))
             boards = uncount(connection, stored.id)
@@ -92,7 +92,7 @@ class ActStore:
         with self.store.writing() as connection:
             bots = connection.execute(select(versions.bot, *ids).where(*own).group_by(versions.bot)).all()
             if not bots and not has_tokens:
-                raise ConfigError(f"owner: {act.owner!r} has neither bots in this ladder nor tokens")
+                raise FieldError("owner", f"{act.owner!r} has neither bots in this ladder nor tokens")
             stored = _add(connection, act, *own)
             connection.execute(delete(requests))  # answers have names too
             name = new_owner or f"deleted-{stored.id}"

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from happycity import Config, ConfigError, FailurePolicy, Mode, Scoring, TimeControl
+from happycity.errors import FieldError
 from happycity.match import check_bot_name
 from happycity.runtime.settings import SettingsError, read_toml
 from happycity_tournament.config import MEAN_ELO, check_elo, check_title
@@ -111,10 +112,10 @@ class LadderConfig:
         check_elo("anchor_elo", self.anchor_elo)
         names = [board.name for board in self.boards]
         if not names:
-            raise ConfigError("boards: a ladder needs at least one")
+            raise FieldError("boards", "a ladder needs at least one")
         for name in names:
             if names.count(name) > 1:
-                raise ConfigError(f"boards: {name} is there more than once")
+                raise FieldError("boards", f"{name} is there more than once")
 
     def board(self, name: str) -> Board:
         """Return a board by its name, the first one for "".
@@ -126,7 +127,7 @@ class LadderConfig:
             if name in ("", board.name):
                 return board
         known = ", ".join(board.name for board in self.boards)
-        raise ConfigError(f"board: there is no {name[:80]!r} in this ladder; there are: {known}")
+        raise FieldError("board", f"there is no {name[:80]!r} in this ladder; there are: {known}")
 
     def has_board(self, name: str) -> bool:
         """Return whether the ladder has a board of this name."""
@@ -152,15 +153,15 @@ class LadderConfig:
         try:
             return cls.of(read_toml(path))
         except SettingsError as error:
-            raise ConfigError(f"ladder: {error}") from None
+            raise FieldError("ladder", f"{error}") from None
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"])) or "file"
             unknown = first["type"] == "unexpected_keyword_argument"
             problem = "there is no such key" if unknown else first["msg"]
-            raise ConfigError(f"ladder: {path}: {where}: {problem}") from None
+            raise FieldError("ladder", f"{path}: {where}: {problem}") from None
         except ConfigError as error:
-            raise ConfigError(f"ladder: {path}: {error}") from None
+            raise FieldError("ladder", f"{path}: {error}") from None
 
 
 def example() -> str:

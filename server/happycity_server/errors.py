@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from enum import Enum
 
 import grpc
 
-from happycity import ConfigError, HappyCityError
+from happycity import HappyCityError
+from happycity.errors import fields_named
 from happycity.wire.status import StatusDetails
-
-_FIELD = re.compile(r"([a-z_][a-z0-9_.\[\]]*): ")
-"""How the text of an error begins that names a field."""
 
 
 class Reason(Enum):
@@ -66,19 +62,24 @@ class ApiError(HappyCityError):
     """A call is refused: the reason is for programs, the text for people."""
 
     def __init__(
-        self, reason: Reason, text: str, *, retry_seconds: float | None = None, **metadata: str
+        self,
+        reason: Reason,
+        text: str,
+        *,
+        field: str = "",
+        retry_seconds: float | None = None,
+        **metadata: str,
     ) -> None:
-        """Refuse a call; the text of an INVALID_FIELD begins with the field's path and a colon.
+        """Refuse a call; `field` is the path of the one that is wrong, if one alone is.
 
         `metadata` is what the contract promises with the reason.
         """
         super().__init__(text)
         self.reason = reason
-        field = _FIELD.match(text) if reason is Reason.INVALID_FIELD else None
         self.details = StatusDetails(
             reason=reason.text,
             metadata=metadata,
-            fields=((field[1], text),) if field else (),
+            fields=((field, text),) if field else (),
             retry_seconds=_RETRY_SECONDS.get(reason) if retry_seconds is None else retry_seconds,
         )
 
@@ -87,9 +88,9 @@ class ListenError(HappyCityError):
     """An address can't be listened on, or must not be in this way."""
 
 
-def invalid(text: str) -> ApiError:
-    """Return the refusal of a field; the text begins with the field's path and a colon."""
-    return ApiError(Reason.INVALID_FIELD, text)
+def invalid(path: str, problem: str) -> ApiError:
+    """Return the refusal of a field."""
+    return ApiError(Reason.INVALID_FIELD, f"{path}: {problem}", field=path)
 
 
 def too_many(
@@ -100,11 +101,6 @@ def too_many(
     return ApiError(reason, text, limit=str(limit))
 
 
-@contextmanager
-def within(field: str) -> Iterator[None]:
+def within(part: str) -> AbstractContextManager[None]:
     """Let a ConfigError name a part of the request by its whole path."""
-    try:
-        yield
-    except ConfigError as error:
-        separator = "." if _FIELD.match(str(error)) else ": "
-        raise ConfigError(f"{field}{separator}{error}") from None
+    return fields_named(lambda field: f"{part}.{field}" if field else part)

@@ -19,7 +19,7 @@ import structlog
 from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.message import Message
 
-from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity.runtime.event_loop import running
 from happycity.runtime.installation import install_command
 from happycity.runtime.program import missing_packages
@@ -164,8 +164,8 @@ def _entry_point() -> EntryPoint:
     found = list(entry_points(group=GROUP))
     if missing or not found:
         lacks = f" ({', '.join(missing)} missing)" if missing else ""
-        raise ConfigError(
-            f"web: the pages are not installed{lacks}; install them by: {install_command(EXTRA)}"
+        raise FieldError(
+            "web", f"the pages are not installed{lacks}; install them by: {install_command(EXTRA)}"
         )
     return found[0]
 

@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from happycity import Config, ConfigError, FailurePolicy, TimeControl
-from happycity.errors import suggestion
+from happycity.errors import FieldError, suggestion
 from happycity.match import MAX_LABEL, check_bot_name, check_bot_spelling, check_range, name_key
 from happycity.rules.deals import MAX_SEED
 
@@ -191,10 +191,10 @@ class SprtTest(_Format):
         check_elo("elo0", self.elo0)
         check_elo("elo1", self.elo1)
         if not self.elo0 < self.elo1:
-            raise ConfigError(f"elo0: {self.elo0:g} is not less than elo1, {self.elo1:g}")
+            raise FieldError("elo0", f"{self.elo0:g} is not less than elo1, {self.elo1:g}")
         for name, error in (("alpha", self.alpha), ("beta", self.beta)):
             if not 0 < error < 0.5:
-                raise ConfigError(f"{name}: {error:g} is not between 0 and 1/2")
+                raise FieldError(name, f"{error:g} is not between 0 and 1/2")
         check_range("max_blocks", self.max_blocks, 1, MAX_GAMES)
 
 
@@ -245,16 +245,16 @@ class TournamentConfig:
         _check_stored_bots(self.bots)
         check_title(self.title)
         if isinstance(self.format, SprtTest) and self.bots != (self.format.candidate, self.format.base):
-            raise ConfigError("bots: those of a sequential test are its candidate and its base")
+            raise FieldError("bots", "those of a sequential test are its candidate and its base")
         if not 0 <= self.seed <= MAX_SEED:
-            raise ConfigError(f"seed: {self.seed} is not between 0 and 2^64 - 1")
+            raise FieldError("seed", f"{self.seed} is not between 0 and 2^64 - 1")
         if self.anchor is not None and self.anchor not in self.bots:
             name = self.anchor[:80]
-            raise ConfigError(f"anchor: {name!r} is not one of the bots; {suggestion(name, self.bots)}")
+            raise FieldError("anchor", f"{name!r} is not one of the bots; {suggestion(name, self.bots)}")
         check_elo("anchor_elo", self.anchor_elo)
         for bot, digest in self.hosted_bots.items():
             if bot not in self.bots or not _DIGEST.fullmatch(digest):
-                raise ConfigError(f"hosted_bots: {bot[:80]!r} is not one of the bots, or has no digest")
+                raise FieldError("hosted_bots", f"{bot[:80]!r} is not one of the bots, or has no digest")
         check_range("concurrency", self.concurrency, 1, MAX_CONCURRENCY)
 
     @property
@@ -309,23 +309,23 @@ def check_bots(bots: Sequence[str]) -> None:
         try:
             check_bot_name(bot)
         except ConfigError as error:
-            raise ConfigError(f"bots: {error}") from None
+            raise FieldError("bots", f"{error}") from None
         if other := spelt.get(name_key(bot)):
-            raise ConfigError(f"bots: {other!r} and {bot!r} differ by capitals alone")
+            raise FieldError("bots", f"{other!r} and {bot!r} differ by capitals alone")
         spelt[name_key(bot)] = bot
 
 
 def _check_stored_bots(bots: Sequence[str]) -> None:
     """Refuse what no bots of a tournament of any version are called."""
     if len(bots) > MAX_BOTS:
-        raise ConfigError(f"bots: {len(bots)} are more than {MAX_BOTS}")
+        raise FieldError("bots", f"{len(bots)} are more than {MAX_BOTS}")
     for bot, count in Counter(bots).items():
         try:
             check_bot_spelling(bot)
         except ConfigError as error:
-            raise ConfigError(f"bots: {error}") from None
+            raise FieldError("bots", f"{error}") from None
         if count > 1:
-            raise ConfigError(f"bots: {bot!r} is named more than once")
+            raise FieldError("bots", f"{bot!r} is named more than once")
 
 
 def check_title(title: str, *, field: str = "title") -> None:
@@ -335,9 +335,9 @@ def check_title(title: str, *, field: str = "title") -> None:
         ConfigError: it is so.
     """
     if len(title) > MAX_LABEL:
-        raise ConfigError(f"{field}: it has {len(title)} characters, more than {MAX_LABEL}")
+        raise FieldError(field, f"it has {len(title)} characters, more than {MAX_LABEL}")
     if not title.isprintable():
-        raise ConfigError(f"{field}: {title!a} has control characters; use one line of text")
+        raise FieldError(field, f"{title!a} has control characters; use one line of text")
 
 
 def check_elo(name: str, elo: float) -> None:

@@ -12,6 +12,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity.match import REFERENCE_BOTS, check_bot_name, check_reference_bot
 from happycity_tournament.config import check_bots
 
@@ -83,7 +84,7 @@ def _entry(flag: str, **fields: object) -> BotEntry:
     except ValidationError as error:
         problem = error.errors()[0]
         text = problem["ctx"]["error"] if problem["type"] == "value_error" else "a name or a command is empty"
-        raise ConfigError(f"{flag}: {text}") from None
+        raise FieldError(flag, f"{text}") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ from typing import Any
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from happycity import ConfigError, Ending
+from happycity import Ending
+from happycity.errors import FieldError
 from happycity.match import one_line
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.wire.match import (
@@ -94,7 +95,7 @@ def _known(field: str, number: int) -> Any:
     for value, known in _NUMBERS[field].items():
         if known == number:
             return value
-    raise ConfigError(f"{field}: {number} is not one of {', '.join(map(str, _NUMBERS[field].values()))}")
+    raise FieldError(field, f"{number} is not one of {', '.join(map(str, _NUMBERS[field].values()))}")
 
 
 def tournament_config_message(config: TournamentConfig, *, with_seed: bool = True) -> pb.TournamentConfig:
@@ -144,8 +145,8 @@ def tournament_config_of(message: pb.TournamentConfig, *, default_seed: int) -> 
 def _format_of(message: pb.TournamentConfig) -> Format:
     name = message.WhichOneof("format")
     if name is None:
-        raise ConfigError(
-            "format: it is missing; set one of random_rounds, round_robin, swiss, gauntlet, ..."
+        raise FieldError(
+            "format", "it is missing; set one of random_rounds, round_robin, swiss, gauntlet, ..."
         )
     return FORMATS[name.replace("_", "-")](**_read(getattr(message, name)))
 

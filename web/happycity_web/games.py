@@ -95,7 +95,7 @@ async def list_games(feeds: Feeds, chosen: GameQuery, *, tournament_id: int | No
         ApiError: lost games of no bot are asked for, or the caller has asked for too much.
     """
     if chosen.only == "lost" and not chosen.bot:
-        raise invalid("only: lost games are those of a bot; choose one too")
+        raise invalid("only", "lost games are those of a bot; choose one too")
     arena = feeds.arena
 
     async def ask(token: str) -> tuple[Iterable[match_pb.Match], str]:

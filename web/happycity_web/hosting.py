@@ -62,7 +62,7 @@ async def _parts(bot: str, request: Request) -> AsyncIterator[pb.SubmitRequest]:
                 (pb.HostedFile(path=path, executable=True), int(size)) for path, size in described["files"]
             ]
         except (KeyError, TypeError, ValueError):
-            raise invalid("bot: the browser doesn't say what it submits; load the page again") from None
+            raise invalid("bot", "the browser doesn't say what it submits; load the page again") from None
         yield pb.SubmitRequest(bot=head)
         for file, size in files:
             yield pb.SubmitRequest(file=file)

@@ -177,7 +177,7 @@ async def comparison_page(feeds: Feeds, request: Request, query: BotQuery) -> Pa
     if not {old, new} <= versions.keys():
         raise ApiError(Reason.NOT_IN_LADDER, f"old, new: {bot.bot!r} has no versions {old} and {new}")
     if old == new:
-        raise invalid("new: choose another version than the older one")
+        raise invalid("new", "choose another version than the older one")
     comparison = await arena.call(arena.ladder.CompareVersions, old_version_id=old, new_version_id=new)
     error = comparison.standard_error if comparison.HasField("standard_error") else None
     values = await ladder_values(feeds)

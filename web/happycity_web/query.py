@@ -17,7 +17,7 @@ LARGEST = 999_999_999
 def word_of(name: str, word: str, words: Collection[str]) -> str:
     """Return a word that is one of several; ApiError if it is another one."""
     if word not in words:
-        raise invalid(f"{name}: {word!r:.40} is not one of {', '.join(words)}")
+        raise invalid(name, f"{word!r:.40} is not one of {', '.join(words)}")
     return word
 
 
@@ -25,7 +25,7 @@ def number_of(name: str, text: str, lowest: int, highest: int) -> int:
     """Return the number that a text is; ApiError if it is not a number, or not in its range."""
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST))
     if not is_number or not lowest <= int(text) <= highest:
-        raise invalid(f"{name}: {text!r:.40} is not a number from {lowest} to {highest}")
+        raise invalid(name, f"{text!r:.40} is not a number from {lowest} to {highest}")
     return int(text)
 
 

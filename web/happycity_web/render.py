@@ -100,7 +100,7 @@ def check_language(connection: HTTPConnection) -> str | None:
     """Return the language that the address names, None if it names none; ApiError if there is no such."""
     code = connection.query_params.get("lang")
     if code is not None and code not in LANGUAGES:
-        raise invalid(f"lang: {code!r:.40} is not one of {', '.join(LANGUAGES)}")
+        raise invalid("lang", f"{code!r:.40} is not one of {', '.join(LANGUAGES)}")
     return code
 
 

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.websockets import WebSocket
 
 from happycity import DWELLINGS, Config, ConfigError, Mode, Scoring
+from happycity.errors import FieldError
 from happycity.match import PERSON_MARK
 from happycity.records.playback import Playback
 from happycity.records.record import Json
@@ -262,7 +263,7 @@ class Seats:
                 case _:
                     raise ValueError
         except (ValueError, RecursionError):
-            raise invalid("message: it is not one of a page of this server") from None
+            raise invalid("message", "it is not one of a page of this server") from None
 
 
 def plan_of(fields: Mapping[str, str]) -> TablePlan:
@@ -270,7 +271,7 @@ def plan_of(fields: Mapping[str, str]) -> TablePlan:
     chosen = [fields.get(f"seat{number}", "") for number in range(1, MAX_PLAYERS + 1)]
     seats = tuple(filter(None, chosen))
     if len(seats) < MIN_PLAYERS:
-        raise ConfigError(f"seats: a game has {MIN_PLAYERS} to {MAX_PLAYERS}")
+        raise FieldError("seats", f"a game has {MIN_PLAYERS} to {MAX_PLAYERS}")
     try:
         config = Config(
             players=len(seats),
@@ -282,7 +283,7 @@ def plan_of(fields: Mapping[str, str]) -> TablePlan:
     except (ValueError, KeyError) as error:
         raise ConfigError(f"the form has a value that is unknown: {error}") from None
     if not 0 <= seed < 1 << _SEED_BITS:
-        raise ConfigError(f"seed: {seed} is not between 0 and 2^{_SEED_BITS} - 1")
+        raise FieldError("seed", f"{seed} is not between 0 and 2^{_SEED_BITS} - 1")
     return TablePlan(config=config, seats=seats, decision_seconds=limit, seed=seed)
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from happycity import BotInfo, ConfigError
+from happycity import BotInfo
+from happycity.errors import FieldError
 from happycity.runtime.commands import Name, Server, Token
 from happycity_bridge.errors import ProgramError
 
@@ -44,7 +45,7 @@ def bridge(
 
     logging.getLogger("happycity_client").addFilter(_in_one_line)
     if shutil.which(command[0]) is None:
-        raise ConfigError(f"command: there is no program {command[0]!r}")
+        raise FieldError("command", f"there is no program {command[0]!r}")
     settings = Settings.from_env("bridge", name=name, server=server, token=token, games=games)
     info = BotInfo(author=author, version=version, language=language, description=description)
     run_until_stopped(_play(replace(settings, info=info), command, shared=shared))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TypeVar
 
-from happycity import Config, ConfigError, Game, Mode, Scoring
-from happycity.errors import suggestion
+from happycity import Config, Game, Mode, Scoring
+from happycity.errors import FieldError, suggestion
 from happycity.text.board import board_text
 
 _E = TypeVar("_E", bound=Enum)
@@ -20,7 +20,7 @@ def choice(kind: type[_E], option: str, text: str) -> _E:
     """
     values = {str(member.value): member for member in kind}
     if text not in values:
-        raise ConfigError(f"{option}: there is no {text[:80]!r}; {suggestion(text[:80], values)}")
+        raise FieldError(option, f"there is no {text[:80]!r}; {suggestion(text[:80], values)}")
     return values[text]
 
 
@@ -42,7 +42,7 @@ def check_render_mode(render_mode: str | None, known: list[str]) -> str | None:
         ConfigError: there is none.
     """
     if render_mode is not None and render_mode not in known:
-        raise ConfigError(f"render_mode: there is no {render_mode!r}; {suggestion(render_mode, known)}")
+        raise FieldError("render_mode", f"there is no {render_mode!r}; {suggestion(render_mode, known)}")
     return render_mode
 
 

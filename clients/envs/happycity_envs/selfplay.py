@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from happycity.errors import ConfigError
+from happycity.errors import FieldError
 from happycity.rules.cards import BUILDINGS, CARDS, DWELLINGS, SPECIALS, Colour
 from happycity.rules.deals import CITY_SIZE, DECKS, LAST_ROUND, Config
 from happycity.rules.game import Game
@@ -157,7 +157,7 @@ def move_of(action: int) -> Move:
         ConfigError: no move has the number; a negative one would count from the end.
     """
     if not 0 <= action < ACTION_COUNT:
-        raise ConfigError(f"action: {action} is not between 0 and {ACTION_COUNT - 1}")
+        raise FieldError("action", f"{action} is not between 0 and {ACTION_COUNT - 1}")
     return ACTIONS[action]
 
 
@@ -234,7 +234,7 @@ class SelfPlay:
             ConfigError: there is no game.
         """
         if games < 1:
-            raise ConfigError(f"games: {games} is less than 1")
+            raise FieldError("games", f"{games} is less than 1")
         self._config = config
         self._reward = reward
         self._shaped = shaped
@@ -268,7 +268,7 @@ class SelfPlay:
         chosen = np.asarray(actions).tolist()
         played = range(len(self.games)) if rows is None else rows
         if len(chosen) != len(played):
-            raise ConfigError(f"actions: {len(chosen)} instead of {len(played)}, one for each game")
+            raise FieldError("actions", f"{len(chosen)} instead of {len(played)}, one for each game")
         for extreme in (min(chosen), max(chosen)) if chosen else ():
             move_of(extreme)
         arrays.ended.fill(False)  # noqa: FBT003 - numpy's signature

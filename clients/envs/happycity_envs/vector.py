@@ -18,7 +18,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from happycity import ConfigError, Move
+from happycity import Move
+from happycity.errors import FieldError
 from happycity.match import check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity_bots import BOTS
@@ -76,12 +77,12 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         """
         players = len(opponents) + 1
         if not MIN_PLAYERS <= players <= MAX_PLAYERS:
-            raise ConfigError(f"opponents: {len(opponents)} is not between 1 and {MAX_PLAYERS - 1}")
+            raise FieldError("opponents", f"{len(opponents)} is not between 1 and {MAX_PLAYERS - 1}")
         for each in opponents:
             if isinstance(each, str):
                 check_reference_bot(each)
         if seat is not None and not 0 <= seat < players:
-            raise ConfigError(f"seat: {seat} is not between 0 and {players - 1}")
+            raise FieldError("seat", f"{seat} is not between 0 and {players - 1}")
         self.num_envs = num_envs
         self.opponents = list(opponents)
         self.config = table(players, mode, scoring)
@@ -118,7 +119,7 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             ConfigError: there is a seed for each table.
         """
         if isinstance(seed, list):
-            raise ConfigError("seed: one number fixes the deals of all tables")
+            raise FieldError("seed", "one number fixes the deals of all tables")
         super().reset(seed=seed)
         seat = int(self.np_random.integers(self.config.players))
         self._deal(seed=int(self.np_random.integers(_MOST_DEALS)), seat=seat)
@@ -136,7 +137,7 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             ConfigError: an action is not in the action space, or there are more or fewer than tables.
         """
         if actions.shape != (self.num_envs,) or not self.action_space.contains(actions):
-            raise ConfigError(f"actions: not {self.num_envs} numbers between 0 and {ACTION_COUNT - 1}")
+            raise FieldError("actions", f"not {self.num_envs} numbers between 0 and {ACTION_COUNT - 1}")
         arrays = self.play.arrays
         self._paid.fill(0)
         last = arrays.observations.copy()
@@ -207,7 +208,7 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         self._bots[row][game.seat] = bot, len(events)
         move = bot.choose(Decision.of(game, events[known:]))
         if not isinstance(move, Move):
-            raise ConfigError(f"opponents: {kind.__name__} doesn't return a move from `choose`")
+            raise FieldError("opponents", f"{kind.__name__} doesn't return a move from `choose`")
         return action_of(move)
 
     def _infos(self) -> dict[str, Any]:

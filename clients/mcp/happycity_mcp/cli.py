@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from happycity import BotInfo, ConfigError
+from happycity import BotInfo
+from happycity.errors import FieldError
 from happycity.runtime.commands import Server, Token
 from happycity.runtime.program import check_installed
 
@@ -73,7 +74,7 @@ def mcp(
     if http is None:
         for flag, value in (("--allow-host", allow_host), ("--trusted-proxy", trusted_proxy)):
             if value:
-                raise ConfigError(f"{flag}: it has no effect without --http")
+                raise FieldError(flag, "it has no effect without --http")
         run_until_stopped(serve_stdio(settings_of))
         return
     address = HttpSettings(

@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity.runtime.addresses import TrustedProxies
 from happycity.runtime.event_loop import running
 from happycity.runtime.http import ConnectionLimits, http_served
@@ -68,7 +69,7 @@ class HttpSettings:
             flag = "--trusted-proxy"
             TrustedProxies(self.trusted_proxies)
         except ValueError as error:
-            raise ConfigError(f"{flag}: {error}") from None
+            raise FieldError(flag, f"{error}") from None
         if not self.token and not is_loopback(self.address):
             raise ConfigError(
                 f"--http: {self.address} can be reached from other machines, so it needs a token: put one "

@@ -9,7 +9,7 @@ from enum import Enum
 from operator import attrgetter
 from typing import Final
 
-from happycity.errors import ConfigError, DealError
+from happycity.errors import DealError, FieldError
 from happycity.rules.cards import Card, Mode, deck_cards, specials_of
 from happycity.rules.shuffling import shuffled
 
@@ -40,7 +40,7 @@ class Config:
     def __post_init__(self) -> None:
         """Refuse a table that the game is not made for (article 2.1)."""
         if not MIN_PLAYERS <= self.players <= MAX_PLAYERS:
-            raise ConfigError(f"players: {self.players} is not between {MIN_PLAYERS} and {MAX_PLAYERS}")
+            raise FieldError("players", f"{self.players} is not between {MIN_PLAYERS} and {MAX_PLAYERS}")
 
 
 @dataclass(frozen=True, slots=True)

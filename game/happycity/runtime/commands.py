@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from happycity.compiled import is_compiled
-from happycity.errors import ConfigError, HappyCityError, ReplayError, near_name, suggestion
+from happycity.errors import ConfigError, FieldError, HappyCityError, ReplayError, near_name, suggestion
 from happycity.rules.deals import DEALING, EDITION
 from happycity.runtime.event_loop import open_standard_streams
 from happycity.runtime.guests import read_settings_file
@@ -306,7 +306,7 @@ def check_output(flag: str, path: Path | None) -> None:
     try:
         path.open("a").close()
     except OSError as error:
-        raise ConfigError(f"{flag}: {path} can't be written: {error.strerror}") from None
+        raise FieldError(flag, f"{path} can't be written: {error.strerror}") from None
     if is_new:
         path.unlink()
 

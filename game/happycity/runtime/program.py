@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import NoReturn
 
-from happycity.errors import ConfigError, HappyCityError
+from happycity.errors import FieldError, HappyCityError
 from happycity.runtime.files import read_text
 from happycity.runtime.installation import install_command
 
@@ -58,11 +58,11 @@ def _read(path: Path, name: str) -> str:
     try:
         text = read_text(path).strip()
     except OSError as error:
-        raise ConfigError(f"{name}: {path} can't be read: {error.strerror}") from None
+        raise FieldError(name, f"{path} can't be read: {error.strerror}") from None
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:  # which no variable can have
-        raise ConfigError(f"{name}: {path} is not text in UTF-8")
+        raise FieldError(name, f"{path} is not text in UTF-8")
     return text
 
 
@@ -79,8 +79,8 @@ def missing_packages(extra: str) -> list[str]:
 def check_installed(extra: str) -> None:
     """Refuse to go on without what an extra needs, with a ConfigError that says how to install it."""
     if missing := missing_packages(extra):
-        raise ConfigError(
-            f"{extra}: {', '.join(missing)} is not installed; install it by: {install_command(extra)}"
+        raise FieldError(
+            extra, f"{', '.join(missing)} is not installed; install it by: {install_command(extra)}"
         )
 
 

@@ -11,8 +11,7 @@ import inspect
 import re
 import tomllib
 import types
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
@@ -20,7 +19,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origi
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
-from happycity.errors import ConfigError, HappyCityError, suggestion
+from happycity.errors import HappyCityError, suggestion
 from happycity.runtime.files import read_text
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
@@ -180,18 +179,6 @@ def load(
         return model.model_validate(values)
     except ValidationError as error:
         raise SettingsError(_problem(model, each, places, prefix) for each in error.errors()) from None
-
-
-@contextmanager
-def naming_flags(keys: Container[str]) -> Iterator[None]:
-    """Name a setting in an error that begins with its key as its flag, if it is one of `keys`."""
-    try:
-        yield
-    except ConfigError as error:
-        key, colon, text = str(error).partition(": ")
-        if not colon or key not in keys:
-            raise
-        raise ConfigError(f"--{key.replace('_', '-')}: {text}") from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:

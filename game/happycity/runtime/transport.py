@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from happycity.errors import ConfigError
+from happycity.errors import ConfigError, FieldError
 from happycity.match import one_line
 
 if TYPE_CHECKING:  # commands that only show their help do without gRPC
@@ -117,9 +117,10 @@ class Target:
         """Read `grpcs://host:port`, `grpc://host:port`, host:port, which means the latter, or unix:path."""
         match = _TARGET.fullmatch(text)
         if match is None or int(match["port"] or 1) >= 1 << 16:
-            raise ConfigError(
-                f"{setting}: {one_line(text)[:80]!r} is not an address such as grpc://{DEFAULT_ADDRESS} or "
-                "grpcs://arena.example:443"
+            raise FieldError(
+                setting,
+                f"{one_line(text)[:80]!r} is not an address such as grpc://{DEFAULT_ADDRESS} or "
+                "grpcs://arena.example:443",
             )
         return cls(match["socket"] or match["address"], match["scheme"] == "grpcs://")
 
@@ -266,7 +267,7 @@ def read_authorities(path: Path, setting: str) -> bytes:
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
     except ssl.SSLError:
-        raise ConfigError(f"{setting}: {path} holds no certificates in PEM") from None
+        raise FieldError(setting, f"{path} holds no certificates in PEM") from None
     return content
 
 
@@ -287,4 +288,4 @@ def _read(path: Path, setting: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{setting}: {path} can't be read: {error.strerror}") from None
+        raise FieldError(setting, f"{path} can't be read: {error.strerror}") from None

@@ -5,16 +5,14 @@ What is unknown or out of its range is a ConfigError that names the field of the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 
-from happycity.errors import ConfigError
+from happycity.errors import FieldError, fields_named
 from happycity.match import (
     BotInfo,
     Ending,
@@ -86,7 +84,7 @@ def time_control_message(time: TimeControl) -> pb.TimeControl:
 
 def time_control_of(message: pb.TimeControl) -> TimeControl:
     """Read a time control; absent fields have the defaults."""
-    with _errors_by_field():
+    with fields_named(lambda name: _FIELD_OF.get(name, name)):
         return TimeControl(**_fields_of(message))
 
 
@@ -96,16 +94,6 @@ def _fields_of(message: Message) -> dict[str, Any]:
         _NAME_OF.get(field.name, field.name): seconds_of(value) if isinstance(value, Duration) else value
         for field, value in message.ListFields()
     }
-
-
-@contextmanager
-def _errors_by_field() -> Iterator[None]:
-    """Let a ConfigError name the messages' fields."""
-    try:
-        yield
-    except ConfigError as error:
-        text = re.sub(r"\w+_seconds", lambda name: _FIELD_OF[name[0]], str(error))
-        raise ConfigError(text) from None
 
 
 def failure_policy_message(policy: FailurePolicy) -> pb.FailurePolicy:
@@ -124,9 +112,11 @@ def failure_policy_of(message: pb.FailurePolicy) -> FailurePolicy:
     fields = _fields_of(message)
     if "fallback" in fields:
         if message.fallback not in _FALLBACK_OF:
-            raise ConfigError(f"fallback: {message.fallback} is neither FALLBACK_NEUTRAL nor FALLBACK_RANDOM")
+            raise FieldError(
+                "fallback", f"{message.fallback} is neither FALLBACK_NEUTRAL nor FALLBACK_RANDOM"
+            )
         fields["fallback"] = _FALLBACK_OF[message.fallback]
-    with _errors_by_field():
+    with fields_named(lambda name: _FIELD_OF.get(name, name)):
         return FailurePolicy(**fields)
 
 

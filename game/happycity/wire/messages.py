@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from happycity.errors import ConfigError
+from happycity.errors import FieldError
 from happycity.rules.cards import CARDS, DWELLINGS, Card, CardKind, Mode
 from happycity.rules.deals import EDITION, Config, Scoring
 from happycity.rules.effects import effect_of
@@ -45,11 +45,11 @@ def config_of(message: game_pb2.GameConfig) -> Config:
         ConfigError: the mode, scoring or edition is unknown, or the table size is not the game's.
     """
     if message.HasField("edition") and message.edition != EDITION:
-        raise ConfigError(f"edition: {message.edition} of the rules is not played here; {EDITION} is")
+        raise FieldError("edition", f"{message.edition} of the rules is not played here; {EDITION} is")
     if message.mode not in _MODE_OF:
-        raise ConfigError(f"mode: {message.mode} is neither MODE_FAMILY nor MODE_EXPERT")
+        raise FieldError("mode", f"{message.mode} is neither MODE_FAMILY nor MODE_EXPERT")
     if message.scoring not in _SCORING_OF:
-        raise ConfigError(f"scoring: {message.scoring} is neither SCORING_PRODUCT nor SCORING_SUM")
+        raise FieldError("scoring", f"{message.scoring} is neither SCORING_PRODUCT nor SCORING_SUM")
     return Config(
         players=message.players,
         mode=_MODE_OF[message.mode],

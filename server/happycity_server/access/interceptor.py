@@ -13,14 +13,14 @@ import structlog
 from google.protobuf.message import DecodeError
 
 from happycity import ConfigError
-from happycity.errors import DealError, IllegalMoveError, InvalidMoveError
+from happycity.errors import DealError, FieldError, IllegalMoveError, InvalidMoveError
 from happycity.runtime.addresses import address_of_peer
 from happycity.wire.status import STATUS_METADATA, encode_status
 from happycity_server.access.gate import Gate
 from happycity_server.access.requests import Requests
 from happycity_server.access.roles import EVERYBODY, LONG_CALLS, ROLES
 from happycity_server.broadcast import BroadcastError
-from happycity_server.errors import ApiError, Reason, invalid
+from happycity_server.errors import ApiError, Reason
 from happycity_tournament.play.progress import TournamentFinishedError
 from happycity_tournament.storage.database import StoreError
 
@@ -139,9 +139,9 @@ async def _read_request(context: _Context) -> Any:
         text = f"the request did not arrive within {REQUEST_SECONDS:g} s"
         raise ApiError(Reason.STALLED, text) from None
     except DecodeError:
-        raise invalid("the request is not a message of this method") from None
+        raise ApiError(Reason.INVALID_FIELD, "the request is not a message of this method") from None
     if request is grpc.aio.EOF:
-        raise invalid("the request has no message")
+        raise ApiError(Reason.INVALID_FIELD, "the request has no message")
     return request
 
 
@@ -162,9 +162,10 @@ def api_error_of(error: Exception) -> ApiError | None:
         case ApiError():
             return error
         case ConfigError() | DealError() | InvalidMoveError() | IllegalMoveError():
-            return invalid(str(error))
+            field = error.path if isinstance(error, FieldError) else ""
+            return ApiError(Reason.INVALID_FIELD, str(error), field=field)
         case DecodeError():  # in a stream of gRPC's own services
-            return invalid("the message is not one of this method")
+            return ApiError(Reason.INVALID_FIELD, "the message is not one of this method")
         case StoreError():
             _log.error("store_unavailable", error=str(error))
             # The text names the database, which concerns only the operator.

@@ -97,4 +97,4 @@ class Requests:
 def _check_same(known: str, asked: str) -> None:
     """Refuse a request whose id was used to ask for something else."""
     if known != asked:
-        raise invalid("request_id: another call had it that asked for something else; use a new one")
+        raise invalid("request_id", "another call had it that asked for something else; use a new one")

@@ -166,7 +166,7 @@ def request_key(request_id: str) -> str | None:
 def check_request_id(request_id: str) -> None:
     """Refuse a request id that is too long, by an ApiError."""
     if len(request_id) > MAX_REQUEST_ID:
-        raise invalid(f"request_id: it has more than {MAX_REQUEST_ID} characters")
+        raise invalid("request_id", f"it has more than {MAX_REQUEST_ID} characters")
 
 
 def check_name(name: str, *, house: Collection[str] = ()) -> None:

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from happycity.errors import ConfigError, HappyCityError
+from happycity.errors import FieldError, HappyCityError
 from happycity.match import name_key
 from happycity.runtime.files import SpareDescriptors
 from happycity.runtime.tokens import (
@@ -123,7 +123,7 @@ def new_invitation(
         ConfigError: the owner is not a line of text, or it is for no bot or too many.
     """
     if not 1 <= bots <= MAX_INVITED:
-        raise ConfigError(f"bots: {bots} is not a number of bots from 1 to {MAX_INVITED}")
+        raise FieldError("bots", f"{bots} is not a number of bots from 1 to {MAX_INVITED}")
     clear, kept = new_secret(INVITATION_PREFIX, source)
     return clear, Invitation(**kept, owner=owner, bots=bots, created=created, expires=expires)
 
@@ -187,7 +187,7 @@ def accept_invitation(
             raise unusable
         taken = set(map(name_key, bots))
         if not 1 <= len(bots) <= invitation.bots or len(taken) < len(bots):
-            raise ConfigError(f"bots: name 1 to {invitation.bots} different bots, not {len(bots)}")
+            raise FieldError("bots", f"name 1 to {invitation.bots} different bots, not {len(bots)}")
         owner, others = invitation.owner, []
         for one in content.tokens:
             if one.role is not Role.BOT or name_key(one.name) not in taken:
@@ -281,7 +281,7 @@ def rename_owner(file: File, owner: str, new_owner: str | None) -> int:
         invitations = [one for one in content.invitations if one.owner == owner]
         others = {token.owner for token in content.tokens} | {one.owner for one in content.invitations}
         if new_owner in others and (tokens or invitations):
-            raise ConfigError(f"new_owner: {new_owner!r} is another participant; choose another name")
+            raise FieldError("new_owner", f"{new_owner!r} is another participant; choose another name")
         content.tokens = changed(content.tokens, tokens)
         content.invitations = changed(content.invitations, invitations)
     return len(tokens) + len(invitations)

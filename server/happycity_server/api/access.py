@@ -71,12 +71,12 @@ class AccessService(AccessServiceServicer):
     async def Join(self, request: pb.JoinRequest, context: object) -> pb.JoinResponse:
         """Exchange an invitation for a token of each bot."""
         if len(request.bots) > MAX_INVITED:
-            raise invalid(f"bots: {len(request.bots)} are more than the {MAX_INVITED} of any invitation")
+            raise invalid("bots", f"{len(request.bots)} are more than the {MAX_INVITED} of any invitation")
         for name in request.bots:
             try:
                 check_bot_name(name)
             except ConfigError as error:
-                raise invalid(f"bots: {error}") from None
+                raise invalid("bots", f"{error}") from None
             check_free_of_house(name, self._house)
         call = self._call(request.request_id, request.invitation)
         tokens = self._file()
@@ -116,9 +116,9 @@ class AccessService(AccessServiceServicer):
         call = self._call(request.request_id)
         seconds = request.lifetime.seconds or LIFETIME_SECONDS
         if not 0 < seconds <= _MOST_SECONDS:
-            raise invalid(f"lifetime: it is not from a second to {_MOST_SECONDS // 86400} days")
+            raise invalid("lifetime", f"it is not from a second to {_MOST_SECONDS // 86400} days")
         if self.link() is None and self._tokens is not None:
-            raise invalid("link: the server doesn't know its address for guests; set --guest-address")
+            raise invalid("link", "the server doesn't know its address for guests; set --guest-address")
         clear, made = await self._change(
             add_invitation, request.owner, request.bots, seconds=seconds, call=call
         )
@@ -153,7 +153,7 @@ class AccessService(AccessServiceServicer):
     def _call(self, request_id: str, shown: str = "") -> SecretCall:
         """Charge a call that makes secrets; return what they follow from if it has a request id."""
         if 0 < len(request_id) < MIN_REQUEST_ID:
-            raise invalid(f"request_id: use at least {MIN_REQUEST_ID} random characters, such as a UUID")
+            raise invalid("request_id", f"use at least {MIN_REQUEST_ID} random characters, such as a UUID")
         check_request_id(request_id)
         self._charge(FILE_CALLS)
         return SecretCall(self._now(), shown or principal().shown, request_id)
@@ -194,8 +194,6 @@ def token_refusals() -> Iterator[None]:
         raise ApiError(Reason.INVITATION_CLOSED, str(error)) from None
     except NameTakenError as error:
         raise ApiError(Reason.WRONG_NAME, str(error)) from None
-    except ConfigError as error:
-        raise invalid(str(error)) from None
     except (TokenError, OSError) as error:
         raise ApiError(Reason.STORE_UNAVAILABLE, f"the tokens can't be changed: {error}") from None
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceServicer
 from happycity.match import check_bot_spelling, one_line
@@ -323,15 +323,15 @@ def _owner(version: Version) -> str | None:
 def check_act(act: Act, request: pb.CreateActRequest) -> None:
     """Refuse an act whose fields don't belong together; ConfigError names the first that is wrong."""
     if not 1 <= len(act.text) <= MAX_ACT_TEXT or act.text != one_line(act.text):
-        raise ConfigError(f"text: say why in one line of 1 to {MAX_ACT_TEXT} characters; all may read it")
+        raise FieldError("text", f"say why in one line of 1 to {MAX_ACT_TEXT} characters; all may read it")
     of_bots = {"bot"} if act.bot or act.kind is not ActKind.VOID else {"deal_ids"}
     needed = {ActKind.RENAME: {"owner", "new_owner"}, ActKind.DELETE: {"owner"}}.get(act.kind, of_bots)
     given = {name for name in ("bot", "deal_ids", "owner", "new_owner") if getattr(request, name)}
     for name in (*sorted(needed - given), *sorted(given - needed)):
         how = "needs it" if name in needed else "does not take it"
-        raise ConfigError(f"{name}: the act {act.kind.value!r} {how}, by what else it has")
+        raise FieldError(name, f"the act {act.kind.value!r} {how}, by what else it has")
     if len(request.deal_ids) > MAX_ACT_DEALS:
-        raise ConfigError(f"deal_ids: {len(request.deal_ids)} deals are more than {MAX_ACT_DEALS} at once")
+        raise FieldError("deal_ids", f"{len(request.deal_ids)} deals are more than {MAX_ACT_DEALS} at once")
     if act.bot is not None:
         with within("bot"):
             check_bot_spelling(act.bot)

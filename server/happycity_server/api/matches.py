@@ -182,7 +182,7 @@ class MatchService(MatchServiceServicer):
             policy = failure_policy_of(request.failure_policy)
         seed = request.seed if request.HasField("seed") else secrets.randbits(53)
         if is_practice(seed):
-            raise invalid(f"seed: {seed} is a practice match's; take one below 2^63")
+            raise invalid("seed", f"{seed} is a practice match's; take one below 2^63")
         spec = single_match("single", config, bots, seed=seed, time=time, policy=policy)
         return replace(spec, own_deal=not request.HasField("seed"))
 

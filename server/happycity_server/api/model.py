@@ -104,7 +104,7 @@ class SimulationService(ModelServiceServicer):
             ApiError: they are more than the caller may have now, or ever. Another attempt is charged for all.
         """
         if playouts > self._per_minute:
-            raise invalid(f"playouts: {playouts} in a call, but the quota is {self._per_minute} a minute")
+            raise invalid("playouts", f"{playouts} in a call, but the quota is {self._per_minute} a minute")
         self._rates.sweep()
         try:
             self._rates.take(caller, max(0, playouts - charged))
@@ -175,28 +175,28 @@ def _jobs(
 
 def _check_lines(lines: Sequence[pb.Line]) -> None:
     if not 1 <= len(lines) <= MAX_LINES:
-        raise invalid(f"lines: there are {len(lines)}; give 1 to {MAX_LINES}")
+        raise invalid("lines", f"there are {len(lines)}; give 1 to {MAX_LINES}")
     for number, line in enumerate(lines):
         if len(line.moves) > MAX_MOVES:
-            raise invalid(f"lines[{number}].moves: {len(line.moves)} are more than any game has")
+            raise invalid(f"lines[{number}].moves", f"{len(line.moves)} are more than any game has")
 
 
 def _check_rollout(request: pb.RolloutRequest) -> None:
     if request.policy not in _POLICIES:
         known = ", ".join(map(pb.PlayoutPolicy.Name, _POLICIES))
-        raise invalid(f"policy: {request.policy} is not one of {known}")
+        raise invalid("policy", f"{request.policy} is not one of {known}")
     if not 1 <= request.playouts <= MAX_PLAYOUTS:
-        raise invalid(f"playouts: {request.playouts} is not between 1 and {MAX_PLAYOUTS}")
+        raise invalid("playouts", f"{request.playouts} is not between 1 and {MAX_PLAYOUTS}")
     if request.HasField("time") and request.time.ToNanoseconds() <= 0:
-        raise invalid("time: it must be above 0; leave it out for no limit")
+        raise invalid("time", "it must be above 0; leave it out for no limit")
     if not request.each_move:
         _check_total(request.playouts * len(request.lines))
         return
     for number, line in enumerate(request.lines):
         if line.moves:
-            raise invalid(f"lines[{number}].moves: leave them out with each_move")
+            raise invalid(f"lines[{number}].moves", "leave them out with each_move")
 
 
 def _check_total(playouts: int) -> None:
     if playouts > MAX_TOTAL_PLAYOUTS:
-        raise invalid(f"playouts: {playouts} in a call, but {MAX_TOTAL_PLAYOUTS} at most")
+        raise invalid("playouts", f"{playouts} in a call, but {MAX_TOTAL_PLAYOUTS} at most")

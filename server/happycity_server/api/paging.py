@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 def page_size(requested: int) -> int:
     """Return the number of entries of a page; ApiError if it is negative."""
     if requested < 0:
-        raise invalid(f"page_size: {requested} is less than 0")
+        raise invalid("page_size", f"{requested} is less than 0")
     return min(requested or DEFAULT_PAGE, MAX_PAGE)
 
 
@@ -41,7 +41,7 @@ def entry_of(numbers: Mapping[_T, int], number: int, field: str) -> _T:
     for entry, value in numbers.items():
         if value == number:
             return entry
-    raise invalid(f"{field}: {number} is unspecified or unknown")
+    raise invalid(field, f"{number} is unspecified or unknown")
 
 
 def message_of(kind: type[_M], entry: object, **own: Any) -> _M:
@@ -88,7 +88,7 @@ def before_id_of(token: str) -> int | None:
 
 
 def _foreign_token() -> ApiError:
-    return invalid("page_token: it is not from an earlier response")
+    return invalid("page_token", "it is not from an earlier response")
 
 
 class ListQuery:

@@ -80,9 +80,9 @@ class PlayService:
                 hello.name = principal().own_bot  # a bot's token is a name
             check_bot_name(hello.name)
         except ConfigError as error:
-            raise invalid(f"hello.name: {error}") from None
+            raise invalid("hello.name", f"{error}") from None
         if hello.HasField("max_games") and not hello.max_games:
-            raise invalid("hello.max_games: 0 would be no game; leave it out for any number")
+            raise invalid("hello.max_games", "0 would be no game; leave it out for any number")
         check_name(hello.name, house=self._lobby.house)
         if version := principal().hosted_version:
             hello.info.version = version
@@ -129,7 +129,7 @@ async def _read(context: _Context) -> play.PlayRequest | None:
     try:
         request = await context.read()
     except DecodeError:
-        raise invalid("the message is not a PlayRequest") from None
+        raise ApiError(Reason.INVALID_FIELD, "the message is not a PlayRequest") from None
     except asyncio.InvalidStateError:  # as in writing
         raise grpc.RpcError from None
     return request if isinstance(request, play.PlayRequest) else None

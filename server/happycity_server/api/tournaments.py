@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 
 from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import TournamentServiceServicer
 from happycity.wire.match import seconds_of
@@ -194,6 +195,6 @@ def _fields_named(paths: Mapping[str, str], *, default: str) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
-        name, _, problem = str(error).partition(": ")
-        text = f"{paths[name]}: {problem}" if name in paths else f"{default}: {error}"
-        raise ConfigError(text) from None
+        if isinstance(error, FieldError) and error.path in paths:
+            raise FieldError(paths[error.path], error.problem) from None
+        raise FieldError(default, str(error)) from None

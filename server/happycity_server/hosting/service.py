@@ -62,7 +62,7 @@ class HostingService(HostingServiceServicer):
             async with self._turns, asyncio.timeout(UPLOAD_SECONDS) as deadline:
                 first = await anext(requests, None)
                 if first is None or not first.HasField("bot"):
-                    raise invalid("bot: the first message of a submission says what it is")
+                    raise invalid("bot", "the first message of a submission says what it is")
                 self._check(first.bot)
                 if self.hosting.is_fixed(first.bot.name):
                     raise ApiError(Reason.TOURNAMENT_RUNNING, FIXED)
@@ -109,7 +109,7 @@ class HostingService(HostingServiceServicer):
         """End a bot that plays."""
         playing = self.hosting.submissions.playing(request.bot)
         if playing is None or not _is_own(playing):
-            raise invalid(f"bot: none of your bots that play here is called {request.bot[:64]!r}")
+            raise invalid("bot", f"none of your bots that play here is called {request.bot[:64]!r}")
         with _storing():
             await self.hosting.withdraw(playing)
         return await self._shown(playing)
@@ -133,17 +133,17 @@ class HostingService(HostingServiceServicer):
         check_name(bot.name, house=self._house)
         for field in ("command", "language", "image"):
             if len(getattr(bot, field)) > MAX_COMMAND:
-                raise invalid(f"bot.{field}: it has more than {MAX_COMMAND} characters")
+                raise invalid(f"bot.{field}", f"it has more than {MAX_COMMAND} characters")
         if bool(bot.image) != self.hosting.sandbox.takes_images:
             wanted = "an image" if self.hosting.sandbox.takes_images else "files, not an image"
-            raise invalid(f"bot.image: this server runs {wanted}")
+            raise invalid("bot.image", f"this server runs {wanted}")
         if bot.image.startswith("-"):
-            raise invalid(f"bot.image: {bot.image[:80]!r} is not the name of an image")
+            raise invalid("bot.image", f"{bot.image[:80]!r} is not the name of an image")
         if bot.command or not bot.image:
             try:
                 words_of(bot.command)
             except ChildError as error:
-                raise invalid(f"bot.command: {error}") from None
+                raise invalid("bot.command", f"{error}") from None
         bot.language, bot.image = one_line(bot.language), one_line(bot.image)
 
     async def _shown(self, submission: pb.Submission, *, with_log: bool = False) -> pb.Submission:
@@ -158,7 +158,7 @@ def _is_own(submission: pb.Submission) -> bool:
 
 
 def _no_such(bot: str) -> ApiError:
-    return invalid(f"bot: you have no such submission of {bot[:64]!r}")
+    return invalid("bot", f"you have no such submission of {bot[:64]!r}")
 
 
 @contextmanager

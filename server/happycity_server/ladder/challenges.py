@@ -127,7 +127,7 @@ class Challenges:
         check_challenge(wanted, board, quotas)
         newest = self._newest_version(wanted.bot)
         if newest.house:
-            raise invalid(f"bot: {wanted.bot!r} is one of the server's own bots; name one of yours")
+            raise invalid("bot", f"{wanted.bot!r} is one of the server's own bots; name one of yours")
         for name in wanted.opponents:
             self._newest_version(name)
         bots = self._ladder.entries.bots_of(newest.owner)
@@ -190,7 +190,9 @@ class Challenges:
         if known is None or known.bot != wanted.bot:
             raise not_in_ladder("version", str(old))
         if old == newest.id:
-            raise invalid(f"old_version_id: {old} is the newest version of {wanted.bot!r}; name an older one")
+            raise invalid(
+                "old_version_id", f"{old} is the newest version of {wanted.bot!r}; name an older one"
+            )
         count = len(self.deals_to_replay(board.name, old, newest.id))
         if wanted.deals > count:
             raise ApiError(
@@ -211,21 +213,23 @@ def check_challenge(wanted: Challenge, board: Board, quotas: Quotas) -> None:
         check_bot_spelling(wanted.bot)
     if not 1 <= wanted.deals <= quotas.deals_per_challenge:
         most = quotas.deals_per_challenge
-        raise invalid(f"deals: {wanted.deals} is not 1 to {most}")
+        raise invalid("deals", f"{wanted.deals} is not 1 to {most}")
     if (wanted.kind is DealKind.COMPARISON) != (wanted.old_version_id is not None):
-        raise invalid("old_version_id: a comparison needs it, and nothing else takes it")
+        raise invalid("old_version_id", "a comparison needs it, and nothing else takes it")
     if wanted.kind is not DealKind.CHALLENGE:
         if wanted.opponents:
-            raise invalid(f"opponents: the ladder chooses those of {wanted.kind.value} deals; leave them out")
+            raise invalid(
+                "opponents", f"the ladder chooses those of {wanted.kind.value} deals; leave them out"
+            )
         return
     others = board.players - 1
     if len(wanted.opponents) != others:
-        raise invalid(f"opponents: {len(wanted.opponents)} bots; the board {board.name} takes {others}")
+        raise invalid("opponents", f"{len(wanted.opponents)} bots; the board {board.name} takes {others}")
     with within("opponents"):
         for name in wanted.opponents:
             check_bot_spelling(name)
     if len({wanted.bot, *wanted.opponents}) <= others:
-        raise invalid("opponents: each bot has one seat at the table")
+        raise invalid("opponents", "each bot has one seat at the table")
 
 
 def check_quotas(own: Collection[Challenge], deals: int, quotas: Quotas, now: float) -> None:

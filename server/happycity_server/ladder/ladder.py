@@ -11,7 +11,8 @@ from typing import Any
 
 import structlog
 
-from happycity import ConfigError, Ending, VoidReason
+from happycity import Ending, VoidReason
+from happycity.errors import FieldError
 from happycity.runtime.event_loop import started
 from happycity_ladder.entries import Act, ActKind, Deal
 from happycity_ladder.ladder_config import LadderConfig
@@ -131,8 +132,8 @@ class Ladder:
                 bots = await read(entries.bots_of, act.owner)
                 # Bots of both have come back while an act was interrupted, which is repeated now.
                 if new_owner and set(await read(entries.bots_of, new_owner)) - set(bots):
-                    text = f"new_owner: {new_owner!r} is another participant; choose another name"
-                    raise ConfigError(text)
+                    text = f"{new_owner!r} is another participant; choose another name"
+                    raise FieldError("new_owner", text)
                 has_tokens = await asyncio.to_thread(rename_elsewhere)
                 if act.kind is ActKind.DELETE:
                     self._check_away(bots)

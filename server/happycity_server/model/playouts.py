@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
 
-from happycity.errors import ConfigError, DealError, IllegalMoveError
+from happycity.errors import ConfigError, DealError, FieldError, IllegalMoveError
 from happycity.match import seat_results
 from happycity.model.v1beta1 import model_service_pb2 as pb
 from happycity.rules.game import Game
@@ -25,8 +25,8 @@ from happycity.wire.messages import event_message, move_messages, move_of, view_
 from happycity_evaluation.policies import POLICIES, play_to_end
 
 
-class LineError(ConfigError):
-    """A line can't be played; the text begins with the field of the request that is wrong."""
+class LineError(FieldError):
+    """A line can't be played; the field is that of the request which is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +166,15 @@ def _play_line(world: Game, item: WorkItem) -> list[Event]:
         try:
             world.apply(move_of(move))
         except KeyError:
-            raise LineError(f"lines[{item.line}].moves[{number}]: this is not a move of the game") from None
+            raise LineError(_move_field(item, number), "this is not a move of the game") from None
         except IllegalMoveError as error:
-            raise LineError(f"lines[{item.line}].moves[{number}]: {error}") from None
+            raise LineError(_move_field(item, number), str(error)) from None
         events += world.events
     return events
+
+
+def _move_field(item: WorkItem, number: int) -> str:
+    return f"lines[{item.line}].moves[{number}]"
 
 
 def _world(item: WorkItem, number: int) -> Game:
@@ -181,7 +185,7 @@ def _world(item: WorkItem, number: int) -> Game:
         text = f"{error} is not a card or phase of the game"
     except (ConfigError, DealError, LookupError) as error:
         text = str(error)
-    raise LineError(f"lines[{item.line}].view: {text}")
+    raise LineError(f"lines[{item.line}].view", text)
 
 
 def _rng(purpose: str, content: bytes, number: int) -> random.Random:

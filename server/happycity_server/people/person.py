@@ -93,7 +93,7 @@ class Person:
         if decision is None or decision.decision_id != decision_id:
             return
         if not 0 <= position < len(decision.moves):
-            raise invalid(f"move: {position} is not 0 to {len(decision.moves) - 1}")
+            raise invalid("move", f"{position} is not 0 to {len(decision.moves) - 1}")
         self._settle()
         self.notices.clear()
         answer = play.Answer(match_id=decision.match_id, decision_id=decision_id, move=position)

@@ -59,8 +59,8 @@ class Practice:
         guests = [bot for bot in bots if bot not in house]
         own = principal().own_bot or next(iter(guests), "")
         if not own or own not in bots:
-            text = f"bots: {own!r} must play" if own else "bots: one of them must be no bot of the house"
-            raise invalid(text)
+            text = f"{own!r} must play" if own else "one of them must be no bot of the house"
+            raise invalid("bots", text)
         for bot in guests:
             if bot != own:
                 known = ", ".join(sorted(house)) or "none"
@@ -98,8 +98,8 @@ def _time(request: pb.CreatePracticeMatchRequest) -> TimeControl:
         return TimeControl()
     seconds = seconds_of(request.decision_time)
     if not 0 < seconds <= MAX_DECISION_SECONDS:
-        text = f"decision_time: {seconds:g} seconds is not above 0 and at most {MAX_DECISION_SECONDS:g}"
-        raise invalid(text)
+        text = f"{seconds:g} seconds is not above 0 and at most {MAX_DECISION_SECONDS:g}"
+        raise invalid("decision_time", text)
     return TimeControl(decision_seconds=seconds)
 
 
@@ -128,6 +128,6 @@ def seats_of(config: game_pb2.GameConfig, bots: Sequence[str]) -> tuple[Config, 
     with within("config"):
         read = config_of(config)
     if len(bots) != read.players:
-        raise invalid(f"bots: {len(bots)} for {read.players} seats")
+        raise invalid("bots", f"{len(bots)} for {read.players} seats")
     with within("bots"):
         return read, tuple(map(check_bot_name, bots))

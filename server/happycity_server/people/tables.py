@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from happycity import Config, ConfigError, FailurePolicy, TimeControl, VoidReason
+from happycity import Config, FailurePolicy, TimeControl, VoidReason
+from happycity.errors import FieldError
 from happycity.match import PERSON_MARK, check_person_name
 from happycity.records.record import Json, config_json
 from happycity.records.replay import config_of, deal_of
@@ -229,7 +230,7 @@ class Tables:
         if place.seat != table.host or table.is_closed:
             raise ApiError(Reason.WRONG_ROLE, "only the person who has set the table up invites")
         if not 0 <= seat < len(table.names) or table.names[seat] is not None:
-            raise invalid(f"seat: {seat + 1} is not free")
+            raise invalid("seat", f"{seat + 1} is not free")
         if list(table.invitations.values()).count(seat) >= MAX_INVITATIONS:
             raise too_many(MAX_INVITATIONS, f"links to seat {seat + 1}", advice="send one of them")
         clear, _ = new_secret(LINK_PREFIX)
@@ -276,7 +277,8 @@ class Tables:
         table = place.table
         free = [number for number, name in enumerate(table.names) if name is None]
         if place.seat != table.host or seat not in free or bot not in self.house:
-            raise invalid(f"seat {seat + 1}: only the host fills a free seat, by a bot of the house")
+            text = f"seat {seat + 1}: only the host fills a free seat, by a bot of the house"
+            raise ApiError(Reason.INVALID_FIELD, text)
         seats = table.plan.seats
         table.plan = replace(table.plan, seats=(*seats[:seat], bot, *seats[seat + 1 :]))
         table.names[seat] = bot
@@ -305,7 +307,7 @@ class Tables:
 
     def _check(self, plan: TablePlan) -> None:
         if len(plan.seats) != plan.config.players or plan.seats.count(HOST) != 1:
-            raise ConfigError(f"seats: one of the {plan.config.players} must be yours")
+            raise FieldError("seats", f"one of the {plan.config.players} must be yours")
         for bot in plan.seats:
             if bot not in self._lobby.house and bot not in (HOST, INVITED):
                 known = ", ".join(sorted(self._lobby.house)) or "none"

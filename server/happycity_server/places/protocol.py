@@ -35,7 +35,7 @@ from happycity.wire.match import (
 from happycity.wire.messages import config_message, config_of
 from happycity.worker.v1 import worker_service_pb2 as pb
 from happycity.worker.v1.worker_service_pb2_grpc import WorkerServiceServicer
-from happycity_server.errors import ApiError, invalid
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.places.bots import activity_message
 from happycity_server.places.reports import FaultyReportError, check_report, counters_of
 from happycity_server.play.counters import Counters
@@ -211,7 +211,8 @@ class Worker:
             return
         except FaultyReportError as error:
             self._service.note_faulty(self.name, str(error))
-            raise invalid(f"{error}; the server takes nothing more from {self.name}") from None
+            text = f"{error}; the server takes nothing more from {self.name}"
+            raise ApiError(Reason.INVALID_FIELD, text) from None
         except Exception:  # noqa: BLE001 - the boundary of a worker, which joins again
             _log.exception("worker_report_failed", worker=self.name)
 
@@ -338,14 +339,14 @@ class WorkerService(WorkerServiceServicer):
         if hello.version != VERSION:
             shown = one_line(hello.version)[:40] or "none"
             text = (
-                f"hello.version: the worker is of version {shown}, the server of version {VERSION}; "
+                f"the worker is of version {shown}, the server of version {VERSION}; "
                 f"install happycity {VERSION} for the worker too"
             )
-            raise invalid(text)
+            raise invalid("hello.version", text)
         name = one_line(hello.name)[:80]
         if problem := self._faulty.get(name):
-            text = f"hello.name: {name} has reported what can't be true: {problem}"
-            raise invalid(f"{text}; when it is repaired, give it another name, or start the server again")
+            text = f"{name} has reported what can't be true: {problem}; when it is repaired, give it another "
+            raise invalid("hello.name", f"{text}name, or start the server again")
         await Worker(self, name, self._conditions).serve(context)
 
     def note_joined(self, worker: Worker) -> None:

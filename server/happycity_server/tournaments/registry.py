@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 import structlog
 
 from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity.runtime.event_loop import started
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason, invalid, too_many
@@ -140,7 +141,7 @@ class Tournaments:
         for bot, digest in config.hosted_bots.items():
             if (playing := self.digest_of(bot)) != digest:
                 found = f"plays as {playing[:12]}" if playing else "isn't hosted"
-                raise ConfigError(f"hosted_bots: {bot} {found}, and not as {digest[:12]}")
+                raise FieldError("hosted_bots", f"{bot} {found}, and not as {digest[:12]}")
 
     def fixes(self, bot: str) -> bool:
         """Return whether a tournament that is played has named the submission that plays as a bot."""
@@ -481,4 +482,4 @@ def _config(stored: StoredTournament) -> TournamentConfig:
     try:
         return TournamentConfig.of(stored.config)
     except ConfigError as error:
-        raise invalid(f"tournament_id: {error}") from None
+        raise invalid("tournament_id", f"{error}") from None

@@ -124,7 +124,7 @@ async def test_a_call_that_failed_may_be_repeated(store: AsyncStore, monkeypatch
     calls = list[int]()
 
     async def refused() -> Message:
-        raise invalid("x: y")
+        raise invalid("x", "y")
 
     acts_as("anna")
     requests = Requests(store, lambda: 0.0)

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from happycity import ConfigError
-from happycity.errors import suggestion
+from happycity.errors import FieldError, suggestion
 from happycity.match import SeatResult
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
@@ -56,7 +56,7 @@ class Choice:
         """Refuse a choice by the result of a bot that is not named."""
         for flag, chosen in (("--lost", self.lost), ("--worst", self.worst is not None)):
             if chosen and self.bot is None:
-                raise ConfigError(f"{flag}: name the bot with --bot")
+                raise FieldError(flag, "name the bot with --bot")
         if self.worst is not None and self.limit is not None:
             raise ConfigError("--worst, --limit: both say how many games; give one of them")
 

@@ -10,9 +10,10 @@ from typing import Annotated
 import typer
 
 from happycity import ConfigError
+from happycity.errors import fields_named
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import AsJson, remark
-from happycity.runtime.settings import flags_of, load, naming_flags
+from happycity.runtime.settings import flags_of, load
 from happycity_tournament.cli.options import BASICS
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.settings import (
@@ -112,7 +113,7 @@ def run(
         flags["bots"] = entries
     settings = load(RunSettings, flags, file=file)
     lineup = Lineup(bots=settings.bots, processes=settings.processes, restarts=settings.restarts)
-    with naming_flags(FLAGS):
+    with fields_named(_flag_of):
         play(settings.config(), lineup, settings, as_json=as_json)
 
 
@@ -125,10 +126,15 @@ def sprt(*, file: File = None, as_json: AsJson = False, **flags: object) -> None
     the maximum number of blocks.
     """
     settings = load(SprtSettings, flags, file=file)
-    with naming_flags(FLAGS):
+    with fields_named(_flag_of):
         bots = bot_entry("--candidate", settings.candidate), bot_entry("--base", settings.base)
         lineup = Lineup(bots=bots, processes=settings.processes, restarts=settings.restarts)
         play(settings.config(*bots), lineup, settings, as_json=as_json)
+
+
+def _flag_of(key: str) -> str:
+    """Return the flag of a setting, as people know it."""
+    return f"--{key.replace('_', '-')}" if key in FLAGS else key
 
 
 def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:

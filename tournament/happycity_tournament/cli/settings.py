@@ -64,7 +64,7 @@ def _address(text: str) -> str:
     try:
         Target.parse(text, setting="")
     except ConfigError as error:
-        raise ValueError(str(error).removeprefix(": ")) from None
+        raise ValueError(str(error)) from None
     return text
 
 

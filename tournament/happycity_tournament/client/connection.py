@@ -14,6 +14,7 @@ from google.protobuf.message import Message
 
 from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
+from happycity.errors import FieldError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as hosting_pb
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceStub
 from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
@@ -333,9 +334,10 @@ async def check_names_are_free(
     """
     for bot in await connection.bots() if names else ():
         if bot.connected and bot.name in names:
-            raise ConfigError(
-                f"{flag}: a program is connected to {connection.address} as {bot.name!r} already; let it "
-                f"play by --join {bot.name}, or end it first, or choose another name"
+            raise FieldError(
+                flag,
+                f"a program is connected to {connection.address} as {bot.name!r} already; let it "
+                f"play by --join {bot.name}, or end it first, or choose another name",
             )
 
 

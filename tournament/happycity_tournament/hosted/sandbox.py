@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
 from happycity.runtime.child import ChildError, words_of
@@ -61,7 +62,7 @@ class Sandbox:
         template = _template(setting) if self._filter is None else []
         self._program = template[0] if template else BWRAP
         if shutil.which(self._program) is None:
-            raise ConfigError(f"sandbox: there is no program {self._program!r} on this machine; install it")
+            raise FieldError("sandbox", f"there is no program {self._program!r} on this machine; install it")
         self._words = template or [*_bubblewrap(memory)]
         with replacing(self._profile) as partial:
             partial.write_text(seccomp.profile())
@@ -101,7 +102,7 @@ class Sandbox:
                 return
             said = output.split("\n")
             text = next(filter(None, map(one_line, reversed(said))), f"status {tried.returncode}")
-        raise ConfigError(f"sandbox: {self._program} doesn't run {what} on this machine: {text}")
+        raise FieldError("sandbox", f"{self._program} doesn't run {what} on this machine: {text}")
 
     @property
     def takes_images(self) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from happycity import ConfigError, HappyCityError
-from happycity.errors import suggestion
+from happycity import HappyCityError
+from happycity.errors import FieldError, suggestion
 from happycity.match import one_line
 from happycity_tournament.config import TournamentConfig, TournamentState
 from happycity_tournament.games import BotProfile, FinishedGame, Fixture, Position, Result
@@ -275,7 +275,7 @@ def check_evaluator(config: TournamentConfig) -> None:
 
         if config.luck_evaluator != (own := Evaluator().digest):
             named = one_line(config.luck_evaluator)[:80]
-            raise ConfigError(f"luck_evaluator: this version of the arena has {own}, not {named!r}")
+            raise FieldError("luck_evaluator", f"this version of the arena has {own}, not {named!r}")
 
 
 def _result_parts(store: Store, status: TournamentStatus) -> Iterator[list[Result]]:
@@ -298,7 +298,7 @@ def check_disqualification(config: TournamentConfig, state: TournamentState, bot
         TournamentFinishedError: all games are played.
     """
     if bot not in config.bots:
-        raise ConfigError(f"bot: {bot[:80]!r} doesn't take part; {suggestion(bot[:80], config.bots)}")
+        raise FieldError("bot", f"{bot[:80]!r} doesn't take part; {suggestion(bot[:80], config.bots)}")
     if state is TournamentState.FINISHED:
         raise TournamentFinishedError("the tournament is finished: no game is left to forfeit")
 

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import happycity.rules
 from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity.runtime.files import replacing
 from happycity_tournament.config import COMMITMENT_FILE, TournamentConfig
 
@@ -69,9 +70,9 @@ class Commitment:
     def __post_init__(self) -> None:
         """Refuse salts and beacons that are too short or too long."""
         if not MIN_SALT <= len(self.salt) <= MAX_TEXT:
-            raise ConfigError(f"salt: use {MIN_SALT} to {MAX_TEXT} random characters, not {len(self.salt)}")
+            raise FieldError("salt", f"use {MIN_SALT} to {MAX_TEXT} random characters, not {len(self.salt)}")
         if self.beacon is not None and not 1 <= len(self.beacon) <= MAX_TEXT:
-            raise ConfigError(f"beacon: use 1 to {MAX_TEXT} characters, not {len(self.beacon)}")
+            raise FieldError("beacon", f"use 1 to {MAX_TEXT} characters, not {len(self.beacon)}")
 
     @classmethod
     def to(cls, config: TournamentConfig, **others: Any) -> Self:
@@ -128,11 +129,11 @@ class Commitment:
             if content["seed_hash"] != made.seed_hash:
                 raise ConfigError("seed, salt: their hash is not the one that was committed to")
             if stored["hash"] != digest_of(content):
-                raise ConfigError("hash: it is not that of the commitment")
+                raise FieldError("hash", "it is not that of the commitment")
             if made.json() != {key: stored[key] for key in made.json()}:
-                raise ConfigError("commitment: it is not in the form that this version writes")
+                raise FieldError("commitment", "it is not in the form that this version writes")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ConfigError(f"commitment: malformed: {type(error).__name__}") from None
+            raise FieldError("commitment", f"malformed: {type(error).__name__}") from None
         return made
 
     def save(self, folder: Path) -> None:

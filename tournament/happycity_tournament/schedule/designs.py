@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
-from happycity import ConfigError
+from happycity.errors import FieldError
 
 MOST_BOTS = 21
 """The largest field with a design for tables of three to five; any field has one for tables of two."""
@@ -93,8 +93,8 @@ def balanced_rounds(*, bots: int, seats: int) -> list[list[Block]]:
     if math.comb(bots, seats) <= FEW_TABLES:
         return _packed(list(itertools.combinations(range(bots), seats)))
     if bots > MOST_BOTS:
-        raise ConfigError(
-            f"bots: {bots} are too many for a round robin of {seats} seats, which takes {MOST_BOTS} at most"
+        raise FieldError(
+            "bots", f"{bots} are too many for a round robin of {seats} seats, which takes {MOST_BOTS} at most"
         )
     return _packed(_developed(bots=bots, seats=seats))
 

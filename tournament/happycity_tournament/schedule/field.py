@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity_tournament.config import SeatOrders
 from happycity_tournament.games import Fixture
 
@@ -34,7 +34,7 @@ class Field:
     def __post_init__(self) -> None:
         """Refuse bots that can't fill the tables."""
         if len(self.bots) < self.seats:
-            raise ConfigError(f"bots: {len(self.bots)} can't fill a table of {self.seats} seats")
+            raise FieldError("bots", f"{len(self.bots)} can't fill a table of {self.seats} seats")
 
     @property
     def tables(self) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from happycity import ConfigError
+from happycity.errors import FieldError
 from happycity_tournament.config import (
     MAX_GAMES,
     Format,
@@ -35,7 +35,7 @@ def schedule_of(config: TournamentConfig) -> Schedule:
     """
     schedule = _schedule(config, config.format)
     if schedule.total_games > MAX_GAMES:
-        raise ConfigError(f"format: it has {schedule.total_games} games, more than {MAX_GAMES}")
+        raise FieldError("format", f"it has {schedule.total_games} games, more than {MAX_GAMES}")
     return schedule
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from happycity import ConfigError
-from happycity.errors import suggestion
+from happycity.errors import FieldError, suggestion
 from happycity.rules.shuffling import shuffled
 from happycity_tournament.schedule.field import Field
 from happycity_tournament.schedule.schedule import FixedSchedule
@@ -54,15 +53,17 @@ def lineups(opponents: Sequence[str], *, size: int) -> Iterator[list[str]]:
 
 def _check_challengers(challengers: Sequence[str], field: Field) -> None:
     if not challengers:
-        raise ConfigError("challengers: there are none")
+        raise FieldError("challengers", "there are none")
     for challenger in challengers:
         if challenger not in field.bots:
             name = challenger[:80]
-            raise ConfigError(f"challengers: {name!r} is not one of the bots; {suggestion(name, field.bots)}")
+            raise FieldError(
+                "challengers", f"{name!r} is not one of the bots; {suggestion(name, field.bots)}"
+            )
         if challengers.count(challenger) > 1:
-            raise ConfigError(f"challengers: {challenger!r} is named more than once")
+            raise FieldError("challengers", f"{challenger!r} is named more than once")
     opponents = len(field.bots) - len(challengers)
     if opponents < field.seats - 1:
-        raise ConfigError(
-            f"challengers: they leave {opponents} opponents, too few for a table of {field.seats} seats"
+        raise FieldError(
+            "challengers", f"they leave {opponents} opponents, too few for a table of {field.seats} seats"
         )
