@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import fields
 
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -42,10 +42,11 @@ def check_report(request: pb.WorkRequest, matches: Mapping[int, OpenMatch], now:
     Raises:
         FaultyReportError: it can't.
     """
-    for field, moment in _moments(request):
+    earliest = min((match.created_at for match in matches.values()), default=now) - CLOCK_SECONDS
+    for field, moment in _moments(request, matches):
         seconds = unix_of(moment) if isinstance(moment, Timestamp) else moment
-        if not abs(seconds - now) <= CLOCK_SECONDS:  # so nan is refused too
-            raise FaultyReportError(f"{field}: {seconds:.15g} is not near now, {now:.15g}")
+        if not earliest <= seconds <= now + CLOCK_SECONDS:  # so nan is refused too
+            raise FaultyReportError(f"{field}: {seconds:.15g} is not from {earliest:.15g} to now, {now:.15g}")
     for used in request.used:
         if not (0 <= used.cpu_seconds < math.inf and 0 <= used.peak_memory_bytes <= LARGEST_ID):
             raise FaultyReportError("used: no program can have used that")
@@ -74,12 +75,12 @@ def counters_of(report: bytes) -> Counters:
     return counters
 
 
-def _moments(request: pb.WorkRequest) -> Iterator[tuple[str, float | Timestamp]]:
-    """Yield the moments of a report, each with its field."""
+def _moments(request: pb.WorkRequest, matches: Container[int]) -> Iterator[tuple[str, float | Timestamp]]:
+    """Yield the moments of a report, each with its field; those of matches that aren't open don't count."""
     for one in request.matches:
-        if one.HasField("started_at"):
+        if one.HasField("started_at") and one.match_id in matches:
             yield "matches.started_at", one.started_at
-    for finished in request.finished:
+    for finished in (one for one in request.finished if one.match_id in matches):
         yield "finished.started_at", finished.started_at
         yield "finished.finished_at", finished.finished_at
     for incident in request.incidents:
