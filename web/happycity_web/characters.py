@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from happycity.match import check_bot_name
+from happycity.match import check_bot_spelling
 from happycity.v1 import match_pb2
 from happycity.v1 import match_service_pb2 as match_pb
 from happycity_server.errors import ApiError
@@ -62,7 +62,7 @@ class _Seat(NamedTuple):
 
 async def character_page(feeds: Feeds, request: Request, _query: Query) -> Page:
     """Show a bot over all its games that count: no practice, and none whose deal is still in play."""
-    bot, arena = check_bot_name(request.path_params["bot"]), feeds.arena
+    bot, arena = check_bot_spelling(request.path_params["bot"]), feeds.arena
     games, ladder, boards = await _games(feeds, bot), None, {}
     if arena.ladder.keeps_ladder:
         boards = (await ladder_values(feeds))["boards"]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from happycity.match import check_bot_name
+from happycity.match import check_bot_spelling
 from happycity_server.errors import invalid
 
 LARGEST = 999_999_999
@@ -45,7 +45,7 @@ def number(default: int | None = 0, *, lowest: int = 1) -> Any:
 
 def bot_name() -> Any:
     """Return a field that is the name of a bot."""
-    return _field("", lambda _, text: check_bot_name(text))
+    return _field("", lambda _, text: check_bot_spelling(text))
 
 
 @dataclass(frozen=True, slots=True)
