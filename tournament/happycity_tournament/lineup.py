@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from happycity import ConfigError
 from happycity.errors import FieldError
-from happycity.match import REFERENCE_BOTS, check_bot_name, check_reference_bot
+from happycity.match import REFERENCE_BOTS, check_bot_spelling, check_reference_bot
 from happycity_tournament.config import check_bots
 
 DEFAULT_RESTARTS = 3
@@ -43,7 +43,7 @@ class BotEntry(BaseModel):
         if (self.builtin is not None) + (self.command is not None) + self.join + self.hosted != 1:
             raise ValueError("give exactly one of builtin, command, join = true and hosted = true")
         try:
-            check_bot_name(self.name)
+            check_bot_spelling(self.name)
             if self.builtin is not None:
                 check_reference_bot(self.builtin)
         except ConfigError as error:

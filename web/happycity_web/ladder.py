@@ -8,7 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from happycity.ladder.v1beta1 import ladder_service_pb2 as pb
-from happycity.match import check_bot_name
+from happycity.match import check_bot_spelling
 from happycity.wire.messages import config_of
 from happycity_server.errors import ApiError, Reason, invalid
 from happycity_tournament.ratings.statistics import student_margin
@@ -204,5 +204,5 @@ async def _challenges(feeds: Feeds, **chosen: Any) -> list[pb.Challenge]:
 
 
 async def _bot(feeds: Feeds, request: Request, query: BotQuery) -> pb.LadderBot:
-    arena, name = feeds.arena, check_bot_name(request.path_params["bot"])
+    arena, name = feeds.arena, check_bot_spelling(request.path_params["bot"])
     return await arena.call(arena.ladder.GetLadderBot, bot=name, board=query.board or None)

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from happycity import Incident, RecordError
-from happycity.match import check_bot_name
+from happycity.match import check_bot_spelling
 from happycity.records.record import loads
 from happycity.records.replay import incidents_of, metrics_of
 from happycity.tournament.v1beta1 import tournament_service_pb2 as tournament_pb
@@ -126,7 +126,7 @@ async def tournament_page(feeds: Feeds, request: Request, query: GameQuery) -> P
 
 async def bot_page(feeds: Feeds, request: Request, query: GameQuery) -> Page:
     """Show a bot in a tournament: its results, against whom, and why it lost or forfeited."""
-    tournament_id, bot = request.path_params["tournament_id"], check_bot_name(request.path_params["bot"])
+    tournament_id, bot = request.path_params["tournament_id"], check_bot_spelling(request.path_params["bot"])
     tournament = await tournament_of(feeds, tournament_id)
     if bot not in tournament.config.bots:
         text = language_of(request).texts.gettext("Tournament %(number)s has no bot %(bot)s.")
