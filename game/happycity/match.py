@@ -167,7 +167,7 @@ class TimeControl:
             _check_seconds(name, getattr(self, name))
         _check_seconds("decision_seconds", self.decision_seconds, positive=True)
         if self.increment_seconds and not self.bank_seconds:
-            raise FieldError("increment_seconds", "an increment needs a bank; give bank_seconds too")
+            raise FieldError("increment_seconds", "an increment needs a bank; give one too")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,7 +138,7 @@ def list_tokens(
     stored, now = listed(tokens).tokens, datetime.now(UTC)
     if as_json:
         rows = [
-            {**one.model_dump(mode="json", exclude={"sha256"}), "expired": not one.is_valid(now)}
+            {**one.model_dump(mode="json", exclude={"sha256", "replaces"}), "expired": not one.is_valid(now)}
             for one in stored
         ]
         typer.echo(json.dumps(rows, indent=2))

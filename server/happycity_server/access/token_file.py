@@ -157,7 +157,7 @@ def revoke_invitation(file: File, invitation_id: str) -> Invitation:
         TokenError: the file can't be used.
     """
     with _changed(file) as content:
-        text = f"there is no invitation {redacted(invitation_id)[:40]!r}; see: happycity invite list"
+        text = f"there is no invitation {_shown(invitation_id, file)}; see: happycity invite list"
         return _taken(content.invitations, invitation_id, InvitationError(text))
 
 
@@ -242,10 +242,15 @@ def revoke_token(file: File, token_id: str) -> Token:
         TokenError: there is no such token, or the file can't be used.
     """
     with _changed(file) as content:
-        text = f"there is no token {redacted(token_id)[:40]!r}; see: happycity token list"
+        text = f"there is no token {_shown(token_id, file)}; see: happycity token list"
         revoked = _taken(content.tokens, token_id, TokenError(text))
         content.tokens = [one for one in content.tokens if one.id != revoked.replaces]
         return revoked
+
+
+def _shown(own_id: str, file: File) -> str:
+    """Return an id for an error, and the file to which a command belongs; a server tells no paths."""
+    return f"{redacted(own_id)[:40]!r}" + (f" in {file}" if isinstance(file, Path) else "")
 
 
 def _of_id(stored: list[_Kept], own_id: str, problem: TokenError) -> _Kept:

@@ -195,9 +195,9 @@ class Challenges:
             )
         count = len(self.deals_to_replay(board.name, old, newest.id))
         if wanted.deals > count:
-            raise ApiError(
-                Reason.INVALID_FIELD,
-                f"deals: {wanted.deals} of version {old}, which has {count} on {board.name} that version "
+            raise invalid(
+                "deals",
+                f"{wanted.deals} of version {old}, which has {count} on {board.name} that version "
                 f"{newest.id} can replay: finished ones against present bots of the house alone; "
                 "a version that is connected gets such deals by a challenge to bots of the house",
             )

@@ -19,7 +19,7 @@ from happycity.v1 import play_service_pb2 as play
 from happycity.wire.decisions import response_part
 from happycity.wire.match import bot_info_of
 from happycity.wire.messages import PROTOCOL_VERSION
-from happycity_server.errors import ApiError, Reason
+from happycity_server.errors import ApiError, Reason, invalid
 from happycity_server.play.counters import Counters
 from happycity_server.play.limits import SessionLimits
 from happycity_server.play.outbox import Outbox
@@ -287,8 +287,7 @@ class Session:
         answers, resigns = request.answers, request.resigns
         for field, entries in (("answers", answers), ("resigns", resigns)):
             if len(entries) > self._limits.batch:
-                text = f"{field}: {len(entries)} in one message are more than {self._limits.batch}"
-                raise ApiError(Reason.INVALID_FIELD, text)
+                raise invalid(field, f"{len(entries)} in one message are more than {self._limits.batch}")
         games, strays = self._seats, 0
         for answer in answers:
             seats = games.get(answer.match_id)
@@ -306,7 +305,7 @@ class Session:
             round_trip = outbox.pong(request.pong.nonce, now)
             self.round_trip_us = self.round_trip_us if round_trip is None else round_trip
         if request.HasField("hello"):
-            raise ApiError(Reason.INVALID_FIELD, "hello: a stream has one")
+            raise invalid("hello", "a stream has one")
         if request.HasField("goodbye"):
             self.depart(now)
 

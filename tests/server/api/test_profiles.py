@@ -34,7 +34,7 @@ async def test_tournament_keeps_what_its_bots_say(tmp_path: Path) -> None:
         tournament_id = await arena.create(config("ben", "anna"))
         said = {"anna": BotProfile(bot_info_of(INFO), "zig/3")}
         assert await profiles(arena, tournament_id) == said
-        ben = await connected(arena.channel, "ben", info=bot_pb2.BotInfo(version="\x1b[1m7"))
+        ben = await connected(arena.channel, "ben", info=bot_pb2.BotInfo(version="\x1b[1m7"), software="")
         said["ben"] = BotProfile(BotInfo(version="[1m7"))
         assert await profiles(arena, tournament_id) == said
         assert [bot.name for bot in (await arena.get(tournament_id)).bots] == ["ben", "anna"]
