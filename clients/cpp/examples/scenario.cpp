@@ -22,7 +22,7 @@ class Scenario : public happycity::Bot {
   std::size_t choose(const happycity::Decision& decision) override {
     fail_if("crash-choose");
     if (has("slow")) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      std::this_thread::sleep_for(std::chrono::seconds(2));
     }
     if (has("note")) {
       decision.note("depth", 3);

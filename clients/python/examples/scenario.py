@@ -20,7 +20,7 @@ class Scenario(Bot):
         if "illegal" in self.start.bots:
             return 99
         if "slow" in self.start.bots:
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(2.0)
         if "note" in self.start.bots:
             decision.note(depth=3, nodes=1200.5)
         return decision.moves[0 if "first" in self.start.bots else -1]

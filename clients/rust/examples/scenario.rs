@@ -34,7 +34,7 @@ impl Bot for Scenario {
             return Ok(99);
         }
         if self.asks_for("slow") {
-            thread::sleep(Duration::from_millis(500));
+            thread::sleep(Duration::from_secs(2));
         }
         if self.asks_for("note") {
             decision.note("depth", 3);

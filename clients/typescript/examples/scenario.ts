@@ -14,7 +14,7 @@ class Scenario implements Bot {
   async choose({ moves, note }: Decision): Promise<number> {
     if (this.#names.has("crash-choose")) throw new Error("scenario");
     if (this.#names.has("illegal")) return 99;
-    if (this.#names.has("slow")) await sleep(500);
+    if (this.#names.has("slow")) await sleep(2000);
     if (this.#names.has("note")) note({ depth: 3, nodes: 1200.5 });
     return this.#names.has("first") ? 0 : moves.length - 1;
   }

@@ -38,7 +38,7 @@ func (b *bot) Choose(_ context.Context, d *happycity.Decision) (int, error) {
 	case b.isWith("first"):
 		return 0, nil
 	case b.isWith("slow"):
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(2 * time.Second)
 	case b.isWith("note"):
 		d.Note("depth", 3)
 		d.Note("nodes", 1200.5)

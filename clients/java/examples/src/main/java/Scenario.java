@@ -26,7 +26,7 @@ public class Scenario implements Bot {
       return 99;
     }
     if (orders.contains("slow")) {
-      Thread.sleep(500);
+      Thread.sleep(2000);
     }
     if (orders.contains("note")) {
       decision.note("depth", 3);
