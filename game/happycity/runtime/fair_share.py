@@ -9,7 +9,7 @@ _T = TypeVar("_T", bound=Hashable)
 
 
 class FairShare(Generic[_T]):
-    """Which owner has what; so many owners as there are places must join to keep another one out."""
+    """Which owner holds which places. One owner alone can never keep another one out."""
 
     def __init__(
         self, most: int, *, choose: Callable[[Collection[_T]], _T] = lambda own: next(iter(own))
