@@ -237,11 +237,12 @@ class Child:
     def _end_strays(self) -> None:
         """Kill what has left the program's session, and release the guard, which has nothing to do then."""
         for _ in range(STRAYS_KILLED):
-            if self._foreground or not (strays := self._strays()):
-                break
-            for pid in strays:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, _KILL)
+            with suppress(OSError):  # for want of a descriptor it can't look, and tries again
+                if self._foreground or not (strays := self._strays()):
+                    break
+                for pid in strays:
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, _KILL)
             time.sleep(POLL_SECONDS)
         self._release()
 
@@ -250,12 +251,18 @@ class Child:
             self._guard.release()
 
     def _strays(self) -> list[int]:
-        """Return the processes with this program's mark, those left out that have ended."""
+        """Return the processes with this program's mark that have not ended; none without `/proc`.
+
+        Raises:
+            OSError: this process has no descriptor left to look.
+        """
         found, mark = [], self._mark.encode()
-        for file in Path("/proc").glob("[0-9]*/environ"):
-            with suppress(OSError):  # it has ended, or belongs to another user
-                if mark in file.read_bytes():
-                    found.append(int(file.parent.name))
+        # Not by a pattern: pathlib raises ESRCH for a process that ends while it looks.
+        for name in filter(str.isdecimal, os.listdir("/proc") if Path("/proc").is_dir() else ()):
+            # It has ended, or belongs to another user.
+            with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+                if mark in Path("/proc", name, "environ").read_bytes():
+                    found.append(int(name))
         return found
 
     def _signal(self, number: int) -> bool:
@@ -282,9 +289,12 @@ class Child:
         status = self._process.wait()
         for keeper in self._keepers:
             keeper.join(DRAIN_SECONDS)
-        if not self._strays():
-            self._release()
-        self._ended.set_result(status)
+        try:
+            with suppress(OSError):  # it can't look: the guard stays until the program is stopped
+                if not self._strays():
+                    self._release()
+        finally:
+            self._ended.set_result(status)
 
 
 def child_environment(**variables: str) -> dict[str, str]:

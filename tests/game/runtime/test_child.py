@@ -1,6 +1,7 @@
 """Child processes: how they start, end, and what they get from this process."""
 
 import asyncio
+import errno
 import io
 import os
 import select
@@ -272,3 +273,27 @@ async def test_the_last_line_for_people() -> None:
         child = Child.start(python("print('a\\nb')"), environment=child_environment(), stdout=file)
         assert await child.wait(LIMIT) == 0
         assert last_line(file) == "b"
+
+
+@pytest.mark.parametrize("number", [errno.ESRCH, errno.ENOENT, errno.EACCES, errno.EMFILE])
+async def test_end_is_noticed_when_other_processes_cannot_be_looked_at(
+    number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others end while this process looks for what a program has left behind; the program's end is known.
+
+    Linux answers with ESRCH for a process that ends during the call itself, by `stat` as by `open`.
+    """
+
+    def fail(path: Path, *_: object, **__: object) -> bytes:
+        raise OSError(number, os.strerror(number), str(path))
+
+    child = start(["sh", "-c", "read line"], stdin=subprocess.PIPE)
+    stat = Path.stat
+    monkeypatch.setattr(Path, "read_bytes", fail)
+    monkeypatch.setattr(
+        Path, "stat", lambda path, **kind: (fail if "environ" in str(path) else stat)(path, **kind)
+    )
+    assert child.stdin is not None
+    child.stdin.close()
+    assert await child.wait(LIMIT) == 1
+    await asyncio.wait_for(child.stop(0), LIMIT)

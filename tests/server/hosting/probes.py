@@ -112,13 +112,13 @@ def root_of_another_process(facts: Facts) -> object:
 
 
 def environment_of_others(facts: Facts) -> object:
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            found = facts["secret"].encode() in path.read_bytes()
+            found = facts["secret"].encode() in (process / "environ").read_bytes()
         except OSError:
             continue
         if found:
-            return str(path)
+            return str(process)
     raise LookupError
 
 

@@ -151,13 +151,13 @@ MARK = str(100_000_000 + os.getpid())
 def _marked() -> list[int]:
     """Return the processes of this machine that a test has left behind."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = path.read_bytes().split(b"\0")
+            words = (process / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         if words[:2] == [b"sleep", MARK.encode()]:
-            found.append(int(path.parent.name))
+            found.append(int(process.name))
     return found
 
 
