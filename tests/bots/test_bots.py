@@ -22,6 +22,9 @@ GREEDY = Path(__file__).parents[2] / "clients/conformance/greedy.jsonl"
 FEW_TABLES = TABLES[::5]
 """One for each number of seats, two in each mode and of each scoring."""
 SLOW_BOTS = ("search", "champion")
+each_bot = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.level(2)) if name in SLOW_BOTS else name for name in BOTS]
+)
 
 
 def table_id(config: Config) -> str:
@@ -29,9 +32,7 @@ def table_id(config: Config) -> str:
 
 
 @pytest.mark.level(1)
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.level(2)) if name in SLOW_BOTS else name for name in BOTS]
-)
+@each_bot
 def test_every_bot_plays_legal_moves_to_the_end(name: str) -> None:
     for config in TABLES if name in ("random", "greedy") else FEW_TABLES:
         game = Game.deal(config, seed=11)
@@ -42,7 +43,7 @@ def test_every_bot_plays_legal_moves_to_the_end(name: str) -> None:
 
 @pytest.mark.level(1)
 @pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("name", BOTS)
+@each_bot
 def test_a_repeated_match_repeats_every_move(name: str, mode: Mode) -> None:
     config, bots = Config(players=2, mode=mode), [BOTS[name], PlannerBot]
     first, second = ([move for _, move in play(Game.deal(config, seed=5), bots)] for _ in range(2))
@@ -91,7 +92,7 @@ def test_the_ladder_holds(config: Config) -> None:
     assert mean_place_difference(PlannerBot, GreedyBot, deals=4, config=config) > 0.2
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @pytest.mark.parametrize("mode", Mode)
 def test_rollout_holds_its_own_against_the_planner(mode: Mode) -> None:
     assert mean_place_difference(RolloutBot, PlannerBot, deals=2, config=Config(mode=mode)) > -0.2

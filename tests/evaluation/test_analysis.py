@@ -42,7 +42,7 @@ def takes_coins(game: Game, rng: random.Random) -> Move | None:
     return game.neutral_move if game.phase is Phase.BUY and rng.random() < 0.3 else None
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @pytest.mark.parametrize(
     ("weakness", "phase"),
     [

@@ -153,7 +153,7 @@ def test_the_values_do_not_depend_on_hidden_orders() -> None:
 SEED = 71 * 10**8
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @pytest.mark.parametrize("second", [GreedyBot, ClumsyBot])
 def test_taking_luck_off_keeps_the_mean(second: type[Bot]) -> None:
     """The luck's mean is 0 within four errors, and scores without it vary less."""
@@ -163,7 +163,7 @@ def test_taking_luck_off_keeps_the_mean(second: type[Bot]) -> None:
     assert (won - luck).std() < won.std()
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 @pytest.mark.parametrize("games", [12, pytest.param(100, marks=pytest.mark.nightly)])
 def test_predicted_places_are_those_that_follow(games: int) -> None:
     """Each tenth with some seats is within four errors and 10 points; all places together have one mean."""

@@ -185,6 +185,7 @@ async def test_a_caller_that_leaves_while_it_waits_holds_nobody_up(gate: Gate) -
     assert not gate._turns
 
 
+@pytest.mark.level(2)
 async def test_a_visitor_waits_for_no_other_address(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one address asks for hundreds of pages at once, another one's answer comes among the first.
 
@@ -358,7 +359,7 @@ async def test_connections_that_never_begin_hold_nobody_up(
     [
         pytest.param(b"GET /static/style.css HTTP/1.1\r\nHost: localhost\r\n\r\n", id="kept"),
         pytest.param(b"GET /static/style.css" + HEAD + b"Connection: close\r\n\r\n", id="closed"),
-        pytest.param(upgrade(), id="socket"),
+        pytest.param(upgrade(), id="socket", marks=pytest.mark.level(2)),
     ],
 )
 async def test_a_client_that_reads_nothing_is_cut_off(

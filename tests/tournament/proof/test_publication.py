@@ -370,17 +370,24 @@ FORGED_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def hosted_program(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the file with the program of a hosted bot, in a publication in which nothing is wrong."""
+    folder = Path(shutil.copytree(published, tmp_path_factory.mktemp("hosting") / "cup"))
+    file = Forger(folder).host("greedy", "python first.py")
+    verify(folder, processes=1)
+    return file
+
+
 @pytest.mark.level(1)
 @pytest.mark.parametrize(("forge", "line"), FORGED_FILES.values(), ids=FORGED_FILES)
 def test_a_changed_file_of_a_hosted_bot_is_found(
-    published: Path, tmp_path: Path, forge: Callable[[Path], object], line: str
+    hosted_program: Path, tmp_path: Path, forge: Callable[[Path], object], line: str
 ) -> None:
-    forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
-    file = forger.host("greedy", "python first.py")
-    verify(forger.folder, processes=1)
-    forge(file)
+    folder = Path(shutil.copytree(hosted_program.parent, tmp_path / "cup"))
+    forge(folder / hosted_program.name)
     with pytest.raises(VerificationError, match=line) as found:
-        verify(forger.folder, processes=1)
+        verify(folder, processes=1)
     assert "\n" not in str(found.value)
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.commands.programs import tournament
 from tests.tournament.conftest import Run, json_of
 from tests.tournament.games import finished, fixtures_of
 from tests.tournament.leagues import League
@@ -84,10 +85,12 @@ def report(run: Run, source: object, out: Path, *more: object) -> Page:
     return Page(out)
 
 
-@pytest.fixture
-def page(played: Path, tmp_path: Path, run: Run) -> Page:
+@pytest.fixture(scope="module")
+def page(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Page:
     """Return the report of the tournament that was really played."""
-    return report(run, played, tmp_path / "report.html")
+    out = tmp_path_factory.mktemp("report") / "report.html"
+    assert tournament("report", played, "--out", out).status == 0
+    return Page(out)
 
 
 def rows_of(page: Page, section: str) -> dict[str, list[str]]:
