@@ -97,7 +97,7 @@ class Trouble:
             assert answer.status_code == 200, (during, answer)
 
     def start_tournament(self) -> None:
-        """Start the same tournament as ever; whoever asked for it goes away."""
+        """Start the same tournament as ever."""
         run = [sys.executable, "-m", "happycity_tournament", "run", "--seats", "2", "--rounds", str(ROUNDS)]
         joined = ("--join", "python", "--join", "go", "--seed", "7", *PATIENT)
         self.competition.start("run", "cup", [*run, *joined], "Ctrl-C")
@@ -176,6 +176,7 @@ def games_of(competition: Competition, tournament: int) -> programs.Records:
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(0)  # half an hour, of which each wait has its own limit
 @pytest.mark.parametrize("rounds", [45])
 def test_an_open_server_loses_nothing(
     tmp_path: Path, rounds: int, capsys: pytest.CaptureFixture[str]
