@@ -118,6 +118,7 @@ class Trouble:
         with connect(
             f"{url.replace('http', 'ws')}{self.table}?from=0",
             ssl=trust, origin=Origin(url), additional_headers={"cookie": self.cookie},
+            open_timeout=LIMIT, ping_timeout=LIMIT,
         ) as socket:  # fmt: skip
             asked = self._decision(socket, 0)
             assert asked >= after
