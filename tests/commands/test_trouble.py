@@ -102,9 +102,9 @@ class Trouble:
         joined = ("--join", "python", "--join", "go", "--seed", "7", *PATIENT)
         self.competition.start("run", "cup", [*run, *joined], "Ctrl-C")
 
-    def sit_down(self) -> None:
+    def sit_down(self, name: str) -> None:
         """Begin a game of a person against two bots, without a clock."""
-        form = {"name": "Ida", "clock": "none", "seat1": "me", "seat2": "greedy", "seat3": "random"}
+        form = {"name": name, "clock": "none", "seat1": "me", "seat2": "greedy", "seat3": "random"}
         own = {"authorization": f"Bearer {self.competition.organiser_settings()['HAPPYCITY_TOKEN']}"}
         with self.competition.browser() as browser:
             seated = browser.post("/play", data=form, headers=own)
@@ -197,7 +197,7 @@ def test_an_open_server_loses_nothing(
         for number in range(rounds):
             trouble.visit("quiet")
             if not number % DECISIONS:
-                trouble.sit_down()
+                trouble.sit_down(f"Ida {number}")
                 decision = 0
             trouble.start_tournament()
             troubles = [trouble.flood, trouble.fill_disk, trouble.kill]
