@@ -162,8 +162,10 @@ class Trouble:
 
     def check(self, before: Rows) -> None:
         after = self.stored()
-        lost = {name: len(rows - after[name]) for name, rows in before.items() if not rows <= after[name]}
-        assert lost == {}
+        lost = {name: [*(rows - after[name])][:3] for name, rows in before.items()}
+        assert not any(lost.values()), {
+            name: [*(after[name] - before[name])][:9] for name in lost if lost[name]
+        }
 
     def go_on(self) -> None:
         """Wait until more deals of the ladder are rated, and the tournament is over."""

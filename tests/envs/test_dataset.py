@@ -24,7 +24,7 @@ minari = pytest.importorskip("minari")
 BOTS = {"random": "random", "greedy": "greedy", "planner": "planner", "random2": "random"}
 
 
-@pytest.mark.level(1)
+@pytest.mark.level(2)
 def test_a_game_can_be_played_again_from_its_rows(run: Run, played: Path) -> None:
     run("export", played, "--format", "records", "--out", "games.jsonl")
     first_games = Path("games.jsonl").read_text("utf-8").splitlines(keepends=True)[:12]
@@ -34,6 +34,7 @@ def test_a_game_can_be_played_again_from_its_rows(run: Run, played: Path) -> Non
     assert rows.num_rows > 1000
     first = [row for row in rows.slice(0, 400).to_pylist() if row["game"] == 0]
     seats = [[row for row in first if row["seat"] == seat] for seat in range(4)]
+    assert {row["deal_seed"] for row in first} == {seed_of("games.jsonl")}
     game = Game.deal(Config(), seed=seed_of("games.jsonl"))
     observations, returns = Observations(4), [rows[0]["return"] for rows in seats]
     while game.outcome is None:
@@ -50,9 +51,16 @@ def test_a_game_can_be_played_again_from_its_rows(run: Run, played: Path) -> Non
 def test_minari_loads_the_seats_of_a_bot(run: Run, played: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(Path.cwd()))
     options = ("--format", "minari", "--bots", "greedy", "--reward", "points", "--out", "greedy-v0")
-    assert dataset(played, *options) == "greedy-v0: 48 episodes\n"
+    author = ("--author", "Ann")
+    assert dataset(played, *options, *author) == "greedy-v0: 48 episodes\n"
     loaded = minari.load_dataset("greedy-v0")
     assert (loaded.total_episodes, loaded.id) == (48, "greedy-v0")
+    listed = minari.list_local_datasets()["greedy-v0"]
+    assert (list(listed["author"]), listed["algorithm_name"]) == (["Ann"], "greedy")
+    assert listed["code_permalink"].startswith("https://")
+    assert listed["description"].startswith("48 episodes of 48 games of Happy City with 4 players, family")
+    seeds = {entry["options"]["deal_seed"] for entry in loaded.storage.get_episode_metadata(range(48))}
+    assert len(seeds) == 12
     episode = loaded[7]
     steps = len(episode.actions)
     assert episode.observations.shape == (steps + 1, Observations(4).size)

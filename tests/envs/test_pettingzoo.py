@@ -69,6 +69,16 @@ def test_an_illegal_action_costs_1_and_ends_the_game() -> None:
         game.step(0)
     assert game.rewards["player_0"] == -1
     assert all(game.terminations.values())
+    for agent in game.agents:
+        assert not game.observe(agent)["action_mask"].any()
+        assert not game.infos[agent].get("action_mask", np.zeros(1)).any()
+    with pytest.raises(ValueError, match="only valid action is None"):
+        game.step(1)
+
+
+def test_nothing_is_played_before_a_reset() -> None:
+    with pytest.raises(ValueError, match="call reset first"):
+        raw_env().step(0)
 
 
 def test_the_environment_is_registered() -> None:

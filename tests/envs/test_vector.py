@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
@@ -73,6 +74,7 @@ def test_rows_are_the_own_seats_positions() -> None:
     observations, infos = envs.reset(seed=1)
     seats = envs.seats.copy()
     games = 0
+    played = envs.play.games[:]
     while games < 8:
         for row, game in enumerate(envs.play.games):
             assert game.seat == seats[row]
@@ -81,9 +83,12 @@ def test_rows_are_the_own_seats_positions() -> None:
         observations, rewards, over, _, infos = envs.step((rng.random(mask.shape) * mask).argmax(1))
         for row in np.flatnonzero(over).tolist():
             games += 1
+            assert played[row].outcome is not None
+            assert (infos["final_obs"][row] == own.of(played[row], seats[row])).all()
             rank = infos["final_info"]["rank"][row]
             assert rewards[row] <= 1 - 2 * (rank - 1) / 3 + 1e-6  # less if the place is shared
             seats[row] = (seats[row] + 1) % 4
+        played = envs.play.games[:]
 
 
 def test_opponents_are_asked_together_and_can_be_exchanged() -> None:
@@ -104,13 +109,14 @@ def test_opponents_are_asked_together_and_can_be_exchanged() -> None:
 
 def test_an_illegal_action_costs_the_game() -> None:
     envs = HappyCityVectorEnv(3, opponents=("random",))
-    _, infos = envs.reset(seed=1)
+    seen, infos = envs.reset(seed=1)
     actions = infos["action_mask"].argmax(1)
     actions[1] = infos["action_mask"][1].argmin()
     _, rewards, over, _, infos = envs.step(actions)
     assert rewards.tolist() == [0, -1, 0]
     assert over.tolist() == [False, True, False]
     assert infos["final_info"]["illegal"].tolist() == over.tolist()
+    assert (infos["final_obs"][1] == seen[1]).all()  # nothing was played
     assert infos["action_mask"].any(1).all()
 
 
@@ -123,14 +129,33 @@ def test_what_is_impossible_is_refused() -> None:
         with pytest.raises(ConfigError, match=problem):
             HappyCityVectorEnv(**options)  # type: ignore[arg-type]
     envs = HappyCityVectorEnv(2)
-    with pytest.raises(ConfigError, match="seed: one number"):
-        envs.reset(seed=[1, 2])
+    with pytest.raises(ResetNeeded, match="call reset first"):
+        envs.step(np.array([0, 0]))
+    for seeds in ([], [1], [1, 2, 3]):
+        with pytest.raises(ConfigError, match=f"seed: {len(seeds)} instead of 2, one for each table"):
+            envs.reset(seed=seeds)  # type: ignore[arg-type]
     envs.reset(seed=1)
     for actions in ([1], [-1, 0], [0, 141]):
         with pytest.raises(ConfigError, match="actions: not 2 numbers between 0 and 140"):
             envs.step(np.array(actions))
     with pytest.raises(ValueError, match="the policy returned"):
         HappyCityVectorEnv(2, opponents=(lambda *_: [1, 2, 3],)).reset(seed=1)
+
+
+def test_a_seed_for_each_table_makes_what_it_makes_of_one() -> None:
+    options: dict[str, Any] = {"opponents": ("random", "greedy")}
+    envs, alone = HappyCityVectorEnv(3, **options), HappyCityVectorEnv(1, **options)
+    observations, infos = envs.reset(seed=[7, None, 9])
+    for row, seed in ((0, 7), (2, 9)):
+        one, info = alone.reset(seed=seed)
+        assert (observations[row] == one[0]).all()
+        assert (infos["action_mask"][row] == info["action_mask"][0]).all()
+    again, _ = envs.reset(seed=[7, None, 9])
+    assert [(one == other).all() for one, other in zip(observations, again, strict=True)] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_opponents_sit_in_their_order_after_the_own_seat() -> None:

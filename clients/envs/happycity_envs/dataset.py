@@ -7,7 +7,7 @@ left out, as others chose for them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from importlib.metadata import version
+from importlib.metadata import metadata, version
 from itertools import chain, islice
 from pathlib import Path
 from shutil import rmtree
@@ -23,7 +23,16 @@ from happycity import Config, ConfigError, Ending, Move
 from happycity.records.record import loads
 from happycity.records.replay import endings_of, positions_of, record_at
 from happycity.runtime.files import replacing
-from happycity_envs.selfplay import Observations, Reward, action_of, mask_of, rewards_of
+from happycity.text.words import plural
+from happycity_envs.selfplay import (
+    ACTION_NUMBERING,
+    OBSERVATION_LAYOUT,
+    Observations,
+    Reward,
+    action_of,
+    mask_of,
+    rewards_of,
+)
 from happycity_tournament.storage.sources import Source
 
 _AT_ONCE = 200
@@ -38,6 +47,7 @@ class Episode(NamedTuple):
     config: Config
     seat: int
     bot: str
+    deal_seed: int
     observations: NDArray[np.float32]
     """(T + 1) x size: the positions in which the seat decided, and the end of the game."""
     masks: NDArray[np.int8]
@@ -70,13 +80,13 @@ def episodes(source: Source, *, bots: Collection[str], reward: Reward) -> Iterat
             for episode in _of_game(text, kind, reward):
                 if not bots or game.bots[episode.seat] in bots:
                     count += 1
-                    yield episode._replace(game=number, bot=game.bots[episode.seat])
+                    yield episode._replace(game=number, bot=game.bots[episode.seat], deal_seed=game.deal_seed)
     if not count:
         raise ConfigError(f"{source.name}: no game with a record has such a seat")
 
 
 def _of_game(text: str, config: Config, reward: Reward) -> list[Episode]:
-    """Return the episodes of a game, without its number and bots."""
+    """Return the episodes of a game, without its number, bots and seed."""
     record, observations = loads(text), Observations(config.players)
     row, writer = observations.row(config)
     rows: list[list[NDArray[np.float32]]] = [[] for _ in range(config.players)]
@@ -96,7 +106,7 @@ def _of_game(text: str, config: Config, reward: Reward) -> list[Episode]:
             rewards[-1] = paid[seat]
             seen = np.vstack([*rows[seat], observations.of(game, seat)])
             shown = np.vstack([*masks[seat], mask_of(())])
-            found.append(Episode(0, config, seat, "", seen, shown, np.array(actions[seat]), rewards))
+            found.append(Episode(0, config, seat, "", 0, seen, shown, np.array(actions[seat]), rewards))
     return found
 
 
@@ -130,6 +140,7 @@ def _table(some: Sequence[Episode], *, first: int) -> pa.Table:
         "game": repeated([episode.game for episode in some], pa.int64()),
         "seat": repeated([episode.seat for episode in some], pa.int8()),
         "bot": repeated([episode.bot for episode in some], pa.string()),
+        "deal_seed": repeated([episode.deal_seed for episode in some], pa.uint64()),
         "observation": rows([episode.observations for episode in some]),
         "mask": rows([episode.masks for episode in some]),
         "action": pa.array(np.concatenate([episode.actions for episode in some]), pa.int16()),
@@ -139,11 +150,12 @@ def _table(some: Sequence[Episode], *, first: int) -> pa.Table:
     return pa.table(columns)
 
 
-def write_minari(found: Iterator[Episode], out: Path, *, reward: Reward) -> int:
+def write_minari(found: Iterator[Episode], out: Path, *, reward: Reward, author: str = "") -> int:
     """Write the new folder of a data set that Minari loads; return the number of episodes.
 
-    Masks are the info `action_mask`; an episode's options are its game, seat and bot. The folder is there
-    when all of it is.
+    Masks are the info `action_mask`; an episode's options are its game, seat, bot and the seed of its deal.
+    The data set says by what it was made, as Minari's list of public ones asks for. The folder is there when
+    all of it is.
     """
     from minari.data_collector import EpisodeBuffer  # noqa: PLC0415 - Parquet does without
     from minari.dataset.minari_storage import MinariStorage  # noqa: PLC0415
@@ -160,12 +172,20 @@ def write_minari(found: Iterator[Episode], out: Path, *, reward: Reward) -> int:
     rmtree(partial, ignore_errors=True)
     (partial / "data").mkdir(parents=True)
     storage = MinariStorage.new(partial / "data", env_spec=env.spec, data_format="hdf5")
+    bots, games = set[str](), set[int]()
 
     def buffers() -> Iterator[EpisodeBuffer]:
         for episode in chain([first], found):
+            bots.add(episode.bot)
+            games.add(episode.game)
             ended = np.arange(len(episode.actions)) == len(episode.actions) - 1
             yield EpisodeBuffer(
-                options={"game": episode.game, "seat": episode.seat, "bot": episode.bot},
+                options={
+                    "game": episode.game,
+                    "seat": episode.seat,
+                    "bot": episode.bot,
+                    "deal_seed": str(episode.deal_seed),  # a number of JSON ends at 2^53 in many readers
+                },
                 observations=episode.observations,
                 actions=episode.actions,
                 rewards=episode.rewards,
@@ -175,7 +195,23 @@ def write_minari(found: Iterator[Episode], out: Path, *, reward: Reward) -> int:
             )
 
     storage.update_episodes(buffers())
-    storage.update_metadata({"dataset_id": out.name, "minari_version": version("minari")})
-    count = int(storage.total_episodes)
+    count, kind, own = int(storage.total_episodes), first.config, metadata("happycity")
+    links = dict(line.split(", ", 1) for line in own.get_all("Project-URL", ()))
+    storage.update_metadata(
+        {
+            "dataset_id": out.name,
+            "minari_version": version("minari"),
+            "author": {author or own["Author"]},
+            "algorithm_name": ", ".join(sorted(bots)),
+            "code_permalink": links["Repository"],
+            "requirements": [f"happycity[gymnasium]=={own['Version']}"],
+            "description": (
+                f"{plural(count, 'episode')} of {plural(len(games), 'game')} of Happy City with "
+                f"{kind.players} players, {kind.mode.value} and {kind.scoring.value} scoring: what one seat "
+                f"saw and did. Rewards: {reward.value}. Observation layout {OBSERVATION_LAYOUT}, action "
+                f"numbering {ACTION_NUMBERING}; see {links['Documentation']}."
+            ),
+        }
+    )
     partial.rename(out)
     return count

@@ -31,6 +31,9 @@ def dataset(
         Literal["rank", "points"],
         typer.Option(help="What a game pays: by the place, 1 to -1, or its points / 100."),
     ] = "rank",
+    author: Annotated[
+        str, typer.Option(help="Who made it, in Minari's lists.  [default: the authors of this program]")
+    ] = "",
 ) -> None:
     """Write games as arrays for learners.
 
@@ -48,7 +51,7 @@ def dataset(
         source.check()
         found = episodes(source, bots=set(filter(None, bots.split(","))), reward=Reward(reward))
         if file_format == "minari":
-            count = write_minari(found, out, reward=Reward(reward))
+            count = write_minari(found, out, reward=Reward(reward), author=author)
         else:
             keep_apart(source, out)
             check_output("--out", out)

@@ -5,7 +5,8 @@
 
 Every observation is a position in which the own seat decides; `info["action_mask"]` has its legal
 actions, and `action_masks()` too, as masked learners expect. Actions are numbered as in
-`happycity_envs.selfplay.ACTIONS`. An action that isn't legal ends the episode with the reward -1.
+`happycity_envs.selfplay.ACTIONS`. An action that isn't legal ends the episode with the reward -1, and no
+action is legal at its end.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from happycity_envs.options import check_render_mode, render
-from happycity_envs.selfplay import ACTION_COUNT, Observations, move_of
+from happycity_envs.selfplay import Observations, mask_of, move_of
 from happycity_envs.vector import HappyCityVectorEnv
 
 
@@ -43,12 +45,14 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.action_space = self.tables.single_action_space
         self._observations = Observations(self.config.players)
         self._begin()
+        self._is_over = True
 
     def _begin(self) -> None:
         self.seat = int(self.tables.seats[0])
         """The own seat in this game."""
         self.game = self.tables.play.games[0]
         """The game as the engine has it."""
+        self._is_over = False
         self._mask: NDArray[np.int8] = self.tables.play.arrays.masks[0].copy()
 
     def reset(
@@ -65,15 +69,19 @@ class HappyCityEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
         Raises:
             ConfigError: the action is not in the action space.
+            ResetNeeded: the episode is over, or none has begun.
         """
-        if not self._mask[move_of(int(action)).index]:
-            return self._observation(), -1.0, True, False, {**self._info(), "illegal": True}
+        if self._is_over:
+            raise ResetNeeded("there is no episode to play on; call reset first")
+        is_legal = self._mask[move_of(int(action)).index] == 1
         _, rewards, over, _, _ = self.tables.step(np.array([action], np.int64))
+        self._is_over = bool(over[0])
         # A table whose game has ended shows the next one, which this environment leaves to `reset`.
-        self._mask = np.zeros(ACTION_COUNT, np.int8) if over[0] else self.tables.play.arrays.masks[0].copy()
+        self._mask = mask_of(()) if self._is_over else self.tables.play.arrays.masks[0].copy()
         if self.render_mode == "human":
             self.render()
-        return self._observation(), float(rewards[0]), bool(over[0]), False, self._info()
+        info = self._info() if is_legal else {**self._info(), "illegal": True}
+        return self._observation(), float(rewards[0]), self._is_over, False, info
 
     def _observation(self) -> NDArray[np.float32]:
         return self._observations.of(self.game, self.seat)

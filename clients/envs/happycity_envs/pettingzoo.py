@@ -120,19 +120,28 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._pass_on()
 
+    def _deads_step_first(self) -> str:
+        """Show that nobody may move where a wrapper has ended the game after an illegal action."""
+        for agent, info in self.infos.items():
+            if self.terminations[agent]:
+                info["action_mask"] = self._mask(agent)
+        chosen: str = super()._deads_step_first()
+        return chosen
+
     def step(self, action: int | None) -> None:
         """Play an action for the agent to move; None for an agent whose game is over.
 
         Raises:
             IllegalMoveError: the action is not legal.
             ConfigError: no move has this number.
+            ValueError: the environment hasn't been reset yet, or an agent whose game is over acts.
         """
-        agent = self.agent_selection
+        game, agent = self.game, self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         assert action is not None
-        self.game.apply(move_of(action))
+        game.apply(move_of(action))
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         self._pass_on()
@@ -161,7 +170,8 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
         return {"observation": observation, "action_mask": self._mask(agent)}
 
     def _mask(self, agent: str) -> np.ndarray[Any, np.dtype[np.int8]]:
-        return mask_of(self.game.legal_moves if self.game.seat == self._seats[agent] else ())
+        is_to_move = self.game.seat == self._seats[agent] and not self.terminations[agent]
+        return mask_of(self.game.legal_moves if is_to_move else ())
 
     def render(self) -> str | None:
         """Return the board as text ("ansi"), or print it ("human")."""

@@ -219,11 +219,11 @@ class SelfPlay:
         config: Config,
         *,
         games: int = 256,
-        seed: int = 0,
+        seed: int | Sequence[int] = 0,
         reward: Reward = Reward.RANK,
         shaped: bool = False,
     ) -> None:
-        """Deal the first games.
+        """Deal the first games; of several seeds, each is that of a row's first deal instead of `seed + i`.
 
         With `shaped`, each step also pays each seat the change of its potential: the reward that it would
         get if the game ended there; 0 at the end. A game's rewards add up to the same sum less the first
@@ -231,7 +231,7 @@ class SelfPlay:
         invariance under reward transformations", 1999).
 
         Raises:
-            ConfigError: there is no game.
+            ConfigError: there is no game, or there are more or fewer seeds than games.
         """
         if games < 1:
             raise FieldError("games", f"{games} is less than 1")
@@ -240,7 +240,9 @@ class SelfPlay:
         self._shaped = shaped
         size = Observations(config.players).size
         self._rows = Rows(config, games, size)
-        self._seeds = list(range(seed, seed + games))
+        self._seeds = list(range(seed, seed + games)) if isinstance(seed, int) else list(seed)
+        if len(self._seeds) != games:
+            raise FieldError("seed", f"{len(self._seeds)} instead of {games}, one for each game")
         self.games = [Game.deal(config, seed=each) for each in self._seeds]
         """The games as the engine has them, hidden orders included."""
         self.arrays = Arrays(

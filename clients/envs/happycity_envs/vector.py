@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
@@ -31,6 +33,8 @@ BatchPolicy = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
 """Chooses a legal action for each row of observations (rows x size) and masks (rows x `ACTION_COUNT`)."""
 Opponent = str | type[Bot] | BatchPolicy
 """The name of a reference bot, a class of bots of the SDK, or a policy on batches."""
+_Ended = dict[int, dict[str, Any]]
+"""The infos about the end of a game, by the rows whose games a step has ended."""
 _MOST_DEALS: Final = 2**48
 """The first deal is drawn below it, so that no seed of a later deal is too large."""
 
@@ -40,8 +44,8 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
 
     `infos["action_mask"]` has the legal actions. A table whose game has ended shows the next one's first
     position (`AutoresetMode.SAME_STEP`); `infos["final_info"]` has the `points` and the `rank` of the game
-    before, and `infos["final_obs"]` the last position in which the own seat decided. An action that isn't
-    legal ends the game with the reward -1.
+    before, and `infos["final_obs"]` its end as the own seat sees it. An action that isn't legal ends the game
+    with the reward -1, and there.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - theirs
@@ -52,7 +56,7 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         self,
         num_envs: int = 1,
         *,
-        opponents: Sequence[Opponent] = ("greedy", "greedy", "greedy"),
+        opponents: Sequence[Opponent] | str = ("greedy", "greedy", "greedy"),
         seat: int | None = None,
         mode: str = "family",
         scoring: str = "product",
@@ -63,8 +67,9 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
 
         Args:
             num_envs: The number of tables.
-            opponents: 1 to 4, in order of turns after the own seat. They may be exchanged in the list
-                `opponents` of the environment, such as by the newest of the past selves.
+            opponents: 1 to 4, in order of turns after the own seat; reference bots also as one text, such as
+                "greedy,planner". They may be exchanged in the list `opponents` of the environment, such as by
+                the newest of the past selves.
             seat: The own seat from 0; None: a seat further in each next game of a table.
             mode: "family" or "expert".
             scoring: "product" or "sum".
@@ -75,33 +80,32 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
             ConfigError: `num_envs` is less than 1, there are not 1 to 4 opponents, no bot has such a name, or
                 there is no such seat.
         """
-        players = len(opponents) + 1
+        self.opponents = _listed(opponents)
+        players = len(self.opponents) + 1
         if not MIN_PLAYERS <= players <= MAX_PLAYERS:
-            raise FieldError("opponents", f"{len(opponents)} is not between 1 and {MAX_PLAYERS - 1}")
-        for each in opponents:
-            if isinstance(each, str):
-                check_reference_bot(each)
+            raise FieldError("opponents", f"{len(self.opponents)} is not between 1 and {MAX_PLAYERS - 1}")
         if seat is not None and not 0 <= seat < players:
             raise FieldError("seat", f"{seat} is not between 0 and {players - 1}")
         self.num_envs = num_envs
-        self.opponents = list(opponents)
         self.config = table(players, mode, scoring)
         self._fixed_seat = seat
         self._reward = choice(Reward, "reward", reward)
         self._shaped = shaped
-        low, high = Observations(players).bounds()
+        self._observations = Observations(players)
+        low, high = self._observations.bounds()
         self.single_observation_space = spaces.Box(low, high, dtype=np.float32)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.single_action_space = spaces.Discrete(ACTION_COUNT)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._deal(seed=0, seat=0)
+        self._is_reset = False
+        self._deal(range(num_envs), range(num_envs))
 
-    def _deal(self, *, seed: int, seat: int) -> None:
+    def _deal(self, seeds: Sequence[int], seats: Sequence[int]) -> None:
         self.play = SelfPlay(
-            self.config, games=self.num_envs, seed=seed, reward=self._reward, shaped=self._shaped
+            self.config, games=self.num_envs, seed=seeds, reward=self._reward, shaped=self._shaped
         )
         """The games in lockstep, in all of which the own seat decides between two steps."""
-        self.seats = (np.arange(self.num_envs) + seat) % self.config.players
+        self.seats = np.array(seats) % self.config.players
         """The own seat of each table."""
         if self._fixed_seat is not None:
             self.seats[:] = self._fixed_seat
@@ -113,18 +117,30 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Deal, and let the others play up to the first own decisions. One seed fixes all tables.
+        """Deal, and let the others play up to the first own decisions.
+
+        One seed fixes all tables. Of a list, each fixes a table, which begins as one alone does with that
+        seed; None is a new one.
 
         Raises:
-            ConfigError: there is a seed for each table.
+            ConfigError: there are more or fewer seeds than tables.
         """
         if isinstance(seed, list):
-            raise FieldError("seed", "one number fixes the deals of all tables")
-        super().reset(seed=seed)
-        seat = int(self.np_random.integers(self.config.players))
-        self._deal(seed=int(self.np_random.integers(_MOST_DEALS)), seat=seat)
+            if len(seed) != self.num_envs:
+                raise FieldError("seed", f"{len(seed)} instead of {self.num_envs}, one for each table")
+            starts = [self._drawn(np_random(each)[0]) for each in seed]
+        else:
+            super().reset(seed=seed)
+            seat, first = self._drawn(self.np_random)
+            starts = [(seat + table, first + table) for table in range(self.num_envs)]
+        self._deal([deal for _, deal in starts], [seat for seat, _ in starts])
+        self._is_reset = True
         self._play_others({})
         return self.play.arrays.observations.copy(), self._infos()
+
+    def _drawn(self, rng: np.random.Generator) -> tuple[int, int]:
+        """Draw the own seat and the seed of a first deal."""
+        return int(rng.integers(self.config.players)), int(rng.integers(_MOST_DEALS))
 
     def step(
         self, actions: NDArray[np.int64]
@@ -135,28 +151,31 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
 
         Raises:
             ConfigError: an action is not in the action space, or there are more or fewer than tables.
+            ResetNeeded: the tables haven't been reset yet.
         """
+        if not self._is_reset:
+            raise ResetNeeded("there are no games yet; call reset first")
         if actions.shape != (self.num_envs,) or not self.action_space.contains(actions):
             raise FieldError("actions", f"not {self.num_envs} numbers between 0 and {ACTION_COUNT - 1}")
         arrays = self.play.arrays
         self._paid.fill(0)
-        last = arrays.observations.copy()
-        ended: dict[int, dict[str, Any]] = {}
+        ended: _Ended = {}
         legal = arrays.masks[np.arange(self.num_envs), actions] == 1
         for row in np.flatnonzero(~legal).tolist():
             self._paid[row] = -1
+            ended[row] = {"final_obs": arrays.observations[row].copy(), "final_info": {"illegal": True}}
             self.play.deal_next(row)
-            self._leave(row, ended, {"illegal": True})
+            self._leave(row)
         self._step(np.flatnonzero(legal).tolist(), actions[legal].tolist(), ended)
         self._play_others(ended)
         infos = self._infos()
         for row, info in ended.items():
-            infos = self._add_info(infos, {"final_obs": last[row], "final_info": info}, row)
+            infos = self._add_info(infos, info, row)
         over = np.zeros(self.num_envs, np.bool_)
         over[list(ended)] = True
         return arrays.observations.copy(), self._paid.astype(np.float64), over, np.zeros_like(over), infos
 
-    def _step(self, rows: list[int], actions: list[int], ended: dict[int, dict[str, Any]]) -> None:
+    def _step(self, rows: list[int], actions: list[int], ended: _Ended) -> None:
         """Play on at some tables; pay the own seats, as long as the games last that the step began with."""
         arrays, games = self.play.arrays, self.play.games[:]
         self.play.step(actions, rows)
@@ -165,17 +184,18 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
                 self._paid[row] += arrays.rewards[row, self.seats[row]]
             self._events[row] += self.play.games[row].events
         for row in np.flatnonzero(arrays.ended).tolist():
-            outcome, seat = games[row].outcome, self.seats[row]
+            outcome, seat = games[row].outcome, int(self.seats[row])
             assert outcome is not None
-            self._leave(row, ended, {"points": outcome.points[seat], "rank": outcome.ranks[seat]})
+            info = {"points": outcome.points[seat], "rank": outcome.ranks[seat]}
+            ended[row] = {"final_obs": self._observations.of(games[row], seat), "final_info": info}
+            self._leave(row)
 
-    def _leave(self, row: int, ended: dict[int, dict[str, Any]], info: dict[str, Any]) -> None:
-        ended[row] = info
+    def _leave(self, row: int) -> None:
         if self._fixed_seat is None:
             self.seats[row] = (self.seats[row] + 1) % self.config.players
         self._bots[row], self._events[row] = {}, list(self.play.games[row].events)
 
-    def _play_others(self, ended: dict[int, dict[str, Any]]) -> None:
+    def _play_others(self, ended: _Ended) -> None:
         seats, players = self.play.arrays.seats, self.config.players
         while rows := np.flatnonzero(seats != self.seats).tolist():
             asked: dict[Opponent, list[int]] = {}
@@ -214,3 +234,21 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
     def _infos(self) -> dict[str, Any]:
         every = np.ones(self.num_envs, np.bool_)
         return {"action_mask": self.play.arrays.masks.copy(), "_action_mask": every}
+
+
+def _listed(opponents: Sequence[Opponent] | str) -> list[Opponent]:
+    """Return opponents one by one.
+
+    Raises:
+        ConfigError: one is nothing that plays.
+    """
+    if callable(opponents) or not isinstance(opponents, Sequence):
+        raise FieldError("opponents", "not a list of them; for a single one write (it,)")
+    names = opponents.split(",") if isinstance(opponents, str) else opponents
+    found = [each.strip() if isinstance(each, str) else each for each in names]
+    for each in found:
+        if isinstance(each, str):
+            check_reference_bot(each)
+        elif not callable(each):
+            raise FieldError("opponents", f"{each!r} is neither a name, a class of bots, nor a policy")
+    return found
