@@ -40,7 +40,10 @@ STORED = {
     "games of the ladder": "SELECT * FROM ladder_games",
     "seats of the ladder": "SELECT * FROM ladder_seats",
     "deals of the ladder": "SELECT * FROM ladder_deals WHERE finished IS NOT NULL",
-    "versions": "SELECT id, bot, version, owner, first_at FROM ladder_versions",
+    "versions that have played": (
+        "SELECT id, bot, version, owner, first_at FROM ladder_versions"
+        " WHERE id IN (SELECT version_id FROM ladder_seats)"
+    ),
     "acts": "SELECT * FROM acts",
     "seasons": "SELECT id, started_at, commitment FROM ladder_seasons",
     "tournaments": "SELECT id, request_id, config, seed, created_at FROM tournaments",
