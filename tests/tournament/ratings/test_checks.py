@@ -8,6 +8,7 @@ from tools.benchmarks.models import League
 from happycity_tournament.ratings.checks import Deviation, check_lines, check_model
 from happycity_tournament.ratings.columns import Games, TableColumns
 from happycity_tournament.ratings.estimate import estimate_of
+from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 LEAGUE = League([-150, -50, 50, 150])
 
@@ -33,6 +34,28 @@ def test_a_true_model_is_left_alone() -> None:
     found = [check_model(estimate_of(LEAGUE.games({4: 60}, rng))) for _ in range(80)]
     assert np.std([one.z for each in found for one in each]) == pytest.approx(1, abs=0.08)
     assert sum(bool(check_lines(each)) for each in found) <= 9
+
+
+@pytest.mark.level(2)
+@pytest.mark.parametrize(
+    ("seats", "deals", "logits"),
+    [
+        (2, 10, (1, 0)),
+        (3, 10, (1, 0, -1.6)),
+        (3, 20, (1, 0, -1.6)),
+        (3, 10, (2.5, 0, -2)),
+        (3, 100, (2.5, 0, -2)),
+        (4, 10, (3, 0, 0, -3)),
+        (4, 10, (0.8, 0.3, -0.2, -0.9)),
+        (5, 20, (3, 1, 0, 0, -3)),
+    ],
+    ids=str,
+)
+def test_few_bots_and_deals_raise_no_false_alarm(seats: int, deals: int, logits: tuple[float, ...]) -> None:
+    """At most 5% of the tournaments get a sentence, all deviations together, however far apart bots are."""
+    league, rng = League([ELO_PER_LOGIT * each for each in logits]), np.random.default_rng(5)
+    found = [check_lines(check_model(estimate_of(league.games({seats: deals}, rng)))) for _ in range(40)]
+    assert sum(map(bool, found)) <= 2
 
 
 def test_first_places_that_dont_fit_are_said() -> None:

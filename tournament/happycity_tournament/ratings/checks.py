@@ -8,18 +8,21 @@ wins a table of four.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
 from happycity_tournament.ratings.columns import Floats, Games, TableColumns, unique_rows
 from happycity_tournament.ratings.estimate import Estimate, deal_sums, holm, scores_of
+from happycity_tournament.ratings.likelihood import game_scores
 from happycity_tournament.ratings.statistics import ELO_PER_LOGIT
 
 SIGNIFICANCE = 0.05
 """Deviations with a greater p-value, corrected for their number, are not pointed out."""
+MOST_LINEUPS = 500
+"""Lineups of which the moments of places are computed; more are drawn from evenly."""
 MIN_DEALS = 10
 """Deals of a bot below which its deviations don't tell anything."""
 
@@ -52,11 +55,16 @@ class Deviation:
 
 
 def check_model(estimate: Estimate) -> tuple[Deviation, ...]:
-    """Return all deviations that can be tested, first places first."""
+    """Return all deviations that can be tested, first places first.
+
+    Their errors are the larger ones of two: by deals, and those that the model itself expects, as few deals
+    that happen to agree seem to have next to none. Where the model expects a place rarely, or nearly always,
+    what chance does is skewed, so a p-value is that of a Pearson III distribution with the model's skewness.
+    """
     found = [*_places(estimate), *_halves(estimate)]
-    p_values = [math.erfc(abs(one.z) / math.sqrt(2)) for one in found]
+    p_values = [probability for _, probability in found]
     fits = (holm(p_values) >= SIGNIFICANCE).tolist()
-    return tuple(replace(one, fits=fit) for one, fit in zip(found, fits, strict=True))
+    return tuple(replace(one, fits=fit) for (one, _), fit in zip(found, fits, strict=True))
 
 
 def check_lines(deviations: tuple[Deviation, ...]) -> list[str]:
@@ -64,8 +72,8 @@ def check_lines(deviations: tuple[Deviation, ...]) -> list[str]:
     return [one.sentence for one in deviations if not one.fits]
 
 
-def _halves(estimate: Estimate) -> Iterator[Deviation]:
-    """Yield each bot's strength in the second and the first half of its deals, one step from the fit."""
+def _halves(estimate: Estimate) -> Iterator[tuple[Deviation, float]]:
+    """Yield with p-values each bot's strength in both halves of its deals, one step from the fit."""
     games, half = estimate.games, estimate.deals // 2
     seen, totals, later, squares = np.zeros((4, len(games.bots)))
     for scores, played in deal_sums(games, scores_of(estimate.fit.strengths)):
@@ -75,16 +83,17 @@ def _halves(estimate: Estimate) -> Iterator[Deviation]:
         later += (scores * (order > half)).sum(axis=0)
         squares += (scores**2).sum(axis=0)
     for number, bot in enumerate(games.bots):
-        error, information = math.sqrt(squares[number]), float(estimate.fit.information[number, number])
-        if estimate.deals[number] < MIN_DEALS or error == 0 or information == 0:
+        information = float(estimate.fit.information[number, number])
+        if estimate.deals[number] < MIN_DEALS or information == 0:
             continue
         change = float(2 * later[number] - totals[number])
         value = ELO_PER_LOGIT * change / information
-        yield Deviation("halves", bot, value, -value, change / error)
+        z = change / math.sqrt(max(squares[number], information))  # the model's variance of a bot's scores
+        yield Deviation("halves", bot, value, -value, z), 2 * upper_tail(abs(z), skewness=0.0)
 
 
-def _places(estimate: Estimate) -> Iterator[Deviation]:
-    """Yield how often bots were first and last at tables of three and more, with what is expected."""
+def _places(estimate: Estimate) -> Iterator[tuple[Deviation, float]]:
+    """Yield with p-values how often bots were first and last at tables of three and more."""
     games, fit = estimate.games, estimate.fit
     games = Games(games.bots, {seats: table for seats, table in games.tables.items() if seats >= 3})
     enough = np.flatnonzero(estimate.deals >= MIN_DEALS).tolist()
@@ -100,13 +109,58 @@ def _places(estimate: Estimate) -> Iterator[Deviation]:
         for kind, (sums, _) in enumerate(parts):
             squares[kind] += ((sums - own @ changes[kind]) ** 2).sum(axis=0)
             totals[kind] += sums.sum(axis=0)
+    variances, thirds = _moments(games, fit.strengths, changes)
     for kind, subject in enumerate(("first places", "last places")):
         for number in enough:
-            if squares[kind, number] > 0:
-                z = float(totals[kind, number] / np.sqrt(squares[kind, number]))
-                expected = float(kinds[kind][0][number])
-                actual = max(0.0, expected + float(totals[kind, number]))
-                yield Deviation(subject, games.bots[number], actual, expected, z)
+            variance = max(squares[kind, number], variances[kind, number])
+            if variance > 0:
+                total, expected = float(totals[kind, number]), float(kinds[kind][0][number])
+                skewness = math.copysign(1, total) * thirds[kind, number] / variance**1.5
+                # Places are counted one by one, or in parts of one.
+                tail = upper_tail(max(0.0, abs(total) - 0.5) / math.sqrt(variance), skewness=skewness)
+                actual, z = max(0.0, expected + total), total / math.sqrt(variance)
+                yield Deviation(subject, games.bots[number], actual, expected, z), 2 * tail
+
+
+def _moments(games: Games, strengths: Floats, changes: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return the variances and the third moments, [kind, bot], of what `_places` sums, as the model has them.
+
+    They are those of all orders in which a game can end. Of many lineups, some stand for the others.
+    """
+    count = len(strengths)
+    variances, thirds = np.zeros((2, len(changes), count))
+    for table in games.parts():
+        lineups, which = unique_rows(np.sort(table.bots, axis=1))
+        step = -(-len(lineups) // MOST_LINEUPS)
+        times = np.bincount(which)[::step]
+        weights = times * (len(which) / times.sum())
+        orders = np.array(list(permutations(range(lineups.shape[1]))))
+        places = 1 + np.argsort(orders, axis=1)  # [order, seat]
+        for lineup, weight in zip(lineups[::step], weights, strict=True):
+            values = np.exp(strengths[lineup] - strengths[lineup].max())[orders]
+            left = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
+            chances = weight * np.prod(values / left, axis=1)
+            bots = np.broadcast_to(lineup, places.shape)
+            scores = game_scores(TableColumns(bots, places, np.zeros(len(places), np.int64)), strengths)
+            for kind, (place, change) in enumerate(zip((1, places.shape[1]), changes, strict=True)):
+                taken = (places == place) - (chances @ (places == place)) / weight
+                parts = -(scores @ change[lineup])
+                for seat, bot in enumerate(lineup):
+                    parts[:, bot] += taken[:, seat]
+                variances[kind] += chances @ parts**2
+                thirds[kind] += chances @ parts**3
+    return variances, thirds
+
+
+def upper_tail(z: float, *, skewness: float) -> float:
+    """Return how likely a Pearson III variable of mean 0 and variance 1 is above `z`.
+
+    By its cube root, which is nearly normal (Wilson and Hilferty 1931).
+    """
+    if abs(skewness) > 1e-6:
+        root = math.cbrt(max(0.0, 1 + skewness * z / 2))
+        z = (root - 1 + skewness**2 / 36) * 6 / skewness
+    return math.erfc(z / math.sqrt(2)) / 2
 
 
 _Chances = tuple[Floats, Floats]
