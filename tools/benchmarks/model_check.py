@@ -1,7 +1,7 @@
 """How often the check of the model flags tournaments that fit it, and how often it finds those that don't.
 
 `true`: games are drawn from the model itself, so each sentence is a false alarm. `never first`: a bot's first
-places go to whoever was second, in half of its wins. `halves`: a bot becomes 200 Elo stronger halfway.
+places go to the second in half of its wins. `halves`: a bot becomes 200 Elo stronger halfway.
 """
 
 from __future__ import annotations
