@@ -15,7 +15,7 @@ _KEYS = {"id", "move", "metrics"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProgramAnswer:
     """A line of a program that may be an answer."""
 
     line: str
@@ -28,7 +28,7 @@ class Answer:
     """Numbers about the choice, by their names."""
 
 
-def parse_answer(line: str) -> Answer:
+def parse_answer(line: str) -> ProgramAnswer:
     """Read the text or the position of a move, bare or as `{"move": ...}` with `"id"` and `"metrics"`.
 
     Raises:
@@ -49,10 +49,12 @@ def parse_answer(line: str) -> Answer:
     if metrics is not None and not isinstance(metrics, dict):
         raise AnswerError(line, "whose 'metrics' are not numbers by name")
     # Which names and numbers are kept is the server's decision.
-    return Answer(line, number, move, {name: _number(line, name, n) for name, n in (metrics or {}).items()})
+    return ProgramAnswer(
+        line, number, move, {name: _number(line, name, n) for name, n in (metrics or {}).items()}
+    )
 
 
-def chosen_move(answer: Answer, moves: Sequence[Move]) -> Move:
+def chosen_move(answer: ProgramAnswer, moves: Sequence[Move]) -> Move:
     """Return the move that an answer means.
 
     Raises:

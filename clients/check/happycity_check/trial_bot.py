@@ -19,7 +19,7 @@ from happycity.runtime.event_loop import running
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
-from happycity_check.bot_process import BotProcess
+from happycity_check.bot_process import TrialProcess
 from happycity_check.conversation import Conversation, play_on, start
 from happycity_check.errors import SkippedError, StreamEndedError, UnexpectedError, demand
 from happycity_check.scripted_match import ScriptedMatch
@@ -94,7 +94,7 @@ class TrialBot:
         """The message that the hello was in."""
         self.metadata: dict[str, str] = {}
         """What came with the call of the last stream."""
-        self.process: BotProcess | None = None
+        self.process: TrialProcess | None = None
         self.resume_token = ""
         """The token of the last welcome."""
         self.measurements: dict[str, object] = {}
@@ -139,7 +139,7 @@ class TrialBot:
         if not self.options.command:
             raise SkippedError("the bot is not a process of this check (--bot)")
 
-    def own_process(self) -> BotProcess:
+    def own_process(self) -> TrialProcess:
         """Return the bot's process, which has been started."""
         assert self.process is not None
         return self.process
@@ -312,7 +312,7 @@ class TrialBot:
         """Start the bot's process."""
         await self.stop_bot()
         self.server.cut_connections()  # connections that an older process left behind
-        self.process = BotProcess(words_of(self.options.command), self._variables, self.folder)
+        self.process = TrialProcess(words_of(self.options.command), self._variables, self.folder)
 
     async def demand_end(self, *errors: str, status: int = 2, before_welcome: bool = False) -> None:
         """Wait for the end of the bot's process, which prints one of `errors` last, where * is any text.

@@ -13,7 +13,7 @@ from happycity.match import one_line
 from happycity.runtime.event_loop import end_tasks, running
 from happycity.text.words import plural
 from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
-from happycity_mcp.decisions import DecisionBoard, Result
+from happycity_mcp.decisions import DecisionBoard, GameResult
 from happycity_mcp.practice import practise
 
 LONGEST_NAME = 64
@@ -59,7 +59,7 @@ class AgentBot(Bot):
 
     def _end(self, match: int, text: str, ending: str, place: int | None = None, points: int = 0) -> None:
         players = len(self.start.bots)
-        result = Result(match=match, place=place, players=players, points=points, ending=ending)
+        result = GameResult(match=match, place=place, players=players, points=points, ending=ending)
         self._board.end(result, text)
 
 

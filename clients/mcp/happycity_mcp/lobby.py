@@ -28,7 +28,7 @@ class LobbyBot(BaseModel):
     games: int = Field(description="Seats that it fills at present.")
 
 
-class Lobby(BaseModel):
+class ConnectedBots(BaseModel):
     """Who is there."""
 
     you: str

@@ -22,7 +22,7 @@ from happycity import ConfigError
 from happycity.errors import FieldError
 from happycity.runtime.addresses import TrustedProxies
 from happycity.runtime.event_loop import running
-from happycity.runtime.http import ConnectionLimits, http_served
+from happycity.runtime.http import HttpLimits, http_served
 from happycity.runtime.transport import host_and_port, is_loopback, joined
 from happycity_client import Settings
 from happycity_mcp.agents import MAX_AGENTS, Agents
@@ -114,7 +114,7 @@ async def serving_http(settings_of: Callable[[str], Settings], http: HttpSetting
             http_served(
                 _uvicorn_config(_application(server, http)),
                 listener,
-                ConnectionLimits(connections=MAX_CONNECTIONS, proxies=TrustedProxies(http.trusted_proxies)),
+                HttpLimits(connections=MAX_CONNECTIONS, proxies=TrustedProxies(http.trusted_proxies)),
             ),
         ):
             yield f"http://{joined(host_and_port(http.address)[0], listener.getsockname()[1])}{PATH}"

@@ -193,7 +193,7 @@ class BoundedProtocol(ReadInTime, H11Protocol):
 class _Server(uvicorn.Server):
     """A server that knows from whom a connection is before anything is done for it."""
 
-    def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
+    def __init__(self, config: uvicorn.Config, limits: HttpLimits) -> None:
         super().__init__(config)
         self._limits = limits
         self._places = FairShare[_Place](limits.connections)
@@ -260,7 +260,7 @@ class _Server(uvicorn.Server):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionLimits:
+class HttpLimits:
     """How many connections a server has, and with whom."""
 
     connections: int
@@ -274,7 +274,7 @@ class ConnectionLimits:
 
 @asynccontextmanager
 async def http_served(
-    config: uvicorn.Config, listener: socket.socket, limits: ConnectionLimits
+    config: uvicorn.Config, listener: socket.socket, limits: HttpLimits
 ) -> AsyncIterator[None]:
     """Serve an application on a socket that listens, while the context lasts.
 
