@@ -13,11 +13,8 @@ from happycity.match import one_line
 from happycity.runtime.event_loop import end_tasks, running
 from happycity.text.words import plural
 from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
+from happycity_mcp.arena import LONGEST_NAME, practise
 from happycity_mcp.decisions import DecisionBoard, GameResult
-from happycity_mcp.practice import practise
-
-LONGEST_NAME = 64
-"""Characters of another seat's name that an agent is shown."""
 
 END_SECONDS = 2.0
 """How long the end of practice may take after the end of its last game."""

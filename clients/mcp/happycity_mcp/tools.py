@@ -24,8 +24,8 @@ from happycity_mcp.agent import Agent
 from happycity_mcp.agents import Agents
 from happycity_mcp.analyses import BotAnalysis, analysed
 from happycity_mcp.answers import HOW_TO_ANSWER, Update, answer, update
+from happycity_mcp.arena import ConnectedBots, LobbyBot, connected_bots
 from happycity_mcp.decisions import GameResult
-from happycity_mcp.lobby import ConnectedBots, LobbyBot, connected_bots
 
 LONGEST_WAIT = 50
 """Seconds that a call may wait: clients give up after a minute."""

@@ -55,7 +55,6 @@ class HostingService(HostingServiceServicer):
         if owner in self._uploading:
             raise too_many(1, "uploads of yours")
         self.hosting.waiting.check(owner)
-        self._rates.sweep()
         self._rates.take(owner)
         self._uploading.add(owner)
         try:
