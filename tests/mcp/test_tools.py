@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 from tests.mcp.clients import Player, agents_of, golden, in_process, joined, playing, text_of
 from tests.server.harness import serving
+from tests.waiting import LIMIT
 
 from happycity import CARDS, Config, Deal, Game, Mode
 from happycity.records.random_games import record_random_game
@@ -155,6 +156,7 @@ async def test_a_match_whose_answer_is_lost_is_set_up_once(
 ) -> None:
     """The call is repeated with its request id, and the server answers with the same match."""
     answers: list[int] = []
+    repeated = asyncio.Event()
 
     def losing_stub(channel: grpc.aio.Channel) -> Any:
         stub: Any = MatchServiceStub(channel)
@@ -166,6 +168,7 @@ async def test_a_match_whose_answer_is_lost_is_set_up_once(
             if len(answers) == 1:
                 none = grpc.aio.Metadata()
                 raise grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, none, none, "Socket closed")
+            repeated.set()
             return match
 
         stub.CreatePracticeMatch = losing
@@ -174,6 +177,7 @@ async def test_a_match_whose_answer_is_lost_is_set_up_once(
     monkeypatch.setattr(arena_module, "MatchServiceStub", losing_stub)
     async with playing(address) as ann:
         turn = await ann.call("practice", against=["ann"])
+        await asyncio.wait_for(repeated.wait(), LIMIT)
         assert answers == [turn["match"]] * 2
 
 
