@@ -20,6 +20,7 @@ from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
 from happycity.runtime.event_loop import end_tasks
 from happycity.runtime.output import Allowance
+from happycity.runtime.pauses import doubling
 from happycity.runtime.tokens import PREFIX, new_secret
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
@@ -246,19 +247,18 @@ async def keep_running(
     `note` gets how it ended and the pause until it begins again, None after the last time.
     """
     clock = asyncio.get_running_loop().time
-    pause = FIRST_PAUSE_SECONDS
+    pauses = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
     while True:
         started = clock()
         ended = await run()
         if clock() - started > LONGEST_PAUSE_SECONDS:
-            pause = FIRST_PAUSE_SECONDS
+            pauses = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
         if restarts == 0:
             note(ended, None)
             return
         restarts = None if restarts is None else restarts - 1
-        note(ended, pause)
+        note(ended, pause := next(pauses))
         await asyncio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
 def _log_output(name: str, output: IO[bytes]) -> None:

@@ -20,6 +20,7 @@ from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
 from happycity.runtime.calls import call_method
+from happycity.runtime.pauses import doubling
 from happycity.runtime.transport import Access, Target
 from happycity.runtime.unreachable import failure
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
@@ -475,10 +476,9 @@ class Watch:
                     "a server on the same store continues it"
                 )
             if is_new:
-                pause = FIRST_PAUSE_SECONDS
+                pauses = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
                 self.remark(f"the server is gone ({problem}); it has {self.patience:g} s to come back")
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(next(pauses))
 
     async def stop(self) -> Snapshot:
         """Let the server start no more games; a server that is gone is waited for."""
