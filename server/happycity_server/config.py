@@ -21,7 +21,7 @@ from happycity import ConfigError
 from happycity.match import check_bot_name, check_reference_bot, name_key
 from happycity.runtime.addresses import TrustedProxies
 from happycity.runtime.settings import CommandSettings, load, setting
-from happycity.runtime.transport import DEFAULT_ADDRESS, host_and_port, is_loopback, is_unix
+from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix, split_host_port
 from happycity_server.play.limits import SessionLimits
 
 ENVIRONMENT = "HAPPYCITY_SERVE_"
@@ -80,9 +80,9 @@ def _checked(check: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(checked)
 
 
-_Address = Annotated[str, _checked(host_and_port)]
+_Address = Annotated[str, _checked(split_host_port)]
 _Networks = Annotated[str, _checked(TrustedProxies)]
-_Listen = Annotated[str, _checked(lambda address: is_unix(address) or host_and_port(address))]
+_Listen = Annotated[str, _checked(lambda address: is_unix(address) or split_host_port(address))]
 
 
 class LogFormat(Enum):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from happycity import Move
-from happycity_bridge.errors import AnswerError, shown
+from happycity_bridge.errors import AnswerError, quoted
 
 _KEYS = {"id", "move", "metrics"}
 
@@ -38,7 +38,7 @@ def parse_answer(line: str) -> ProgramAnswer:
     keys: dict[str, Any] = value if isinstance(value, dict) else {"move": value}
     unknown = sorted(keys.keys() - _KEYS)
     if unknown:
-        raise AnswerError(line, f"whose key {shown(unknown[0])} is unknown (known: id, move, metrics)")
+        raise AnswerError(line, f"whose key {quoted(unknown[0])} is unknown (known: id, move, metrics)")
     if "move" not in keys:
         raise AnswerError(line, "which has no 'move'")
     number, move, metrics = keys.get("id"), keys["move"], keys.get("metrics")
@@ -84,7 +84,7 @@ def _number(line: str, name: str, value: object) -> float:
     if isinstance(value, float):
         return value
     if not _is_int(value):
-        raise AnswerError(line, f"whose metric {shown(name)} is not a number")
+        raise AnswerError(line, f"whose metric {quoted(name)} is not a number")
     try:
         return float(value)
     except OverflowError:  # 1e999 is read as infinite too

@@ -13,7 +13,7 @@ from typing import IO
 from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status
 from happycity.runtime.event_loop import end_tasks
-from happycity.runtime.output import Allowance
+from happycity.runtime.output import LogAllowance
 from happycity_bridge.decode import ProgramAnswer, parse_answer
 from happycity_bridge.encode import Line
 from happycity_bridge.errors import AnswerError, ProgramEndedError, ProgramError
@@ -48,7 +48,7 @@ class BridgedProgram:
         """Why it can't play on; None while it can."""
         self._closing = False
         self._last_error_line = ""
-        self._allowance = Allowance()
+        self._allowance = LogAllowance()
         self._connecting = asyncio.create_task(self._connect())
         self._output = asyncio.create_task(self._read(child.stdout, self._on_output_line))
         self._errors = asyncio.create_task(self._read(child.stderr, self._on_error_line))

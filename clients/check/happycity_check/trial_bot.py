@@ -14,7 +14,7 @@ from pathlib import Path
 import grpc
 
 from happycity import Config
-from happycity.runtime.child import words_of
+from happycity.runtime.child import split_command
 from happycity.runtime.event_loop import running
 from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
@@ -163,7 +163,7 @@ class TrialBot:
             finally:
                 await other.reset()
 
-    def room(self, wanted: int) -> int:
+    def games_at_once(self, wanted: int) -> int:
         """Return how many of `wanted` games the bot is willing to play at once."""
         return min(wanted, self.hello.max_games) if self.hello.HasField("max_games") else wanted
 
@@ -189,7 +189,7 @@ class TrialBot:
 
     def matches(self, count: int) -> list[ScriptedMatch]:
         """Set up as many matches as the bot plays at once, at most `count`."""
-        return [self.match() for _ in range(self.room(count))]
+        return [self.match() for _ in range(self.games_at_once(count))]
 
     def match_of_seats(self) -> ScriptedMatch:
         """Set up a match of five in which the bot has as many seats as it plays games at once, at most four.
@@ -197,9 +197,9 @@ class TrialBot:
         Raises:
             SkippedError: the bot plays one game at a time.
         """
-        if self.room(2) < 2:
+        if self.games_at_once(2) < 2:
             raise SkippedError("the bot plays one game at a time (hello.max_games is 1)")
-        return self.match(Config(players=5), seats=(0, 2, 3, 4)[: self.room(4)])
+        return self.match(Config(players=5), seats=(0, 2, 3, 4)[: self.games_at_once(4)])
 
     async def conversation(self) -> Conversation:
         """Return the running conversation, or begin one: start the bot if need be, and welcome it."""
@@ -312,7 +312,7 @@ class TrialBot:
         """Start the bot's process."""
         await self.stop_bot()
         self.server.cut_connections()  # connections that an older process left behind
-        self.process = TrialProcess(words_of(self.options.command), self._variables, self.folder)
+        self.process = TrialProcess(split_command(self.options.command), self._variables, self.folder)
 
     async def demand_end(self, *errors: str, status: int = 2, before_welcome: bool = False) -> None:
         """Wait for the end of the bot's process, which prints one of `errors` last, where * is any text.

@@ -129,7 +129,7 @@ class Agent:
             raise error
         return str(error) if error else "the arena has ended the session"
 
-    async def news(self, seconds: float) -> None:
+    async def wait_for_news(self, seconds: float) -> None:
         """Wait until a decision is open or a game has ended, or the time is over.
 
         Raises:

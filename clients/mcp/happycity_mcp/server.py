@@ -25,7 +25,7 @@ from happycity.runtime.addresses import TrustedProxies, network_of
 from happycity.runtime.event_loop import running
 from happycity.runtime.http import HttpLimits, http_served
 from happycity.runtime.rates import TokenBuckets
-from happycity.runtime.transport import host_and_port, is_loopback, joined
+from happycity.runtime.transport import is_loopback, join_host_port, split_host_port
 from happycity_client import Settings
 from happycity_mcp.agents import MAX_AGENTS, Agents
 from happycity_mcp.standard_input import closable_stdin
@@ -69,7 +69,7 @@ class HttpSettings:
         """
         flag = "--http"
         try:
-            host_and_port(self.address)
+            split_host_port(self.address)
             flag = "--trusted-proxy"
             TrustedProxies(self.trusted_proxies)
         except ValueError as error:
@@ -121,7 +121,8 @@ async def serving_http(settings_of: Callable[[str], Settings], http: HttpSetting
                 HttpLimits(connections=MAX_CONNECTIONS, proxies=TrustedProxies(http.trusted_proxies)),
             ),
         ):
-            yield f"http://{joined(host_and_port(http.address)[0], listener.getsockname()[1])}{PATH}"
+            host, _ = split_host_port(http.address)
+            yield f"http://{join_host_port(host, listener.getsockname()[1])}{PATH}"
 
 
 def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:
@@ -130,7 +131,7 @@ def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:
         max_request_body_size=REQUEST_BYTES,
         stateless_http=True,  # an agent shows its key, so nothing has to be kept for a session
         transport_security=_transport_security(http),
-        host=host_and_port(http.address)[0],
+        host=split_host_port(http.address)[0],
     )
     return _Guarded(application, http.token)
 
@@ -179,7 +180,7 @@ def _transport_security(http: HttpSettings) -> TransportSecuritySettings:
 
 
 def _listener(http: HttpSettings) -> socket.socket:
-    host, port = host_and_port(http.address)
+    host, port = split_host_port(http.address)
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

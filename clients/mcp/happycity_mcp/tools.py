@@ -22,7 +22,7 @@ from happycity_llm.answers import move_named
 from happycity_llm.prompts import Prompts
 from happycity_mcp.agent import Agent
 from happycity_mcp.agents import Agents
-from happycity_mcp.analyses import BotAnalysis, analysed
+from happycity_mcp.analyses import BotAnalysis, analyse_games
 from happycity_mcp.answers import HOW_TO_ANSWER, Update, answer, update
 from happycity_mcp.arena import ConnectedBots, LobbyBot, connected_bots
 from happycity_mcp.decisions import GameResult
@@ -268,7 +268,7 @@ class Tools:
         Play games with `tournament run`, call this, change the bot where most is lost, and play again.
         """
         with _refusing():
-            found = await analysed(source, game, bot, limit)
+            found = await analyse_games(source, game, bot, limit)
         return answer(found.text, found)
 
     def rules_resource(self) -> str:
@@ -280,7 +280,7 @@ class Tools:
 
     async def _next(self, agent: Agent, seconds: float) -> CallToolResult:
         """Wait for what comes next, and return it; each ended game is reported once."""
-        await agent.news(seconds)
+        await agent.wait_for_news(seconds)
         shown = self._shown(agent, [*agent.board.ended])
         agent.board.ended.clear()
         return answer(shown.text, shown)

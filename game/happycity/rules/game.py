@@ -17,7 +17,7 @@ from happycity.rules import moves as m
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
 from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, DECKS, LAST_ROUND, MAX_SEED, Config, Deal
-from happycity.rules.determinization import Hidden, check_possible
+from happycity.rules.determinization import HiddenCards, check_possible
 from happycity.rules.effects import Gains, Occasion, effect_of
 from happycity.rules.moves import Move, MoveKind
 from happycity.rules.scoring import Outcome, score
@@ -306,7 +306,7 @@ class Game:
             DealError: no game can look like this view.
         """
         check_possible(view)
-        hidden = Hidden(view, discarded)
+        hidden = HiddenCards(view, discarded)
         seen = cls.__new__(cls)
         seen._lay_out(view.config, Cities.of_view(view), view.specials, list(view.dwellings))
         seen.round, seen.seat, seen.phase = view.round, view.seat, view.phase

@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from happycity.runtime.addresses import TrustedProxies, is_of_this_machine, network_of
-from happycity.runtime.event_loop import started
+from happycity.runtime.event_loop import spawn
 from happycity.runtime.fair_share import FairShare
 from happycity.runtime.rates import TokenBuckets
 from happycity.runtime.tokens import Role, Token, TokenError
@@ -110,7 +110,7 @@ class Authenticator:
             text = f"the token {known} is unknown, revoked or expired" if known else "the token is malformed"
             raise ApiError(Reason.UNAUTHENTICATED, text)
         if token.replaces and self._tokens.end_replaced(token):
-            started(self._confirm(self._tokens, token), self._confirming)
+            spawn(self._confirm(self._tokens, token), self._confirming)
         return Principal(f"token {token.id}", self.public | {token.role}, token, shown=clear)
 
     async def _confirm(self, tokens: TokenFile, token: Token) -> None:
@@ -301,7 +301,7 @@ class Gate:
 
     def _sweep(self) -> None:
         self.start_sweeping()  # first, as no error may end the sweeping
-        started(self.authenticator.refresh(), self._refreshing)
+        spawn(self.authenticator.refresh(), self._refreshing)
         for stream in list(chain.from_iterable(self.streams.values())):
             revocation = self.authenticator.revocation(stream.caller)
             if revocation and stream.error is None:
