@@ -16,7 +16,6 @@ import grpc
 from happycity import Config
 from happycity.runtime.child import split_command
 from happycity.runtime.event_loop import running
-from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
 from happycity_check.bot_process import TrialProcess
@@ -283,14 +282,7 @@ class TrialBot:
         """Welcome the bot that has said hello; by default with a token that is new, and as our cards are."""
         self.resume_token = f"resume-{next(self._tokens)}"
         conversation = self._conversation = Conversation(self.stream, timeout=self.options.timeout)
-        welcome = play.Welcome(
-            server="happycity-check",
-            protocol_version=version,
-            catalogue_digest=digest or catalogue_digest(),
-            resume_token=self.resume_token,
-            match_ids=match_ids,
-        )
-        await conversation.send(play.PlayResponse(welcome=welcome))
+        await conversation.welcome(self.resume_token, match_ids, version=version, digest=digest)
         return conversation
 
     def _cut_connection(self) -> None:
