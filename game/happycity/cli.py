@@ -53,7 +53,7 @@ HEADINGS = {
 """The heading in the help of each command, in this order; commands of other packages come after them."""
 
 
-class _Group(CommandGroup):
+class _ByHeading(CommandGroup):
     """The commands in the order of their headings."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -61,7 +61,9 @@ class _Group(CommandGroup):
         return sorted(super().list_commands(ctx), key=lambda name: (*HEADINGS, name).index(name))
 
 
-app = Commands("The Happy City arena: games, bots, tournaments and servers.", group=_Group, is_program=True)
+app = Commands(
+    "The Happy City arena: games, bots, tournaments and servers.", group=_ByHeading, is_program=True
+)
 
 
 @app.command(rich_help_panel=HEADINGS["simulate"])

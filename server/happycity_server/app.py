@@ -29,7 +29,7 @@ from happycity.ladder.v1beta1.ladder_service_pb2_grpc import add_LadderServiceSe
 from happycity.runtime.event_loop import on_stop_signal, run, running
 from happycity.runtime.files import private_files
 from happycity.runtime.tokens import Role
-from happycity.runtime.transport import Target, host_and_port, is_loopback
+from happycity.runtime.transport import Target, is_loopback, split_host_port
 from happycity.tournament.v1beta1.tournament_service_pb2_grpc import add_TournamentServiceServicer_to_server
 from happycity.v1.bot_service_pb2_grpc import add_BotServiceServicer_to_server
 from happycity.v1.match_service_pb2_grpc import add_MatchServiceServicer_to_server
@@ -395,7 +395,7 @@ def _web(
     """Serve the pages while the context lasts, if they are wanted."""
     if settings.web is None:
         return nullcontext()
-    host, port = host_and_port(settings.web)
+    host, port = split_host_port(settings.web)
     # On loopback, a proxy that encrypts, or a browser on this machine, is spoken to in clear.
     tls = None if certificate is None or is_loopback(settings.web) else certificate.context
     names = frozenset(name.lower() for name in (settings.web_name, host) if name)

@@ -18,7 +18,7 @@ import typer
 from happycity import ConfigError
 from happycity.match import check_bot_name
 from happycity.runtime.commands import AsJson, Commands, remark
-from happycity.runtime.settings import Settings, flags_of, load, setting
+from happycity.runtime.settings import CommandSettings, flags_of, load, setting
 from happycity.runtime.tokens import Role, StoredTokens, Token, add_tokens, new_token, read_tokens_file
 from happycity.runtime.transport import Access
 from happycity.text.words import plural
@@ -54,7 +54,7 @@ def serve(
     start(settings)
 
 
-class WorkerOptions(Settings):
+class WorkerOptions(CommandSettings):
     """How a worker joins a server."""
 
     join: str = setting("", env="HAPPYCITY_SERVER", metavar="ADDRESS")

@@ -20,8 +20,8 @@ from pydantic import (
 from happycity import ConfigError
 from happycity.match import check_bot_name, check_reference_bot, name_key
 from happycity.runtime.addresses import TrustedProxies
-from happycity.runtime.settings import Settings, load, setting
-from happycity.runtime.transport import DEFAULT_ADDRESS, host_and_port, is_loopback, is_unix
+from happycity.runtime.settings import CommandSettings, load, setting
+from happycity.runtime.transport import DEFAULT_ADDRESS, is_loopback, is_unix, split_host_port
 from happycity_server.play.limits import SessionLimits
 
 ENVIRONMENT = "HAPPYCITY_SERVE_"
@@ -80,9 +80,9 @@ def _checked(check: Callable[[str], object]) -> AfterValidator:
     return AfterValidator(checked)
 
 
-_Address = Annotated[str, _checked(host_and_port)]
+_Address = Annotated[str, _checked(split_host_port)]
 _Networks = Annotated[str, _checked(TrustedProxies)]
-_Listen = Annotated[str, _checked(lambda address: is_unix(address) or host_and_port(address))]
+_Listen = Annotated[str, _checked(lambda address: is_unix(address) or split_host_port(address))]
 
 
 class LogFormat(Enum):
@@ -94,7 +94,7 @@ class LogFormat(Enum):
     JSON = "json"
 
 
-class BasicSettings(Settings):
+class BasicSettings(CommandSettings):
     """How a server runs."""
 
     group: ClassVar[str] = "Basics"
@@ -122,7 +122,7 @@ class BasicSettings(Settings):
     """Play all matches without clocks, for debugging."""
 
 
-class AccessSettings(Settings):
+class AccessSettings(CommandSettings):
     """Who may do what."""
 
     group: ClassVar[str] = "Access"
@@ -150,7 +150,7 @@ class AccessSettings(Settings):
     """Listen to other machines without tokens or without TLS."""
 
 
-class WorkerSettings(Settings):
+class WorkerSettings(CommandSettings):
     """Where else games are played."""
 
     group: ClassVar[str] = "Workers"
@@ -165,7 +165,7 @@ class WorkerSettings(Settings):
     """Address at which workers on a Ray cluster reach this server, host:port, if it is not this machine's."""
 
 
-class HostingSettings(Settings):
+class HostingSettings(CommandSettings):
     """Bots that participants submit."""
 
     group: ClassVar[str] = "Hosted bots"
@@ -179,7 +179,7 @@ class HostingSettings(Settings):
     """The most memory of a submitted bot, in bytes."""
 
 
-class PageSettings(Settings):
+class PageSettings(CommandSettings):
     """What browsers and monitoring read."""
 
     group: ClassVar[str] = "Pages and metrics"
@@ -194,7 +194,7 @@ class PageSettings(Settings):
     """Let other machines read the metrics."""
 
 
-class ConnectionLimits(Settings):
+class ConnectionLimits(CommandSettings):
     """Limits of a connection."""
 
     group: ClassVar[str] = "Limits of connections"
@@ -219,7 +219,7 @@ class ConnectionLimits(Settings):
     """Calls that may come at once after a pause."""
 
 
-class GameLimits(Settings):
+class GameLimits(CommandSettings):
     """Limits of what is played."""
 
     group: ClassVar[str] = "Limits of games"

@@ -24,7 +24,7 @@ from happycity.runtime.event_loop import running
 from happycity.runtime.installation import install_command
 from happycity.runtime.program import missing_packages
 from happycity.runtime.tokens import Role
-from happycity.runtime.transport import joined
+from happycity.runtime.transport import join_host_port
 from happycity_server.access.gate import Gate
 from happycity_server.access.requests import Requests
 from happycity_server.access.roles import CONTRACT, ROLES, principal, require
@@ -131,7 +131,7 @@ async def pages_served(arena: Arena, host: str, port: int, site: Site) -> AsyncI
     entry = _entry_point()
     with _listener(host, port) as listener:
         async with running(_serve(entry, arena, site, listener)):
-            yield f"{'https' if site.tls else 'http'}://{joined(host, listener.getsockname()[1])}"
+            yield f"{'https' if site.tls else 'http'}://{join_host_port(host, listener.getsockname()[1])}"
 
 
 async def _serve(entry: EntryPoint, arena: Arena, site: Site, listener: socket.socket) -> None:

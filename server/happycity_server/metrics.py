@@ -27,7 +27,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from happycity.runtime.tokens import TokenError, read_tokens_file
-from happycity.runtime.transport import host_and_port
+from happycity.runtime.transport import split_host_port
 from happycity_server.errors import ListenError
 from happycity_server.places.places import Places
 from happycity_server.play.counters import LAG_BOUNDS_SECONDS, THINK_BOUNDS_US, Counters
@@ -223,7 +223,7 @@ def metrics_served(address: str, metrics: ArenaMetrics, upkeep: UpkeepMetrics) -
     registry.register(upkeep)
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
-    host, port = host_and_port(address)
+    host, port = split_host_port(address)
     try:
         server, thread = start_http_server(port, addr=host, registry=registry)
     except OSError as error:

@@ -18,7 +18,7 @@ from happycity.runtime.commands import AsJson, Commands, Server, write_example
 from happycity.runtime.files import replacing
 from happycity.runtime.guests import SETTINGS_FILE, Link, settings_text
 from happycity.runtime.tokens import MAX_INVITED, Invitation, Role, add_tokens, new_token
-from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, joined
+from happycity.runtime.transport import DEFAULT_ADDRESS, Access, Target, join_host_port
 from happycity.text.words import plural
 from happycity_server.access.token_file import SecretCall, add_invitation, revoke_invitation
 from happycity_server.cli import TOKENS_OPTION, duration, listed, validity
@@ -106,14 +106,14 @@ def init_competition(
     """
     names = (SERVER_FILE, README, SETTINGS_FILE, TOKENS_FILE, LADDER_FILE if ladder else TOURNAMENT_FILE)
     _refuse_overwriting(folder, names)
-    now, server = datetime.now(UTC), Target(joined(host[0], port), tls=True)
+    now, server = datetime.now(UTC), Target(join_host_port(host[0], port), tls=True)
     _write_certificates(folder, host, now=now, days=days)
     clear, token = new_token(Role.ORGANISER, _ORGANISER, created=now)
     add_tokens(folder / TOKENS_FILE, [token])
     own = {"HAPPYCITY_SERVE_TOKENS": TOKENS_FILE}
     kept = f'ladder = "{LADDER_FILE}"\n' if ladder else ""
     if web_port is not None:
-        own["HAPPYCITY_WEB"] = f"https://{joined(host[0], web_port)}"
+        own["HAPPYCITY_WEB"] = f"https://{join_host_port(host[0], web_port)}"
         kept += f'web = "0.0.0.0:{web_port}"\nweb_name = "{host[0]}"\n'
     with replacing(folder / SETTINGS_FILE, private=True) as partial:
         partial.write_text(settings_text(str(server), CA_FILE, {_ORGANISER: clear}, **own), encoding="utf-8")

@@ -18,7 +18,7 @@ from tests.waiting import LIMIT
 
 from happycity_bots.catalogue import BOTS
 from happycity_check.runner import check, steps_named
-from happycity_check.step import Status, Step
+from happycity_check.step import CheckStep, Status
 from happycity_check.steps import STEPS
 from happycity_check.trial_bot import Options
 
@@ -45,7 +45,7 @@ def listening(*steps: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @pytest.mark.level(3)
 @pytest.mark.parametrize(("bot", "steps"), [(bot, PLAYED if bot != "random" else QUICK) for bot in BOTS])
-async def test_the_reference_bots_pass_every_step(bot: str, steps: tuple[Step, ...]) -> None:
+async def test_the_reference_bots_pass_every_step(bot: str, steps: tuple[CheckStep, ...]) -> None:
     """They share what speaks the protocol, so one is asked everything, and the others play."""
     options = Options(command=f"{' '.join(HAPPYCITY)} bot check={bot}", token="abc", timeout=LIMIT)
     findings, facts = await check(options, steps)

@@ -18,7 +18,7 @@ from happycity.v1.play_service_pb2_grpc import PlayServiceStub
 from happycity_check import runner
 from happycity_check.runner import steps_named
 from happycity_check.scripted_server import ScriptedServer
-from happycity_check.step import Finding, Status, Step
+from happycity_check.step import CheckStep, Finding, Status
 from happycity_check.trial_bot import Options
 
 TOKEN = "abc"
@@ -117,7 +117,7 @@ class BotThread:
 
 
 async def found(
-    fault: str, monkeypatch: pytest.MonkeyPatch, steps: Sequence[Step] = STEPS
+    fault: str, monkeypatch: pytest.MonkeyPatch, steps: Sequence[CheckStep] = STEPS
 ) -> dict[str, Finding]:
     """Check a bot by steps; return their findings by name."""
     bot = BotThread(fault, monkeypatch)

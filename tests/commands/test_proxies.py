@@ -14,7 +14,7 @@ from tests.waiting import PATIENT
 from happycity.runtime.transport import Target, proxy_for, uses_proxy
 from happycity_client import Settings
 from happycity_llm.endpoint import Budget, Endpoint, ModelError
-from happycity_mcp.lobby import connected_bots
+from happycity_mcp.arena import connected_bots
 
 __all__ = ["proxy"]  # a fixture
 

@@ -8,7 +8,7 @@ from mcp import Client
 from tests.mcp.clients import Player, agents_of, joined
 from tests.server.harness import serving
 
-from happycity_mcp.decisions import KEPT_GAMES, DecisionBoard, Result
+from happycity_mcp.decisions import KEPT_GAMES, DecisionBoard, GameResult
 from happycity_mcp.server import mcp_server
 
 
@@ -28,7 +28,9 @@ async def agent_and_board(folder: Path) -> AsyncIterator[tuple[Player, DecisionB
 
 def end(board: DecisionBoard, *matches: int) -> None:
     for match in matches:
-        board.end(Result(match=match, place=1, players=2, points=10 + match, ending="finished"), "you won")
+        board.end(
+            GameResult(match=match, place=1, players=2, points=10 + match, ending="finished"), "you won"
+        )
 
 
 async def test_each_ended_game_is_told_once(tmp_path: Path) -> None:

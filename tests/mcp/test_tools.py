@@ -4,18 +4,23 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 from mcp import Client
 from tests.mcp.clients import Player, agents_of, golden, in_process, joined, playing, text_of
 from tests.server.harness import serving
+from tests.waiting import LIMIT
 
 from happycity import CARDS, Config, Deal, Game, Mode
 from happycity.records.random_games import record_random_game
 from happycity.records.record import Json, dumps
+from happycity.v1.match_service_pb2_grpc import MatchServiceStub
 from happycity_client import Decision, GameStarted
 from happycity_llm.prompts import Prompts
 from happycity_mcp import agents as agents_module
+from happycity_mcp import arena as arena_module
 from happycity_mcp.agent import AgentBot, AgentError
 from happycity_mcp.agents import IDLE_SECONDS, ROOM_SECONDS
 from happycity_mcp.answers import HOW_TO_ANSWER, update
@@ -144,6 +149,36 @@ async def test_games_follow_one_after_the_other(address: str) -> None:
             results = await ann.play_to_end(turn, move=-1)
             assert {result["ending"] for result in results} == {"finished"}
         assert not (await ann.call("get_position"))["results"]
+
+
+async def test_a_match_whose_answer_is_lost_is_set_up_once(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call is repeated with its request id, and the server answers with the same match."""
+    answers: list[int] = []
+    repeated = asyncio.Event()
+
+    def losing_stub(channel: grpc.aio.Channel) -> Any:
+        stub: Any = MatchServiceStub(channel)
+        create = stub.CreatePracticeMatch
+
+        async def losing(request: object, **options: Any) -> object:
+            match = await create(request, **options)
+            answers.append(match.match_id)
+            if len(answers) == 1:
+                none = grpc.aio.Metadata()
+                raise grpc.aio.AioRpcError(grpc.StatusCode.UNAVAILABLE, none, none, "Socket closed")
+            repeated.set()
+            return match
+
+        stub.CreatePracticeMatch = losing
+        return stub
+
+    monkeypatch.setattr(arena_module, "MatchServiceStub", losing_stub)
+    async with playing(address) as ann:
+        turn = await ann.call("practice", against=["ann"])
+        await asyncio.wait_for(repeated.wait(), LIMIT)
+        assert answers == [turn["match"]] * 2
 
 
 async def test_the_lobby_lists_names_only(address: str) -> None:

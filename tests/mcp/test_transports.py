@@ -152,6 +152,22 @@ async def test_only_those_who_may_are_served(headers: dict[str, str], token: str
         assert response.status_code == status
 
 
+async def test_each_address_has_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it calls, also with a wrong token; a proxy's clients are counted apart."""
+    monkeypatch.setattr(server_module, "CALLS_PER_SECOND", 0.5)
+    monkeypatch.setattr(server_module, "CALLS_AT_ONCE", 3)
+    http = HttpSettings(address="127.0.0.1:0", token="secret", trusted_proxies="127.0.0.1")
+    async with serving_http(settings_at(""), http) as url, httpx.AsyncClient(timeout=LIMIT) as client:
+
+        async def post(address: str) -> httpx.Response:
+            return await client.post(url, json={}, headers={"X-Forwarded-For": address})
+
+        answers = [await post("192.0.2.1") for _ in range(4)]
+        assert [answer.status_code for answer in answers] == [401, 401, 401, 429]
+        assert int(answers[-1].headers["Retry-After"]) == 2
+        assert (await post("192.0.2.2")).status_code == 401
+
+
 async def test_a_huge_request_is_refused() -> None:
     async with (
         serving_http(settings_at(""), HttpSettings(address="127.0.0.1:0")) as url,

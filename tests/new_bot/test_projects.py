@@ -1,6 +1,7 @@
 """Projects of new bots: what is written, and that each builds and plays."""
 
 import re
+import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -45,6 +46,14 @@ def test_a_project_is_complete(language: str, checkout: Path | None, tmp_path: P
         assert (ROOT / part).exists()
     assert bool(checkout) == ("--build-context checkout=" in texts["README.md"])
     assert "'My.Bot=" in texts["Makefile"]
+
+
+def test_an_image_has_all_packages_of_pythons_sdk() -> None:
+    """They are built into one wheel; a folder that is missing would be missed when a bot imports it only."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["dev-mode-dirs"]
+    for language in ("python", "bridge"):
+        assert {folder.partition("/")[0] for folder in packages} <= {*LANGUAGES[language].sdk_folders}
 
 
 def test_maven_plug_ins_are_those_of_the_sdk(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from happycity import Config, Game
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import config_message, decision_message
 from happycity_client import BotFactory
-from happycity_client.player import Outbox, Player
+from happycity_client.player import Player, RequestOutbox
 
 GAME = Game.deal(Config(players=2), seed=1)
 
@@ -27,5 +27,5 @@ def ask(player: Player, decision_id: int = 1) -> None:
 
 def reconnect(player: Player, *match_ids: int) -> None:
     """Let a new connection replace the one before; these matches go on."""
-    player.outbox = Outbox()
+    player.outbox = RequestOutbox()
     player.keep(match_ids)

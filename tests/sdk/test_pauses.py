@@ -58,7 +58,7 @@ async def lose(monkeypatch: pytest.MonkeyPatch, *streams: Stream) -> list[float]
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(client, "Session", lambda *_: next(left))
+    monkeypatch.setattr(client, "ClientSession", lambda *_: next(left))
     monkeypatch.setattr(client, "asyncio", SimpleNamespace(sleep=sleep))
     monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: 100.0 + sum(waited)))
     monkeypatch.setattr(client, "random", SimpleNamespace(random=lambda: 1.0))

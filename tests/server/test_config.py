@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from happycity.runtime.settings import SettingsError
-from happycity.runtime.transport import host_and_port
+from happycity.runtime.transport import split_host_port
 from happycity_server.config import LogFormat, ServerSettings, load_settings
 
 
@@ -134,4 +134,4 @@ def test_malformed_address_is_refused() -> None:
     """Host and port are both needed, and an IPv6 host has brackets."""
     for address in ("", "1", ":1", "host:", "host:65536", "a:b:1", "::1:1", "[::1]", "host:1 "):
         with pytest.raises(ValueError, match="is not host:port"):
-            host_and_port(address)
+            split_host_port(address)

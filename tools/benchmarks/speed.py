@@ -37,7 +37,7 @@ from happycity.runtime import event_loop
 from happycity.v1 import play_service_pb2 as pb
 from happycity_bots import GreedyBot, PlannerBot, RandomBot, RolloutBot
 from happycity_client import Bot, Decision, GameStarted
-from happycity_client.player import Outbox, Player
+from happycity_client.player import Player, RequestOutbox
 from happycity_server.play.clock import FairClock
 from happycity_server.play.lobby import Lobby
 from happycity_server.play.match import Match, MatchSpec
@@ -237,7 +237,7 @@ def _spec(seed: int) -> MatchSpec:
     )
 
 
-def _answers(player: Player, outbox: Outbox, batch: bytes) -> bytes:
+def _answers(player: Player, outbox: RequestOutbox, batch: bytes) -> bytes:
     """Let a bot play a batch as the SDK does; return its answers as bytes."""
     response = pb.PlayResponse.FromString(batch)
     for started in response.games_started:

@@ -146,11 +146,11 @@ class Lineup:
 
     def check(self) -> None:
         """Refuse a lineup that can't be started: with a name twice, or a program that isn't there."""
-        from happycity.runtime.child import words_of  # noqa: PLC0415 - settings do without
+        from happycity.runtime.child import split_command  # noqa: PLC0415 - settings do without
 
         check_bots(self.names)
         for name, command in self.commands:
-            program = words_of(command)[0]
+            program = split_command(command)[0]
             path = program if "/" not in program else self.directory / program
             if shutil.which(path) is None:
                 if Path(path).is_dir():

@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from happycity.runtime.http import ConnectionLimits, ReadInTime, http_served
+from happycity.runtime.http import HttpLimits, ReadInTime, http_served
 from happycity_server.access.gate import RateLimits
 from happycity_server.errors import ApiError
 from happycity_server.frontends import Arena, Site
@@ -44,7 +44,7 @@ async def front_end(arena: Arena, site: Site, listener: socket.socket) -> AsyncI
     config.load()
     config.ssl = None if site.tls is None else _renewable(site.tls)
     try:
-        limits = ConnectionLimits(
+        limits = HttpLimits(
             connections=site.viewers + SPARE_CONNECTIONS, proxies=arena.gate.proxies, admit=arena.gate.connect
         )
         async with http_served(config, listener, limits):

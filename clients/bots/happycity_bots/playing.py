@@ -28,7 +28,7 @@ def play_bots(
     Raises:
         HappyCityError: there is no such reference bot or budget, or `play` fails.
     """
-    named = [_named(entry) for entry in entries]
+    named = [_split_entry(entry) for entry in entries]
     limit = TrialBudget.parse(budget) if budget is not None else None
     if server == "-":
         server = sys.stdin.readline().strip()
@@ -55,7 +55,7 @@ def play_bots(
     run_until_stopped(play_all())
 
 
-def _named(entry: str) -> tuple[str, str]:
+def _split_entry(entry: str) -> tuple[str, str]:
     """Split `NAME=BOT`; a bot without another name has its own."""
     name, _, builtin = entry.rpartition("=")
     return name or builtin, check_reference_bot(builtin)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from happycity import Move
-from happycity_bridge.errors import AnswerError, shown
+from happycity_bridge.errors import AnswerError, quoted
 
 _KEYS = {"id", "move", "metrics"}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProgramAnswer:
     """A line of a program that may be an answer."""
 
     line: str
@@ -28,7 +28,7 @@ class Answer:
     """Numbers about the choice, by their names."""
 
 
-def parse_answer(line: str) -> Answer:
+def parse_answer(line: str) -> ProgramAnswer:
     """Read the text or the position of a move, bare or as `{"move": ...}` with `"id"` and `"metrics"`.
 
     Raises:
@@ -38,7 +38,7 @@ def parse_answer(line: str) -> Answer:
     keys: dict[str, Any] = value if isinstance(value, dict) else {"move": value}
     unknown = sorted(keys.keys() - _KEYS)
     if unknown:
-        raise AnswerError(line, f"whose key {shown(unknown[0])} is unknown (known: id, move, metrics)")
+        raise AnswerError(line, f"whose key {quoted(unknown[0])} is unknown (known: id, move, metrics)")
     if "move" not in keys:
         raise AnswerError(line, "which has no 'move'")
     number, move, metrics = keys.get("id"), keys["move"], keys.get("metrics")
@@ -49,10 +49,12 @@ def parse_answer(line: str) -> Answer:
     if metrics is not None and not isinstance(metrics, dict):
         raise AnswerError(line, "whose 'metrics' are not numbers by name")
     # Which names and numbers are kept is the server's decision.
-    return Answer(line, number, move, {name: _number(line, name, n) for name, n in (metrics or {}).items()})
+    return ProgramAnswer(
+        line, number, move, {name: _number(line, name, n) for name, n in (metrics or {}).items()}
+    )
 
 
-def chosen_move(answer: Answer, moves: Sequence[Move]) -> Move:
+def chosen_move(answer: ProgramAnswer, moves: Sequence[Move]) -> Move:
     """Return the move that an answer means.
 
     Raises:
@@ -82,7 +84,7 @@ def _number(line: str, name: str, value: object) -> float:
     if isinstance(value, float):
         return value
     if not _is_int(value):
-        raise AnswerError(line, f"whose metric {shown(name)} is not a number")
+        raise AnswerError(line, f"whose metric {quoted(name)} is not a number")
     try:
         return float(value)
     except OverflowError:  # 1e999 is read as infinite too

@@ -22,7 +22,7 @@ class AnswerError(ProgramError):
     """A line of the program is not an answer to an open decision."""
 
     def __init__(self, line: str, complaint: str, legal: Sequence[Move] = ()) -> None:
-        super().__init__(f"the program wrote {shown(line)}, {complaint}")
+        super().__init__(f"the program wrote {quoted(line)}, {complaint}")
         self.line = line
         self.complaint = complaint
         self.legal = legal
@@ -32,6 +32,6 @@ class AnswerError(ProgramError):
         """
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """Return a program's output as messages show it: quoted, and shortened if it is long."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from happycity_bridge.program import Program
+from happycity_bridge.program import BridgedProgram
 from happycity_client import GameStarted
 
 
@@ -19,15 +19,15 @@ class ProgramPool:
         self._command = command
         self._name = name
         self._share = share
-        self._shared: Program | None = None
-        self._programs: set[Program] = set()
+        self._shared: BridgedProgram | None = None
+        self._programs: set[BridgedProgram] = set()
         self._closing: set[asyncio.Task[None]] = set()
 
     def label(self, start: GameStarted) -> str:
         """Return what stands before the log's lines about a game."""
         return f"{self._name}: match {start.match_id}, seat {start.seat}"
 
-    def acquire(self, start: GameStarted) -> Program:
+    def acquire(self, start: GameStarted) -> BridgedProgram:
         """Return the program that plays a game.
 
         Raises:
@@ -42,7 +42,7 @@ class ProgramPool:
             self._shared = self._start(self._name)
         return self._shared
 
-    def release(self, program: Program) -> None:
+    def release(self, program: BridgedProgram) -> None:
         """Note that a game of this program is over."""
         if not self._share or program.failure is not None:
             self._close(program)
@@ -53,12 +53,12 @@ class ProgramPool:
             self._close(program)
         await asyncio.gather(*self._closing)
 
-    def _start(self, label: str) -> Program:
-        program = Program.start(self._command, label)
+    def _start(self, label: str) -> BridgedProgram:
+        program = BridgedProgram.start(self._command, label)
         self._programs.add(program)
         return program
 
-    def _close(self, program: Program) -> None:
+    def _close(self, program: BridgedProgram) -> None:
         if program not in self._programs:
             return
         self._programs.discard(program)

@@ -13,8 +13,8 @@ from typing import IO
 from happycity.match import one_line
 from happycity.runtime.child import Child, ChildError, child_environment, describe_status
 from happycity.runtime.event_loop import end_tasks
-from happycity.runtime.output import Allowance
-from happycity_bridge.decode import Answer, parse_answer
+from happycity.runtime.output import LogAllowance
+from happycity_bridge.decode import ProgramAnswer, parse_answer
 from happycity_bridge.encode import Line
 from happycity_bridge.errors import AnswerError, ProgramEndedError, ProgramError
 
@@ -30,7 +30,7 @@ STALLED_BYTES = 4 * 1024 * 1024
 _log = logging.getLogger("happycity_bridge")
 
 
-class Program:
+class BridgedProgram:
     """A running program. It answers decisions in their order, unless its answers have ids.
 
     Its methods return at once, so that a bot can be made and ended without waiting.
@@ -40,7 +40,7 @@ class Program:
         self._child = child
         self._label = label
         self._ids = count(1)
-        self._open: dict[int, asyncio.Future[Answer]] = {}  # the oldest first; cancelled ones are void
+        self._open: dict[int, asyncio.Future[ProgramAnswer]] = {}  # the oldest first; cancelled ones are void
         self._backlog: list[bytes] = []  # written before the pipes are connected
         self._stdin: asyncio.WriteTransport | None = None
         self._pipes: list[asyncio.BaseTransport] = []
@@ -48,14 +48,14 @@ class Program:
         """Why it can't play on; None while it can."""
         self._closing = False
         self._last_error_line = ""
-        self._allowance = Allowance()
+        self._allowance = LogAllowance()
         self._connecting = asyncio.create_task(self._connect())
         self._output = asyncio.create_task(self._read(child.stdout, self._on_output_line))
         self._errors = asyncio.create_task(self._read(child.stderr, self._on_error_line))
         self._watching = asyncio.create_task(self._watch())
 
     @classmethod
-    def start(cls, command: Sequence[str], label: str) -> Program:
+    def start(cls, command: Sequence[str], label: str) -> BridgedProgram:
         """Start a program; `label` stands before the lines of its standard error in the log.
 
         Raises:
@@ -70,7 +70,7 @@ class Program:
             raise ProgramEndedError(str(error)) from None
         return cls(child, label)
 
-    def ask(self, line: Line) -> asyncio.Future[Answer]:
+    def ask(self, line: Line) -> asyncio.Future[ProgramAnswer]:
         """Write a decision, with an id; the future holds the answer, or why there is none.
 
         Raises:
@@ -121,7 +121,7 @@ class Program:
         else:
             self._settle(answer.id, answer, line)
 
-    def _settle(self, number: int | None, answer: Answer | AnswerError, line: str) -> None:
+    def _settle(self, number: int | None, answer: ProgramAnswer | AnswerError, line: str) -> None:
         """Hand an answer, or a complaint, to the decision that it is for."""
         number = next(iter(self._open), None) if number is None else number
         future = None if number is None else self._open.pop(number, None)
@@ -131,7 +131,7 @@ class Program:
             self._fail(AnswerError(line, complaint))
         elif future.done():
             return  # the clock has settled this decision
-        elif isinstance(answer, Answer):
+        elif isinstance(answer, ProgramAnswer):
             future.set_result(answer)
         else:
             future.set_exception(answer)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 from happycity import HappyCityError, Move
 from happycity.runtime.child import Child, child_environment, describe_status
 from happycity.runtime.event_loop import running
-from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.messages import move_of
 from happycity_check.conversation import Conversation
@@ -124,13 +123,7 @@ async def _welcomed(server: ScriptedServer, name: str, seconds: float | None) ->
     if received is None or not received.request.HasField("hello"):
         raise BotFailedError("the bot's first message is not a hello")
     conversation = Conversation(stream, timeout=seconds)
-    welcome = play.Welcome(
-        server="happycity-check",
-        protocol_version=1,
-        catalogue_digest=catalogue_digest(),
-        resume_token=secrets.token_urlsafe(16),
-    )
-    await conversation.send(play.PlayResponse(welcome=welcome))
+    await conversation.welcome(secrets.token_urlsafe(16))
     return conversation
 
 

@@ -12,7 +12,7 @@ from happycity.runtime.child import POLL_SECONDS, Child, child_environment, desc
 _numbers = itertools.count(1)
 
 
-class BotProcess:
+class TrialProcess:
     """A bot that runs. Its output goes to files, so that it never waits for a reader.
 
     Raises:

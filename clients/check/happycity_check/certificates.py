@@ -46,7 +46,7 @@ def in_pkcs_8(key: Blob) -> Blob:
     return Blob(loaded.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()))
 
 
-def written(pem: Blob, folder: Path) -> Path:
+def write_pem(pem: Blob, folder: Path) -> Path:
     """Write a certificate or a key to a new file."""
     path = folder / f"{next(_numbers)}.pem"
     pem.write_to_path(path)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import perf_counter
 
+from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity_check.errors import ResignedError, StreamEndedError, UnexpectedError
 from happycity_check.scripted_match import ScriptedMatch
@@ -44,6 +45,19 @@ class Conversation:
         self._resigns: dict[int, list[play.Resign]] = {}  # by match, of those that the bot may give up
         self._nonces = itertools.count(1)
         self._pings: dict[int, float] = {}  # those whose pongs are missing, and when they were sent
+
+    async def welcome(
+        self, resume_token: str, match_ids: Sequence[int] = (), *, version: int = 1, digest: str = ""
+    ) -> None:
+        """Answer the hello; without a digest the cards are ours."""
+        welcome = play.Welcome(
+            server="happycity-check",
+            protocol_version=version,
+            catalogue_digest=digest or catalogue_digest(),
+            resume_token=resume_token,
+            match_ids=match_ids,
+        )
+        await self.send(play.PlayResponse(welcome=welcome))
 
     async def send(self, response: play.PlayResponse, *, ping: bool = False) -> None:
         """Send a batch; its decisions are open from now on. With `ping`, a pong is demanded too."""

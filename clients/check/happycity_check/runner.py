@@ -13,12 +13,12 @@ from happycity.runtime.event_loop import end_tasks
 from happycity_check.errors import SkippedError, UnexpectedError, WarningError
 from happycity_check.report import format_finding
 from happycity_check.scripted_server import ScriptedServer
-from happycity_check.step import Finding, Status, Step
+from happycity_check.step import CheckStep, Finding, Status
 from happycity_check.steps import STEPS
 from happycity_check.trial_bot import Options, TrialBot
 
 
-def steps_named(names: Sequence[str], *, sdk: bool = False) -> tuple[Step, ...]:
+def steps_named(names: Sequence[str], *, sdk: bool = False) -> tuple[CheckStep, ...]:
     """Return the steps of these names with all that they need, in order; all steps without a name.
 
     Raises:
@@ -39,7 +39,7 @@ def steps_named(names: Sequence[str], *, sdk: bool = False) -> tuple[Step, ...]:
     return tuple(step for step in STEPS if step.name in wanted)
 
 
-async def _try(step: Step, bot: TrialBot) -> Finding:
+async def _try(step: CheckStep, bot: TrialBot) -> Finding:
     clock = asyncio.get_running_loop().time
     began = clock()
     try:
@@ -58,7 +58,7 @@ async def _try(step: Step, bot: TrialBot) -> Finding:
 
 async def check(
     options: Options,
-    steps: Sequence[Step] = STEPS,
+    steps: Sequence[CheckStep] = STEPS,
     *,
     listen: str = "127.0.0.1:0",
     print_line: Callable[[str], object] = lambda _line: None,

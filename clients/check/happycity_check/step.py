@@ -22,7 +22,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class CheckStep:
     """One thing that the protocol demands, or the SDKs."""
 
     name: str
@@ -41,13 +41,13 @@ class Step:
 
 def step(
     advice: str = "", *, needs: tuple[str, ...] = (), sdk: bool = False, waits: bool = False
-) -> Callable[[Run], Step]:
+) -> Callable[[Run], CheckStep]:
     """Make a function the step of its name, `whole-game` of `_whole_game`; its docstring is the demand."""
 
-    def decorate(run: Run) -> Step:
+    def decorate(run: Run) -> CheckStep:
         name = run.__name__.strip("_").replace("_", "-")
         demand = (run.__doc__ or name).removesuffix(".")  # python -OO drops it
-        return Step(name=name, demand=demand, advice=advice, run=run, needs=needs, sdk=sdk, waits=waits)
+        return CheckStep(name=name, demand=demand, advice=advice, run=run, needs=needs, sdk=sdk, waits=waits)
 
     return decorate
 
@@ -56,7 +56,7 @@ def step(
 class Finding:
     """How a step turned out."""
 
-    step: Step
+    step: CheckStep
     status: Status
     seen: str
     seconds: float

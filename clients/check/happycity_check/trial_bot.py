@@ -14,12 +14,11 @@ from pathlib import Path
 import grpc
 
 from happycity import Config
-from happycity.runtime.child import words_of
+from happycity.runtime.child import split_command
 from happycity.runtime.event_loop import running
-from happycity.text.catalogue import catalogue_digest
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
-from happycity_check.bot_process import BotProcess
+from happycity_check.bot_process import TrialProcess
 from happycity_check.conversation import Conversation, play_on, start
 from happycity_check.errors import SkippedError, StreamEndedError, UnexpectedError, demand
 from happycity_check.scripted_match import ScriptedMatch
@@ -94,7 +93,7 @@ class TrialBot:
         """The message that the hello was in."""
         self.metadata: dict[str, str] = {}
         """What came with the call of the last stream."""
-        self.process: BotProcess | None = None
+        self.process: TrialProcess | None = None
         self.resume_token = ""
         """The token of the last welcome."""
         self.measurements: dict[str, object] = {}
@@ -139,7 +138,7 @@ class TrialBot:
         if not self.options.command:
             raise SkippedError("the bot is not a process of this check (--bot)")
 
-    def own_process(self) -> BotProcess:
+    def own_process(self) -> TrialProcess:
         """Return the bot's process, which has been started."""
         assert self.process is not None
         return self.process
@@ -163,7 +162,7 @@ class TrialBot:
             finally:
                 await other.reset()
 
-    def room(self, wanted: int) -> int:
+    def games_at_once(self, wanted: int) -> int:
         """Return how many of `wanted` games the bot is willing to play at once."""
         return min(wanted, self.hello.max_games) if self.hello.HasField("max_games") else wanted
 
@@ -189,7 +188,7 @@ class TrialBot:
 
     def matches(self, count: int) -> list[ScriptedMatch]:
         """Set up as many matches as the bot plays at once, at most `count`."""
-        return [self.match() for _ in range(self.room(count))]
+        return [self.match() for _ in range(self.games_at_once(count))]
 
     def match_of_seats(self) -> ScriptedMatch:
         """Set up a match of five in which the bot has as many seats as it plays games at once, at most four.
@@ -197,9 +196,9 @@ class TrialBot:
         Raises:
             SkippedError: the bot plays one game at a time.
         """
-        if self.room(2) < 2:
+        if self.games_at_once(2) < 2:
             raise SkippedError("the bot plays one game at a time (hello.max_games is 1)")
-        return self.match(Config(players=5), seats=(0, 2, 3, 4)[: self.room(4)])
+        return self.match(Config(players=5), seats=(0, 2, 3, 4)[: self.games_at_once(4)])
 
     async def conversation(self) -> Conversation:
         """Return the running conversation, or begin one: start the bot if need be, and welcome it."""
@@ -283,14 +282,7 @@ class TrialBot:
         """Welcome the bot that has said hello; by default with a token that is new, and as our cards are."""
         self.resume_token = f"resume-{next(self._tokens)}"
         conversation = self._conversation = Conversation(self.stream, timeout=self.options.timeout)
-        welcome = play.Welcome(
-            server="happycity-check",
-            protocol_version=version,
-            catalogue_digest=digest or catalogue_digest(),
-            resume_token=self.resume_token,
-            match_ids=match_ids,
-        )
-        await conversation.send(play.PlayResponse(welcome=welcome))
+        await conversation.welcome(self.resume_token, match_ids, version=version, digest=digest)
         return conversation
 
     def _cut_connection(self) -> None:
@@ -312,7 +304,7 @@ class TrialBot:
         """Start the bot's process."""
         await self.stop_bot()
         self.server.cut_connections()  # connections that an older process left behind
-        self.process = BotProcess(words_of(self.options.command), self._variables, self.folder)
+        self.process = TrialProcess(split_command(self.options.command), self._variables, self.folder)
 
     async def demand_end(self, *errors: str, status: int = 2, before_welcome: bool = False) -> None:
         """Wait for the end of the bot's process, which prints one of `errors` last, where * is any text.

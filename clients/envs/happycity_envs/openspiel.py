@@ -20,7 +20,7 @@ from happycity import CARDS, Card, Config, Deal, Game
 from happycity.rules.cards import SPECIALS, deck_cards, specials_of
 from happycity.rules.deals import DECKS, LAST_ROUND, MAX_PLAYERS, MIN_PLAYERS
 from happycity.text.board import board_text
-from happycity_envs.options import table
+from happycity_envs.options import game_config
 from happycity_envs.selfplay import ACTION_COUNT, ACTIONS, Observations, action_of, rewards_of
 
 NAME = "python_happy_city"
@@ -68,7 +68,7 @@ class HappyCityGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
             ConfigError: a parameter can't be used.
         """
         chosen = {**_PARAMETERS, **(params or {})}
-        self.config = table(int(chosen["players"]), chosen["mode"], chosen["scoring"])
+        self.config = game_config(int(chosen["players"]), chosen["mode"], chosen["scoring"])
         turns = LAST_ROUND * self.config.players
         info = pyspiel.GameInfo(
             num_distinct_actions=ACTION_COUNT,

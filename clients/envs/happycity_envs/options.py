@@ -12,7 +12,7 @@ from happycity.text.board import board_text
 _E = TypeVar("_E", bound=Enum)
 
 
-def choice(kind: type[_E], option: str, text: str) -> _E:
+def enum_member(kind: type[_E], option: str, text: str) -> _E:
     """Return the member of an enum with the value `text`.
 
     Raises:
@@ -24,14 +24,16 @@ def choice(kind: type[_E], option: str, text: str) -> _E:
     return values[text]
 
 
-def table(players: int, mode: str, scoring: str) -> Config:
+def game_config(players: int, mode: str, scoring: str) -> Config:
     """Return the kind of game.
 
     Raises:
         ConfigError: there is no such kind.
     """
     return Config(
-        players=players, mode=choice(Mode, "mode", mode), scoring=choice(Scoring, "scoring", scoring)
+        players=players,
+        mode=enum_member(Mode, "mode", mode),
+        scoring=enum_member(Scoring, "scoring", scoring),
     )
 
 

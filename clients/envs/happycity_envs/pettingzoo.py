@@ -22,7 +22,7 @@ from pettingzoo.utils import wrappers
 
 from happycity import Game
 from happycity.rules.deals import MAX_SEED
-from happycity_envs.options import check_render_mode, choice, render, table
+from happycity_envs.options import check_render_mode, enum_member, game_config, render
 from happycity_envs.selfplay import ACTION_COUNT, Observations, Reward, mask_of, move_of, rewards_of
 
 Observation = dict[str, Any]
@@ -67,8 +67,8 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 - PettingZoo has no t
             ConfigError: an option can't be used.
         """
         super().__init__()
-        self.config = table(players, mode, scoring)
-        self._reward = choice(Reward, "reward", reward)
+        self.config = game_config(players, mode, scoring)
+        self._reward = enum_member(Reward, "reward", reward)
         self.render_mode = check_render_mode(render_mode, self.metadata["render_modes"])
         self._observations = Observations(players)
         low, high = self._observations.bounds()

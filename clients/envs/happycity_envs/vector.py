@@ -26,7 +26,7 @@ from happycity.match import check_reference_bot
 from happycity.rules.deals import MAX_PLAYERS, MIN_PLAYERS
 from happycity_bots import BOTS
 from happycity_client import Bot, Decision, GameStarted
-from happycity_envs.options import choice, table
+from happycity_envs.options import enum_member, game_config
 from happycity_envs.selfplay import ACTION_COUNT, Observations, Reward, SelfPlay, action_of
 
 BatchPolicy = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
@@ -87,9 +87,9 @@ class HappyCityVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArr
         if seat is not None and not 0 <= seat < players:
             raise FieldError("seat", f"{seat} is not between 0 and {players - 1}")
         self.num_envs = num_envs
-        self.config = table(players, mode, scoring)
+        self.config = game_config(players, mode, scoring)
         self._fixed_seat = seat
-        self._reward = choice(Reward, "reward", reward)
+        self._reward = enum_member(Reward, "reward", reward)
         self._shaped = shaped
         self._observations = Observations(players)
         low, high = self._observations.bounds()

@@ -14,7 +14,7 @@ from happycity.match import one_line
 from happycity_client import Bot, BotFactory, Decision, GameOver, GameStarted
 from happycity_llm.answers import NoMove, move_in
 from happycity_llm.endpoint import Endpoint, Message, ModelError
-from happycity_llm.prompts import Prompts, shown
+from happycity_llm.prompts import Prompts, shortened
 
 MARGIN_SHARE, MARGIN_SECONDS = 0.1, 1.0
 """What is left of the clock for the way back: a share of it, this long at most."""
@@ -105,7 +105,7 @@ class ModelBot(Bot):
             if not isinstance(move, NoMove):
                 return move
             notes["illegal"] += 1
-            answer = shown(reply.text)
+            answer = shortened(reply.text)
             retry = model.prompts.retry(answer, move.reason, decision, self.start.bots)
             messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": retry}]
         raise ModelError(f"no legal move in {ATTEMPTS} answers")

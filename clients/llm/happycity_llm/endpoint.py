@@ -19,6 +19,7 @@ from openai import (
 
 from happycity import HappyCityError
 from happycity.match import one_line
+from happycity.runtime.pauses import doubling
 from happycity.runtime.transport import proxy_for
 
 MAX_RESPONSE_BYTES = 1 << 20
@@ -84,8 +85,9 @@ class Endpoint:
         Raises:
             ModelError: it refuses, can't answer, or the budget is spent.
         """
-        wait = FIRST_WAIT_SECONDS
+        waits = doubling(FIRST_WAIT_SECONDS)
         while True:
+            wait = next(waits)
             if self.budget.is_spent:
                 raise ModelError("the budget is spent")
             self.budget.used_requests += 1
@@ -108,7 +110,6 @@ class Endpoint:
                 raise ModelError("the endpoint's response is not JSON") from None
             except (OpenAIError, httpx2.HTTPError) as error:
                 raise ModelError(self._reason(error)) from None
-            wait *= 2
 
     async def close(self) -> None:
         """Close the connections."""

@@ -102,7 +102,7 @@ class Prompts:
         return self._templates[name].substitute(fields).strip() + "\n"
 
 
-def shown(answer: str) -> str:
+def shortened(answer: str) -> str:
     """Return an answer as the model sees it again: cut short, as a huge one would fill its context."""
     return answer.strip()[:SHOWN_CHARACTERS] or "(empty)"
 

@@ -13,11 +13,8 @@ from happycity.match import one_line
 from happycity.runtime.event_loop import end_tasks, running
 from happycity.text.words import plural
 from happycity_client import Bot, Decision, GameOver, GameStarted, Settings, play
-from happycity_mcp.decisions import DecisionBoard, Result
-from happycity_mcp.practice import practise
-
-LONGEST_NAME = 64
-"""Characters of another seat's name that an agent is shown."""
+from happycity_mcp.arena import LONGEST_NAME, practise
+from happycity_mcp.decisions import DecisionBoard, GameResult
 
 END_SECONDS = 2.0
 """How long the end of practice may take after the end of its last game."""
@@ -59,7 +56,7 @@ class AgentBot(Bot):
 
     def _end(self, match: int, text: str, ending: str, place: int | None = None, points: int = 0) -> None:
         players = len(self.start.bots)
-        result = Result(match=match, place=place, players=players, points=points, ending=ending)
+        result = GameResult(match=match, place=place, players=players, points=points, ending=ending)
         self._board.end(result, text)
 
 
@@ -132,7 +129,7 @@ class Agent:
             raise error
         return str(error) if error else "the arena has ended the session"
 
-    async def news(self, seconds: float) -> None:
+    async def wait_for_news(self, seconds: float) -> None:
         """Wait until a decision is open or a game has ended, or the time is over.
 
         Raises:

@@ -41,7 +41,7 @@ class BotAnalysis(BaseModel):
         return "\n".join((f"{self.diagnosis}.", *lines, look))
 
 
-async def analysed(source: str, game: int | None, bot: str, limit: int) -> BotAnalysis:
+async def analyse_games(source: str, game: int | None, bot: str, limit: int) -> BotAnalysis:
     """Analyse a game, or without one all games of a source.
 
     Raises:

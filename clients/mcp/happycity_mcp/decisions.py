@@ -20,7 +20,7 @@ KEPT_GAMES = 100
 """How many ended games wait for an agent to hear of them."""
 
 
-class Result(BaseModel):
+class GameResult(BaseModel):
     """How a game ended for the agent."""
 
     match: int
@@ -54,7 +54,7 @@ class DecisionBoard:
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
         """Seconds."""
-        self.ended: deque[tuple[Result, str]] = deque(maxlen=KEPT_GAMES)
+        self.ended: deque[tuple[GameResult, str]] = deque(maxlen=KEPT_GAMES)
         """Results of which the agent hasn't heard, each with a sentence about it, the oldest first."""
         self._open: dict[DecisionKey, OpenDecision] = {}  # the oldest first
         self._settled: OrderedDict[DecisionKey, str] = OrderedDict()
@@ -107,7 +107,7 @@ class DecisionBoard:
         if len(self._settled) > KEPT_DECISIONS:
             self._settled.popitem(last=False)
 
-    def end(self, result: Result, text: str) -> None:
+    def end(self, result: GameResult, text: str) -> None:
         """Note that a game has ended; the text says what that means."""
         self.ended.append((result, f"Match {result.match} is over: {text}."))
         self.wake()

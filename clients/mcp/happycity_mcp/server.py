@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -20,10 +21,11 @@ from starlette.responses import PlainTextResponse
 
 from happycity import ConfigError
 from happycity.errors import FieldError
-from happycity.runtime.addresses import TrustedProxies
+from happycity.runtime.addresses import TrustedProxies, network_of
 from happycity.runtime.event_loop import running
-from happycity.runtime.http import ConnectionLimits, http_served
-from happycity.runtime.transport import host_and_port, is_loopback, joined
+from happycity.runtime.http import HttpLimits, http_served
+from happycity.runtime.rates import TokenBuckets
+from happycity.runtime.transport import is_loopback, join_host_port, split_host_port
 from happycity_client import Settings
 from happycity_mcp.agents import MAX_AGENTS, Agents
 from happycity_mcp.standard_input import closable_stdin
@@ -39,6 +41,8 @@ REQUEST_BYTES = 64 * 1024
 """The largest request."""
 MAX_CONNECTIONS = 8 * MAX_AGENTS
 """Connections that may be open; for a further one, an address with more of them loses one."""
+CALLS_PER_SECOND, CALLS_AT_ONCE = 100.0, 1000
+"""Calls of one address: its rate, and how many may come at once after a pause. As many as a server allows."""
 STOP_SECONDS = 1
 
 _log = logging.getLogger("happycity_mcp")
@@ -65,7 +69,7 @@ class HttpSettings:
         """
         flag = "--http"
         try:
-            host_and_port(self.address)
+            split_host_port(self.address)
             flag = "--trusted-proxy"
             TrustedProxies(self.trusted_proxies)
         except ValueError as error:
@@ -114,10 +118,11 @@ async def serving_http(settings_of: Callable[[str], Settings], http: HttpSetting
             http_served(
                 _uvicorn_config(_application(server, http)),
                 listener,
-                ConnectionLimits(connections=MAX_CONNECTIONS, proxies=TrustedProxies(http.trusted_proxies)),
+                HttpLimits(connections=MAX_CONNECTIONS, proxies=TrustedProxies(http.trusted_proxies)),
             ),
         ):
-            yield f"http://{joined(host_and_port(http.address)[0], listener.getsockname()[1])}{PATH}"
+            host, _ = split_host_port(http.address)
+            yield f"http://{join_host_port(host, listener.getsockname()[1])}{PATH}"
 
 
 def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:
@@ -126,9 +131,9 @@ def _application(server: MCPServer[Any], http: HttpSettings) -> ASGIApp:
         max_request_body_size=REQUEST_BYTES,
         stateless_http=True,  # an agent shows its key, so nothing has to be kept for a session
         transport_security=_transport_security(http),
-        host=host_and_port(http.address)[0],
+        host=split_host_port(http.address)[0],
     )
-    return _Guarded(application, http.token) if http.token else application
+    return _Guarded(application, http.token)
 
 
 @asynccontextmanager
@@ -175,7 +180,7 @@ def _transport_security(http: HttpSettings) -> TransportSecuritySettings:
 
 
 def _listener(http: HttpSettings) -> socket.socket:
-    host, port = host_and_port(http.address)
+    host, port = split_host_port(http.address)
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
@@ -196,18 +201,28 @@ def _uvicorn_config(application: ASGIApp) -> uvicorn.Config:
 
 
 class _Guarded:
-    """Serves only those who show a bearer token."""
+    """Serves only those who show a bearer token, if there is one, and no caller more often than its rate."""
 
     def __init__(self, application: ASGIApp, token: str) -> None:
         self._application = application
-        self._expected = f"Bearer {token}".encode()
+        self._expected = f"Bearer {token}".encode() if token else b""
+        self._rates = TokenBuckets(
+            rate=CALLS_PER_SECOND, burst=CALLS_AT_ONCE, clock=asyncio.get_running_loop().time
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        shown = Headers(scope=scope).get("authorization", "") if scope["type"] == "http" else None
-        if shown is not None and not hmac.compare_digest(shown.encode(), self._expected):
-            refusal = PlainTextResponse(
-                "a bearer token is needed\n", status_code=401, headers={"WWW-Authenticate": "Bearer"}
+        answer = self._refusal(scope) if scope["type"] == "http" else None
+        await (answer or self._application)(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        """Return what a caller hears that may not call, or not now; trying tokens is limited too."""
+        client = scope.get("client") or ("",)
+        if seconds := self._rates.wait(network_of(client[0])):
+            text = f"more than {CALLS_PER_SECOND:g} calls a second; try again later\n"
+            return PlainTextResponse(text, 429, headers={"Retry-After": str(ceil(seconds))})
+        shown = Headers(scope=scope).get("authorization", "")
+        if self._expected and not hmac.compare_digest(shown.encode(), self._expected):
+            return PlainTextResponse(
+                "a bearer token is needed\n", 401, headers={"WWW-Authenticate": "Bearer"}
             )
-            await refusal(scope, receive, send)
-            return
-        await self._application(scope, receive, send)
+        return None

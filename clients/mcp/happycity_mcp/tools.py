@@ -22,10 +22,10 @@ from happycity_llm.answers import move_named
 from happycity_llm.prompts import Prompts
 from happycity_mcp.agent import Agent
 from happycity_mcp.agents import Agents
-from happycity_mcp.analyses import BotAnalysis, analysed
+from happycity_mcp.analyses import BotAnalysis, analyse_games
 from happycity_mcp.answers import HOW_TO_ANSWER, Update, answer, update
-from happycity_mcp.decisions import Result
-from happycity_mcp.lobby import Lobby, LobbyBot, connected_bots
+from happycity_mcp.arena import ConnectedBots, LobbyBot, connected_bots
+from happycity_mcp.decisions import GameResult
 
 LONGEST_WAIT = 50
 """Seconds that a call may wait: clients give up after a minute."""
@@ -77,7 +77,7 @@ class CardInfo(BaseModel):
     effect: str = Field(description="What a special does in the expert game; empty: nothing.")
 
 
-class Left(BaseModel):
+class LeftArena(BaseModel):
     """A bot that has left."""
 
     text: str
@@ -221,11 +221,11 @@ class Tools:
             text += f" Expert game: {found.effect_text}"
         return answer(text, CardInfo.model_validate(values))
 
-    async def lobby(self, key: Key = "") -> Annotated[CallToolResult, Lobby]:
+    async def lobby(self, key: Key = "") -> Annotated[CallToolResult, ConnectedBots]:
         """List the bots that are connected to the arena; those of the house can be practised against."""
         with _refusing(), self._agents.using(key) as agent:
             bots = await connected_bots(agent.settings)
-        return answer(_lobby_in_words(bots, agent.name), Lobby(you=agent.name, bots=bots))
+        return answer(_lobby_in_words(bots, agent.name), ConnectedBots(you=agent.name, bots=bots))
 
     async def practice(
         self,
@@ -246,12 +246,12 @@ class Tools:
             await agent.practise(against, games=games, mode=mode, decision_seconds=PRACTICE_SECONDS)
             return await self._next(agent, NEXT_SECONDS)
 
-    async def leave(self, key: Key = "") -> Annotated[CallToolResult, Left]:
+    async def leave(self, key: Key = "") -> Annotated[CallToolResult, LeftArena]:
         """Leave the arena. Games that are not over are forfeited."""
         with _refusing(), self._agents.using(key) as agent:
             await self._agents.leave(agent)
         text = f"{agent.name} has left the arena."
-        return answer(text, Left(text=text))
+        return answer(text, LeftArena(text=text))
 
     async def analyse(
         self,
@@ -268,7 +268,7 @@ class Tools:
         Play games with `tournament run`, call this, change the bot where most is lost, and play again.
         """
         with _refusing():
-            found = await analysed(source, game, bot, limit)
+            found = await analyse_games(source, game, bot, limit)
         return answer(found.text, found)
 
     def rules_resource(self) -> str:
@@ -280,12 +280,12 @@ class Tools:
 
     async def _next(self, agent: Agent, seconds: float) -> CallToolResult:
         """Wait for what comes next, and return it; each ended game is reported once."""
-        await agent.news(seconds)
+        await agent.wait_for_news(seconds)
         shown = self._shown(agent, [*agent.board.ended])
         agent.board.ended.clear()
         return answer(shown.text, shown)
 
-    def _shown(self, agent: Agent, ended: Sequence[tuple[Result, str]] = ()) -> Update:
+    def _shown(self, agent: Agent, ended: Sequence[tuple[GameResult, str]] = ()) -> Update:
         """Return the decision that waits, and games that have ended, as an agent reads them."""
         return update(agent.board.current, ended, self._prompts, now=agent.board.clock())
 

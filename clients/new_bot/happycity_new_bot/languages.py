@@ -9,7 +9,7 @@ GO_MODULE = "github.com/happycity-arena/happycity/clients/go"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Language:
+class ProjectLanguage:
     """A language in which a bot's project can be made.
 
     In its texts, $package and $version are those of the project and of the SDK, $checkout is the URI of the
@@ -45,6 +45,7 @@ _PYTHON_SDK = (
     "README.md",
     "LICENSE",
     "game",
+    "evaluation",
     "server",
     "tournament",
     "ladder",
@@ -53,8 +54,8 @@ _PYTHON_SDK = (
     "web",
 )
 
-LANGUAGES: Mapping[str, Language] = {
-    "python": Language(
+LANGUAGES: Mapping[str, ProjectLanguage] = {
+    "python": ProjectLanguage(
         title="Python",
         source="bot.py",
         example="python/examples/first.py",
@@ -69,7 +70,7 @@ LANGUAGES: Mapping[str, Language] = {
         requirement=("happycity", "happycity @ $checkout"),
         sdk_folders=_PYTHON_SDK,
     ),
-    "go": Language(
+    "go": ProjectLanguage(
         title="Go",
         source="main.go",
         example="go/examples/first/main.go",
@@ -80,7 +81,7 @@ LANGUAGES: Mapping[str, Language] = {
         requirement=("", f"\nreplace {GO_MODULE} => $sdk"),
         sdk_folders=("clients/go",),
     ),
-    "typescript": Language(
+    "typescript": ProjectLanguage(
         title="TypeScript or JavaScript",
         source="bot.mjs",
         example="typescript/examples/first.ts",
@@ -92,7 +93,7 @@ LANGUAGES: Mapping[str, Language] = {
         requirement=("^$version", "file:$sdk"),
         sdk_folders=("clients/typescript",),
     ),
-    "rust": Language(
+    "rust": ProjectLanguage(
         title="Rust",
         source="src/main.rs",
         example="rust/examples/first.rs",
@@ -103,7 +104,7 @@ LANGUAGES: Mapping[str, Language] = {
         requirement=('"$version"', '{ path = "$sdk" }'),
         sdk_folders=("clients/rust",),
     ),
-    "java": Language(
+    "java": ProjectLanguage(
         title="Java",
         source="src/main/java/First.java",
         example="java/examples/src/main/java/First.java",
@@ -115,7 +116,7 @@ LANGUAGES: Mapping[str, Language] = {
         build_sdk=("test -d target || mvn -q -B -ntp -f $sdk -pl happycity -am install -Dmaven.test.skip",),
         sdk_folders=("clients/java", "clients/conformance", "proto"),
     ),
-    "cpp": Language(
+    "cpp": ProjectLanguage(
         title="C++",
         source="bot.cpp",
         example="cpp/examples/first.cpp",
@@ -130,7 +131,7 @@ LANGUAGES: Mapping[str, Language] = {
         sdk_folders=("clients/cpp", "clients/conformance", "proto"),
         packages="cmake g++ libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc",
     ),
-    "bridge": Language(
+    "bridge": ProjectLanguage(
         title="any language, by lines of JSON; this one is in bash with jq",
         source="bot.sh",
         example="examples/bash/first.sh",

@@ -16,7 +16,7 @@ from happycity_client.bot import BotFactory, check_bot
 from happycity_client.errors import ConnectionFailedError, ProtocolError
 from happycity_client.pauses import Pauses
 from happycity_client.player import Player
-from happycity_client.session import Session
+from happycity_client.session import ClientSession
 from happycity_client.settings import RECONNECT_SECONDS, Settings
 
 
@@ -87,7 +87,7 @@ async def play(
     pauses, has_shut_down = Pauses(settings.reconnect), False
     try:
         while True:
-            session = Session(settings, player, on_connected)
+            session = ClientSession(settings, player, on_connected)
             try:
                 await session.run(token)
                 return

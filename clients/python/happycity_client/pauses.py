@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from happycity.runtime.pauses import doubling
+
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
 
@@ -13,7 +15,7 @@ class Pauses:
         self.lost_at = 0.0
         """When the last stream ended that the server had welcomed."""
         self._reconnect = reconnect
-        self._bound = FIRST_PAUSE_SECONDS
+        self._bounds = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
 
     def next(self, now: float, *, messages: int, delay: float, share: float) -> float | None:
         """Return the pause after a stream that brought some messages; None gives the server up.
@@ -24,10 +26,8 @@ class Pauses:
         if messages > 0:
             self.lost_at = now
         if messages > 1:  # a server that only welcomes and drops bots is not to be hammered
-            self._bound = FIRST_PAUSE_SECONDS
+            self._bounds = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
         left = self._reconnect - (now - self.lost_at)
         if left <= delay:
             return None
-        pause = max(min(share * self._bound, left), delay)
-        self._bound = min(2 * self._bound, LONGEST_PAUSE_SECONDS)
-        return pause
+        return max(min(share * next(self._bounds), left), delay)

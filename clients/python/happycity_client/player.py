@@ -23,7 +23,7 @@ from happycity_client.bot import NO_GAME, Bot, BotFactory, Decision, GameOver, G
 from happycity_client.errors import ProtocolError
 
 
-class Outbox:
+class RequestOutbox:
     """Gathers a batch while the last one is being written."""
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class Outbox:
 
 
 @dataclass(slots=True, eq=False)
-class _Seat:
+class _PlayedSeat:
     """A bot in one seat of a match, the last decision that it was asked, and its reply."""
 
     match_id: int
     number: int
-    outbox: Outbox
+    outbox: RequestOutbox
     """Of the connection that asked last: after its end, a reply is sent if the server asks again."""
     bot: Bot | None = None
     """None: it could not be made, or has crashed."""
@@ -95,12 +95,12 @@ class Player:
     """
 
     def __init__(self, factory: BotFactory, name: str) -> None:
-        self.outbox = Outbox()
+        self.outbox = RequestOutbox()
         """Of the present connection."""
         self.log = logging.LoggerAdapter(logging.getLogger("happycity_client"), {"bot": name and f"{name}: "})
         """Where the bot's author reads what happens."""
         self._factory = factory
-        self._seats: dict[int, dict[int, _Seat]] = {}  # by match, by seat
+        self._seats: dict[int, dict[int, _PlayedSeat]] = {}  # by match, by seat
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
@@ -117,7 +117,7 @@ class Player:
         match_id, seats = message.match_id, self._seats.setdefault(message.match_id, {})
         if message.seat in seats:
             return
-        seat = seats[message.seat] = _Seat(match_id, message.seat, self.outbox)
+        seat = seats[message.seat] = _PlayedSeat(match_id, message.seat, self.outbox)
         try:
             config, bots = config_of(message.config), tuple(message.bots)
             bot = self._factory(GameStarted(match_id, config, message.seat, bots, message.seed))
@@ -165,7 +165,7 @@ class Player:
             except Exception as error:  # the boundary to the author's code
                 self.log.error("%s: the bot crashed at the end of the game", seat, exc_info=error)
 
-    def _ask(self, seat: _Seat, bot: Bot, message: play.Decision) -> None:
+    def _ask(self, seat: _PlayedSeat, bot: Bot, message: play.Decision) -> None:
         seat.cancel_task()  # about a decision that the clock has settled
         seat.outbox, seat.position = self.outbox, None
         seat.asked, seat.round = message.decision_id, message.view.round
@@ -185,7 +185,7 @@ class Player:
         except Exception as error:  # noqa: BLE001 - the boundary to the author's code
             self._crash(seat, error)
 
-    async def _think(self, seat: _Seat, decision: Decision, choice: Awaitable[object]) -> None:
+    async def _think(self, seat: _PlayedSeat, decision: Decision, choice: Awaitable[object]) -> None:
         """Let an asynchronous bot think while its other games go on."""
         task = asyncio.current_task()
         assert task is not None
@@ -197,11 +197,11 @@ class Player:
             if not task.cancelling():
                 self._crash(seat, error)
 
-    def _settle(self, seat: _Seat, decision: Decision, choice: object) -> None:
+    def _settle(self, seat: _PlayedSeat, decision: Decision, choice: object) -> None:
         seat.position, seat.notes = decision.position_of(choice), decision.notes
         seat.reply()
 
-    def _crash(self, seat: _Seat, error: BaseException) -> None:
+    def _crash(self, seat: _PlayedSeat, error: BaseException) -> None:
         """Give up a game in which the bot failed; its other games go on."""
         trace = None if isinstance(error, IllegalChoiceError) else error
         reason = one_line(_crash_reason(error) if trace else str(error))

@@ -20,7 +20,7 @@ from happycity.wire.match import bot_info_message
 from happycity.wire.messages import PROTOCOL_VERSION
 from happycity.wire.status import details_of
 from happycity_client.errors import ConnectionFailedError, ProtocolError
-from happycity_client.player import Outbox, Player, place
+from happycity_client.player import Player, RequestOutbox, place
 from happycity_client.settings import Settings
 
 SEND_SECONDS = 0.005
@@ -33,7 +33,7 @@ GOODBYE_SECONDS = 5.0
 _Stream = grpc.aio.StreamStreamCall[Any, Any]
 
 
-class Session:
+class ClientSession:
     """A stream that is read, handled and written by a task each.
 
     The task that awaits `run` does no reading or writing itself: a read or write that is cancelled would take
@@ -50,7 +50,7 @@ class Session:
         self._settings = settings
         self._player = player
         self._on_welcome = on_welcome
-        self._outbox = player.outbox = Outbox()
+        self._outbox = player.outbox = RequestOutbox()
         self._inbox = asyncio.Queue[play.PlayResponse | None]()
         self._ending = False  # the bot is asked nothing more: that will be asked again
 

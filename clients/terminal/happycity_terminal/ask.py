@@ -18,7 +18,7 @@ from happycity import ConfigError, HappyCityError
 from happycity.records.playback import Playback, Step
 from happycity.records.record import Json, loads
 from happycity.runtime import event_loop
-from happycity.runtime.child import Child, words_of
+from happycity.runtime.child import Child, split_command
 from happycity.text.board import Style
 from happycity_check.asked_bot import BotFailedError, asked_bot
 from happycity_check.recorded_match import RecordedMatch
@@ -156,7 +156,7 @@ def _named_bot(text: str, bots: Sequence[str]) -> tuple[str, str]:
     name, _, command = text.partition("=")
     if name in bots or name.isdecimal():
         return name, command
-    is_command = not text or shutil.which(words_of(text)[0]) is not None or set(text) & set(" /")
+    is_command = not text or shutil.which(split_command(text)[0]) is not None or set(text) & set(" /")
     return ("", text) if is_command else (text, "")
 
 
@@ -245,7 +245,7 @@ async def _put(question: Question, replies: list[Reply], *, as_json: bool) -> No
     def start(environment: Mapping[str, str]) -> Child:
         """Start the bot in the foreground of this terminal, with JSON alone on the standard output."""
         return Child.start(
-            words_of(question.entry.command or ""),
+            split_command(question.entry.command or ""),
             environment=environment,
             stdin=None,
             stdout=_STDERR if as_json else None,

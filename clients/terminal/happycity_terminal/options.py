@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeInt
 
-from happycity.runtime.settings import Settings, setting
+from happycity.runtime.settings import CommandSettings, setting
 
 GAMES_JUDGED = 2000
 """Games of a run that `happycity analyse` judges unless a limit is given."""
 
 
-class AnalyseOptions(Settings):
+class AnalyseOptions(CommandSettings):
     """What `happycity analyse` is asked about a bot's decisions."""
 
     bot: str | None = setting(None, metavar="NAME", absent="the run's only program")

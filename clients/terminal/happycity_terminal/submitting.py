@@ -16,7 +16,7 @@ from happycity import ConfigError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import check_bot_name
 from happycity.runtime.commands import remark
-from happycity.runtime.settings import Settings, load
+from happycity.runtime.settings import CommandSettings, load
 from happycity.text.words import plural
 from happycity.wire.json import message_json
 from happycity_tournament.cli.json import write_json
@@ -32,7 +32,7 @@ Act = Literal["submit", "show", "withdraw"]
 """What is done with the bot of a folder."""
 
 
-class BotFile(Settings):
+class BotFile(CommandSettings):
     """The file bot.toml."""
 
     name: str

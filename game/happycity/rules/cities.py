@@ -46,7 +46,7 @@ _NO_VALUES: Final = (0, 0, 0)
 
 
 class Cities:
-    """Cities and coins by seat, and the effects at work: a `Table`.
+    """Cities and coins by seat, and the effects at work: a `EffectTable`.
 
     The attributes are to be read; only its methods and the engine change anything.
     """

@@ -119,7 +119,7 @@ _CHECKS: Final[dict[str, Callable[[View], bool]]] = {
 _DECK_NUMBERS: Final = {deck: [card.number for card in deck_cards(deck)] for deck in DECKS}
 
 
-class Hidden:
+class HiddenCards:
     """The cards that a view hides."""
 
     def __init__(self, view: View, discarded: Sequence[Card] | None) -> None:

@@ -19,7 +19,7 @@ from happycity.rules.deals import Config, happiness
 _T = TypeVar("_T")
 
 
-class Table(Protocol):
+class EffectTable(Protocol):
     """What effects may ask of a table, of which `Cities` is one; it doesn't know whose turn it is."""
 
     @property
@@ -53,7 +53,7 @@ class Table(Protocol):
         """Return all other seats."""
 
 
-_Hook = Callable[[Table, int, int], _T]
+_Hook = Callable[[EffectTable, int, int], _T]
 
 Gains = Iterable[tuple[int, int]]
 """Seats and the coins that each of them gains, or loses if negative."""
@@ -75,7 +75,7 @@ class Effect:
     """Price that the owner pays for a card, from the card and its printed price."""
     coin_gain: int = 1
     """Coins that the owner takes when buying nothing (article 3.6)."""
-    paid: Callable[[Table, int, int, int, int], Gains] | None = None
+    paid: Callable[[EffectTable, int, int, int, int], Gains] | None = None
     """Coins gained whenever a card is bought; also gets the buyer's seat and the price."""
 
     taken: _Hook[Gains] | None = None
@@ -85,11 +85,11 @@ class Effect:
 
     income: _Hook[int] | None = None
     """Income on top of the printed one, evaluated whenever income is asked for (6.2)."""
-    late_income: Callable[[Table, int, int, Sequence[int]], int] | None = None
+    late_income: Callable[[EffectTable, int, int, Sequence[int]], int] | None = None
     """The same for an effect that compares incomes: also gets every seat's income without late ones."""
     before_income: _Hook[Gains] | None = None
     """Coins gained at the start of every income phase (6.1)."""
-    with_income: Callable[[Table, int, int, Sequence[int]], Gains] | None = None
+    with_income: Callable[[EffectTable, int, int, Sequence[int]], Gains] | None = None
     """Coins gained along with the incomes, which it gets by seat, but not part of the owner's income."""
     after_income: _Hook[Gains] | None = None
     """Coins gained at the end of every income phase."""
@@ -102,7 +102,7 @@ class Effect:
     """Inhabitants at the end, on top of the printed ones."""
     hearts: _Hook[int] | None = None
     """Hearts at the end, on top of the printed ones."""
-    points: Callable[[Table, int, int], int] | None = None
+    points: Callable[[EffectTable, int, int], int] | None = None
     """The owner's final points, from the table, the seat and the points so far."""
 
     uses: int = 0
@@ -115,7 +115,7 @@ class Effect:
         special = next((card for card, effect in EFFECTS.items() if effect is self), HAPPY_MARKET)
         return (effect_of, (special,))
 
-    def symbols(self, table: Table, seat: int, position: int) -> tuple[int, int]:
+    def symbols(self, table: EffectTable, seat: int, position: int) -> tuple[int, int]:
         """Return the inhabitants and the hearts that the hooks add."""
         inhabitants = self.inhabitants(table, seat, position) if self.inhabitants is not None else 0
         return inhabitants, self.hearts(table, seat, position) if self.hearts is not None else 0
@@ -136,31 +136,31 @@ def _deck_minimum(card: Card, price: int) -> int:
     return _LOWEST_PRICE.get(card.deck, price)
 
 
-def _toll(table: Table, seat: int, position: int, buyer: int, price: int) -> Gains:
+def _toll(table: EffectTable, seat: int, position: int, buyer: int, price: int) -> Gains:
     return [(seat, 1)] if price >= 4 and buyer in table.neighbours(seat) else []
 
 
-def _coin_per_card(table: Table, seat: int, position: int) -> Gains:
+def _coin_per_card(table: EffectTable, seat: int, position: int) -> Gains:
     return [(seat, len(table.cards[seat]))]
 
 
-def _twice_the_income(table: Table, seat: int, position: int) -> Gains:
+def _twice_the_income(table: EffectTable, seat: int, position: int) -> Gains:
     return [(seat, 2 * table.income(seat))]
 
 
-def _coin_for_all(table: Table, seat: int, position: int) -> Gains:
+def _coin_for_all(table: EffectTable, seat: int, position: int) -> Gains:
     return [(player, 1) for player in range(table.config.players)]
 
 
-def _arcade(table: Table, seat: int, position: int) -> Gains:
+def _arcade(table: EffectTable, seat: int, position: int) -> Gains:
     return [(seat, 2)] if table.coins[seat] else []
 
 
-def _highest_income(table: Table, seat: int, position: int, incomes: Sequence[int]) -> Gains:
+def _highest_income(table: EffectTable, seat: int, position: int, incomes: Sequence[int]) -> Gains:
     return [(seat, max(incomes[opponent] for opponent in table.opponents(seat)))]
 
 
-def _theft(table: Table, seat: int, position: int) -> Gains:
+def _theft(table: EffectTable, seat: int, position: int) -> Gains:
     most = max(table.coins[opponent] for opponent in table.opponents(seat))
     richest = [opponent for opponent in table.opponents(seat) if table.coins[opponent] == most > 0]
     return [*((victim, -1) for victim in richest), (seat, len(richest))]
@@ -184,7 +184,7 @@ def _without(amount: int, colour: Colour) -> _Hook[int]:
 def _most(colour: Colour, *, strictly: int, tied: int, otherwise: int) -> _Hook[int]:
     """Return an amount by how the owner's cards of `colour` compare with those of the others."""
 
-    def hook(table: Table, seat: int, position: int) -> int:
+    def hook(table: EffectTable, seat: int, position: int) -> int:
         own = table.count(seat, colour)
         most = max(table.count(opponent, colour) for opponent in table.opponents(seat))
         return strictly if own > most else tied if own == most else otherwise
@@ -192,37 +192,37 @@ def _most(colour: Colour, *, strictly: int, tied: int, otherwise: int) -> _Hook[
     return hook
 
 
-def _escape_room(table: Table, seat: int, position: int) -> int:
+def _escape_room(table: EffectTable, seat: int, position: int) -> int:
     own = table.count(seat, Colour.YELLOW)
     return 2 if all(table.count(other, Colour.YELLOW) >= own for other in table.opponents(seat)) else 0
 
 
-def _machu_picchu(table: Table, seat: int, position: int) -> int:
+def _machu_picchu(table: EffectTable, seat: int, position: int) -> int:
     return table.count(table.neighbours(seat)[0], Colour.ORANGE)
 
 
-def _few_cards(table: Table, seat: int, position: int) -> int:
+def _few_cards(table: EffectTable, seat: int, position: int) -> int:
     return {10: 0, 9: 2}.get(len(table.cards[seat]), 4)
 
 
-def _barber(table: Table, seat: int, position: int, incomes: Sequence[int]) -> int:
+def _barber(table: EffectTable, seat: int, position: int, incomes: Sequence[int]) -> int:
     return 3 if all(incomes[seat] < incomes[opponent] for opponent in table.opponents(seat)) else 0
 
 
-def _taj_mahal(table: Table, seat: int, position: int) -> int:
+def _taj_mahal(table: EffectTable, seat: int, position: int) -> int:
     incomes = table.incomes()
     return 3 if all(incomes[seat] < incomes[other] for other in table.neighbours(seat)) else 1
 
 
-def _pairs_of_symbols(table: Table, seat: int, position: int) -> int:
+def _pairs_of_symbols(table: EffectTable, seat: int, position: int) -> int:
     return max(0, min(table.symbols(seat)))
 
 
-def _less_income(table: Table, seat: int, points: int) -> int:
+def _less_income(table: EffectTable, seat: int, points: int) -> int:
     return max(0, points - table.income(seat))
 
 
-def _doubled_below_30(table: Table, seat: int, points: int) -> int:
+def _doubled_below_30(table: EffectTable, seat: int, points: int) -> int:
     return 2 * points if points < 30 else points
 
 
@@ -231,11 +231,11 @@ def _previous(symbol: Callable[[Card], int]) -> _Hook[int]:
     return lambda table, seat, position: symbol(table.cards[seat][position - 1])
 
 
-def _colours_before(table: Table, seat: int, position: int) -> int:
+def _colours_before(table: EffectTable, seat: int, position: int) -> int:
     return len({card.colour for card in table.cards[seat][:position] if card.colour is not None})
 
 
-def _great_wall(table: Table, seat: int, position: int) -> int:
+def _great_wall(table: EffectTable, seat: int, position: int) -> int:
     following = [card.colour for card in table.cards[seat][position + 1 : position + 3]]
     return 3 if len(following) == 2 and following[0] is following[1] is not None else 1
 
@@ -250,22 +250,22 @@ def _adjacent(position: int) -> Iterator[int]:
     yield position - 5 if row else position + 5
 
 
-def _alike_around(table: Table, seat: int, position: int) -> int:
+def _alike_around(table: EffectTable, seat: int, position: int) -> int:
     """Return how many cards around a position share one colour, at most."""
     city = table.cards[seat]
     colours = [city[near].colour for near in _adjacent(position) if near < len(city)]
     return max((colours.count(colour) for colour in colours if colour is not None), default=0)
 
 
-def _golden_gate_inhabitants(table: Table, seat: int, position: int) -> int:
+def _golden_gate_inhabitants(table: EffectTable, seat: int, position: int) -> int:
     return 1 if _alike_around(table, seat, position) >= 2 else 0
 
 
-def _golden_gate_hearts(table: Table, seat: int, position: int) -> int:
+def _golden_gate_hearts(table: EffectTable, seat: int, position: int) -> int:
     return {2: 1, 3: 2}.get(_alike_around(table, seat, position), 0)
 
 
-def _pyramid(table: Table, seat: int, position: int) -> Card | None:
+def _pyramid(table: EffectTable, seat: int, position: int) -> Card | None:
     """Choose what is better for the owner's points, the left neighbour's on a tie (ruling)."""
     cities = [table.cards[neighbour] for neighbour in table.neighbours(seat)]
     candidates = [city[position] for city in cities if position < len(city)]
@@ -273,7 +273,7 @@ def _pyramid(table: Table, seat: int, position: int) -> Card | None:
     return max(candidates, key=lambda card: _points_with(table, seat, card), default=None)
 
 
-def _points_with(table: Table, seat: int, card: Card) -> int:
+def _points_with(table: EffectTable, seat: int, card: Card) -> int:
     """Return the points that a city would make with a card's printed values on top of its own."""
     inhabitants, hearts = table.symbols(seat)
     return happiness(table.config, inhabitants + card.inhabitants, hearts + card.hearts)

@@ -17,7 +17,7 @@ from happycity.rules import moves as m
 from happycity.rules.cards import DWELLINGS, HAPPY_MARKET, Card, CardKind, Mode
 from happycity.rules.cities import CARD, Cities
 from happycity.rules.deals import CENTRE_SIZE, CITY_SIZE, DECKS, LAST_ROUND, MAX_SEED, Config, Deal
-from happycity.rules.determinization import Hidden, check_possible
+from happycity.rules.determinization import HiddenCards, check_possible
 from happycity.rules.effects import Gains, Occasion, effect_of
 from happycity.rules.moves import Move, MoveKind
 from happycity.rules.scoring import Outcome, score
@@ -122,16 +122,18 @@ class Game:
         """Return a game without content; without this method, mypyc's `Game.__new__` calls `__init__`."""
         return object.__new__(cls)
 
-    def __init__(self, deal: Deal) -> None:
-        """Set the table (chapter 2) and play up to the first decision."""
-        config = self.config = deal.config
-        self.cities = Cities(config)
+    def _lay_out(
+        self, config: Config, cities: Cities, specials: tuple[Card, ...], dwellings: list[int]
+    ) -> None:
+        """Lay out what all see, before the first round and without hidden cards."""
+        self.config = config
+        self.cities = cities
         """What the seats own."""
         self.centre: list[int] = []
         """The numbers of the buildings face up in the centre, in table order."""
-        self.specials = deal.specials
+        self.specials = specials
         """Specials that can still be taken."""
-        self.dwellings = [config.players - 1] * len(DWELLINGS)
+        self.dwellings = dwellings
         """Cards left in the stacks of `happycity.DWELLINGS`, in that order."""
         self.round = 0
         """The current round, 1 to 30; 0 in the market draft."""
@@ -146,11 +148,19 @@ class Game:
         self._log: list[Event] = []
         self._open = False
         self._awaited = _NO_PILE
+        self._seed = 0
+        self._decks: list[list[int]] = [[], [], []]
+        self._discards: list[list[int]] = [[], [], []]
+        self._rebuilt = [0, 0, 0]
+        self._box: tuple[Card, ...] = ()
+
+    def __init__(self, deal: Deal) -> None:
+        """Set the table (chapter 2) and play up to the first decision."""
+        config = deal.config
+        self._lay_out(config, Cities(config), deal.specials, [config.players - 1] * len(DWELLINGS))
         self._seed = deal.seed
         # The top card is last, where taking it is cheap.
         self._decks = [[card.number for card in reversed(deck)] for deck in deal.decks]
-        self._discards: list[list[int]] = [[], [], []]
-        self._rebuilt = [0, 0, 0]
         self._box = deal.box
         if config.mode is Mode.EXPERT:
             self.seat = config.players - 1
@@ -296,27 +306,11 @@ class Game:
             DealError: no game can look like this view.
         """
         check_possible(view)
-        hidden = Hidden(view, discarded)
+        hidden = HiddenCards(view, discarded)
         seen = cls.__new__(cls)
-        seen.config = view.config
-        seen.cities = Cities.of_view(view)
-        seen._log = []
-        seen._open = False
-        seen._awaited = _NO_PILE
-        seen.round = view.round
-        seen.seat = view.seat
-        seen.phase = view.phase
-        seen.legal_moves = ()
-        seen.outcome = None
-        seen.reshuffles = []
-        seen._seed = 0
-        seen._decks = [[], [], []]
-        seen._discards = [[], [], []]
-        seen._box = ()
-        seen._rebuilt = [0, 0, 0]
+        seen._lay_out(view.config, Cities.of_view(view), view.specials, list(view.dwellings))
+        seen.round, seen.seat, seen.phase = view.round, view.seat, view.phase
         seen.centre = sorted([card.number for card in view.centre])
-        seen.specials = view.specials
-        seen.dwellings = list(view.dwellings)
         while True:
             game = seen.copy()
             game._log = []

@@ -32,7 +32,7 @@ _KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 POLL_SECONDS = 0.02
 """How often a process group that is to end is looked at: nothing reports the end of a group."""
 BOT_NICENESS = 5
-STRAYS_KILLED = 100
+ORPHAN_SEARCHES = 100
 """How often what a program has left behind is looked for, as it may start more meanwhile."""
 DRAIN_SECONDS = 1.0
 """How long the end of a program's output is waited for where what it has started still holds it open."""
@@ -118,7 +118,7 @@ class Child:
         """Its standard streams, those of them that are pipes."""
         self._process, self._mark, self._foreground = process, mark, foreground
         self._keepers = [
-            threading.Thread(target=output.keep, args=(pipe, log), daemon=True)
+            threading.Thread(target=output.keep_output, args=(pipe, log), daemon=True)
             for pipe, log in zip((process.stdout, process.stderr), logs, strict=True)
             if pipe is not None and log is not None
         ]
@@ -231,16 +231,16 @@ class Child:
                     await asyncio.sleep(POLL_SECONDS)
         finally:
             self.kill()
-            await asyncio.to_thread(self._end_strays)
+            await asyncio.to_thread(self._kill_orphans)
             await self.wait()
 
-    def _end_strays(self) -> None:
+    def _kill_orphans(self) -> None:
         """Kill what has left the program's session, and release the guard, which has nothing to do then."""
-        for _ in range(STRAYS_KILLED):
+        for _ in range(ORPHAN_SEARCHES):
             with suppress(OSError):  # for want of a descriptor it can't look, and tries again
-                if self._foreground or not (strays := self._strays()):
+                if self._foreground or not (orphans := self._orphans()):
                     break
-                for pid in strays:
+                for pid in orphans:
                     with suppress(ProcessLookupError):
                         os.kill(pid, _KILL)
             time.sleep(POLL_SECONDS)
@@ -250,7 +250,7 @@ class Child:
         if self._guard is not None:
             self._guard.release()
 
-    def _strays(self) -> list[int]:
+    def _orphans(self) -> list[int]:
         """Return the processes with this program's mark that have not ended; none without `/proc`.
 
         Raises:
@@ -291,7 +291,7 @@ class Child:
             keeper.join(DRAIN_SECONDS)
         try:
             with suppress(OSError):  # it can't look: the guard stays until the program is stopped
-                if not self._strays():
+                if not self._orphans():
                     self._release()
         finally:
             self._ended.set_result(status)
@@ -315,7 +315,7 @@ def model_keys(command: Sequence[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in MODEL_KEYS if name in os.environ}
 
 
-def words_of(command: str) -> list[str]:
+def split_command(command: str) -> list[str]:
     """Split a command into words as a shell does; ChildError without any, or if a quote is not closed."""
     try:
         words = shlex.split(command)

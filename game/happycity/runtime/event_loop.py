@@ -87,7 +87,7 @@ async def end_tasks(*tasks: asyncio.Future[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def started(work: Coroutine[Any, Any, _T], tasks: set[asyncio.Task[Any]]) -> asyncio.Task[_T]:
+def spawn(work: Coroutine[Any, Any, _T], tasks: set[asyncio.Task[Any]]) -> asyncio.Task[_T]:
     """Run a coroutine as a task that is among `tasks` until it ends, as the event loop doesn't keep it."""
     task = asyncio.create_task(work)
     tasks.add(task)

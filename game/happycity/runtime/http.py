@@ -21,7 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from happycity.errors import HappyCityError
 from happycity.runtime.addresses import TrustedProxies, network_of
-from happycity.runtime.event_loop import end_tasks, started
+from happycity.runtime.event_loop import end_tasks, spawn
 from happycity.runtime.fair_share import FairShare
 
 REQUEST_SECONDS = 10.0
@@ -32,12 +32,12 @@ ACCEPT_SECONDS = 1.0
 """Time until the next connection is accepted where one can't be, as too many files are open."""
 UNREAD_SECONDS = 20.0
 """How long a client may take to read what is sent, also over a connection that is being closed."""
-_FULL = (
+_FULL_RESPONSE = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain\r\nretry-after: 5\r\n"
     b"connection: close\r\n\r\n"
     b"This server has as many connections as it takes; try again later.\n"
 )
-_LATE = (
+_TIMEOUT_RESPONSE = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n"
     b"The request took too long to arrive.\n"
 )
@@ -186,14 +186,14 @@ class BoundedProtocol(ReadInTime, H11Protocol):
         if self.transport.is_closing():
             return
         if self.conn.our_state is h11.IDLE:  # nothing of a response was sent
-            self.transport.write(_LATE)
+            self.transport.write(_TIMEOUT_RESPONSE)
         self.transport.close()
 
 
 class _Server(uvicorn.Server):
     """A server that knows from whom a connection is before anything is done for it."""
 
-    def __init__(self, config: uvicorn.Config, limits: ConnectionLimits) -> None:
+    def __init__(self, config: uvicorn.Config, limits: HttpLimits) -> None:
         super().__init__(config)
         self._limits = limits
         self._places = FairShare[_Place](limits.connections)
@@ -210,7 +210,7 @@ class _Server(uvicorn.Server):
         for listener in sockets or []:
             listener.setblocking(False)  # noqa: FBT003 - it takes nothing else
             listener.listen(self.config.backlog)
-            started(self._accept(listener), self._tasks)
+            spawn(self._accept(listener), self._tasks)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more, and let the connections end."""
@@ -224,7 +224,7 @@ class _Server(uvicorn.Server):
             except OSError:  # too many files are open
                 await asyncio.sleep(ACCEPT_SECONDS)
             else:
-                started(self._begin(connection, address), self._tasks)
+                spawn(self._begin(connection, address), self._tasks)
 
     async def _begin(self, connection: socket.socket, address: str) -> None:
         """Give a connection a place, perhaps that of another one, and begin to serve it."""
@@ -255,12 +255,12 @@ class _Server(uvicorn.Server):
     def _refuse(self, connection: socket.socket) -> None:
         """End a connection for which there is no place."""
         if self.config.ssl is None:
-            connection.send(_FULL)
+            connection.send(_FULL_RESPONSE)
         connection.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionLimits:
+class HttpLimits:
     """How many connections a server has, and with whom."""
 
     connections: int
@@ -274,7 +274,7 @@ class ConnectionLimits:
 
 @asynccontextmanager
 async def http_served(
-    config: uvicorn.Config, listener: socket.socket, limits: ConnectionLimits
+    config: uvicorn.Config, listener: socket.socket, limits: HttpLimits
 ) -> AsyncIterator[None]:
     """Serve an application on a socket that listens, while the context lasts.
 
@@ -282,7 +282,7 @@ async def http_served(
     """
     if not config.loaded:
         config.load()
-    config.loaded_app = _Addressed(config.loaded_app, limits.proxies)
+    config.loaded_app = _WithClientAddress(config.loaded_app, limits.proxies)
     server = _Server(config, limits)
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     try:
@@ -292,7 +292,7 @@ async def http_served(
         await serving
 
 
-class _Addressed:
+class _WithClientAddress:
     """Tells an application the address of the client for whom a trusted proxy asks."""
 
     def __init__(self, app: Any, proxies: TrustedProxies) -> None:

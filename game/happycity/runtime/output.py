@@ -19,7 +19,7 @@ LOGGED_PER_SECOND = 256
 _READ_BYTES = 65_536
 
 
-def keep(output: IO[bytes], path: Path) -> None:
+def keep_output(output: IO[bytes], path: Path) -> None:
     """Add what a pipe brings to a file until the pipe ends; a thread of its own calls this.
 
     Where the file can't be written, the rest is read and dropped, so that the program doesn't wait.
@@ -39,7 +39,7 @@ def keep(output: IO[bytes], path: Path) -> None:
                     file.truncate()
 
 
-class Allowance:
+class LogAllowance:
     """Decides which lines of a program are logged: some at once, more as time goes on."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

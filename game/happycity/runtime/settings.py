@@ -23,7 +23,7 @@ from happycity.errors import HappyCityError, suggestion
 from happycity.runtime.files import read_text
 
 _Command = TypeVar("_Command", bound=Callable[..., None])
-_Settings = TypeVar("_Settings", bound="Settings")
+_Settings = TypeVar("_Settings", bound="CommandSettings")
 _UNION_TYPES = (Union, types.UnionType)
 _SHOWN_CHARACTERS = 40
 
@@ -36,7 +36,7 @@ class SettingsError(HappyCityError):
         super().__init__("; ".join(self.problems))
 
 
-class Settings(BaseModel):
+class CommandSettings(BaseModel):
     """The base class of all settings."""
 
     group: ClassVar[str] = ""
@@ -81,7 +81,7 @@ def detail(field: FieldInfo, name: str) -> Any:
     return extra.get(name) if isinstance(extra, dict) else None
 
 
-def flags_of(model: type[Settings], *, without: Iterable[str] = ()) -> Callable[[_Command], _Command]:
+def flags_of(model: type[CommandSettings], *, without: Iterable[str] = ()) -> Callable[[_Command], _Command]:
     """Give a command that takes `**flags` an option for each setting of a model; None: not given."""
     groups: dict[str, str] = {}
     for kind in reversed(model.__mro__):  # the first class that has a setting decides on its group
@@ -191,7 +191,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError([f"{path} is not TOML: {error}"]) from None
 
 
-def _problem(model: type[Settings], error: Any, places: Mapping[str, str], prefix: str) -> str:
+def _problem(model: type[CommandSettings], error: Any, places: Mapping[str, str], prefix: str) -> str:
     """Describe in one line where something is wrong, what it is, and what would be right."""
     location = [part for part in error["loc"] if isinstance(part, str | int)]
     if not location:

@@ -71,7 +71,7 @@ def is_loopback(address: str) -> bool:
     return (mapped or ip).is_loopback
 
 
-def host_and_port(address: str) -> tuple[str, int]:
+def split_host_port(address: str) -> tuple[str, int]:
     """Split host:port; the brackets of an IPv6 host are removed.
 
     Raises:
@@ -83,7 +83,7 @@ def host_and_port(address: str) -> tuple[str, int]:
     return match[1].strip("[]"), int(match[2])
 
 
-def joined(host: str, port: int) -> str:
+def join_host_port(host: str, port: int) -> str:
     """Return host:port; an IPv6 host gets its brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -144,7 +144,7 @@ def proxy_for(url: str) -> str | None:
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname or proxy_bypass(parts.hostname):
         return None
-    if not uses_proxy(Target(joined(parts.hostname, parts.port or 443), tls=True)):
+    if not uses_proxy(Target(join_host_port(parts.hostname, parts.port or 443), tls=True)):
         return None
     proxies = getproxies()
     proxy = proxies.get("https") or proxies.get("all", "")

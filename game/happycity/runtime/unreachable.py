@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from happycity.match import one_line
-from happycity.runtime.transport import Target, host_and_port, uses_proxy
+from happycity.runtime.transport import Target, split_host_port, uses_proxy
 from happycity.wire.status import details_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _period(target: Target, ca: Path | None) -> str:
         context = ssl.create_default_context(cafile=ca)
         context.check_hostname = False
         context.verify_flags |= _NO_CHECK_TIME
-        address = host_and_port(target.address)
+        address = split_host_port(target.address)
         with (
             socket.create_connection(address, _HANDSHAKE_SECONDS) as plain,
             context.wrap_socket(plain, server_hostname=address[0]) as encrypted,

@@ -14,8 +14,9 @@ from typing import Any
 import structlog
 
 from happycity.runtime.addresses import TrustedProxies, is_of_this_machine, network_of
-from happycity.runtime.event_loop import started
+from happycity.runtime.event_loop import spawn
 from happycity.runtime.fair_share import FairShare
+from happycity.runtime.rates import TokenBuckets
 from happycity.runtime.tokens import Role, Token, TokenError
 from happycity_server.access.roles import (
     EVERYBODY,
@@ -109,7 +110,7 @@ class Authenticator:
             text = f"the token {known} is unknown, revoked or expired" if known else "the token is malformed"
             raise ApiError(Reason.UNAUTHENTICATED, text)
         if token.replaces and self._tokens.end_replaced(token):
-            started(self._confirm(self._tokens, token), self._confirming)
+            spawn(self._confirm(self._tokens, token), self._confirming)
         return Principal(f"token {token.id}", self.public | {token.role}, token, shown=clear)
 
     async def _confirm(self, tokens: TokenFile, token: Token) -> None:
@@ -138,50 +139,25 @@ class Authenticator:
         return f"the token {token.id} {'was revoked' if token.is_valid(now) else 'has expired'}"
 
 
-class RateLimits:
-    """The rate of each caller's calls, or of anything else that is counted by caller.
-
-    Each caller has a token bucket: `rate` a second, bursts up to `burst`.
-    """
+class RateLimits(TokenBuckets):
+    """The rate of each caller's calls, or of anything else that is counted by caller."""
 
     def __init__(
         self, *, rate: float, burst: int, clock: Callable[[], float], quota: str | None = None
     ) -> None:
         """Limit a rate, per second; `quota` describes it in refusals."""
-        self._rate = rate
-        self._burst = burst
-        self._clock = clock
+        super().__init__(rate=rate, burst=burst, clock=clock)
         self._quota = quota or f"{rate:g} calls a second"
-        self._buckets: dict[str, tuple[float, float]] = {}
-        """By caller: what was left in the bucket, and when."""
-
-    def __len__(self) -> int:
-        return len(self._buckets)
 
     def take(self, caller: str, amount: float = 1) -> None:
         """Count a call, or an amount of what is counted.
 
-        An amount beyond the burst is taken from a full bucket, which is then empty for longer.
-
         Raises:
             ApiError: the caller had too many in a short time; nothing is counted then.
         """
-        now = self._clock()
-        level, needed = self._level(caller, now), min(amount, self._burst)
-        if level < needed:
+        if seconds := self.wait(caller, amount):
             text = f"more than {self._quota}; try again later"
-            raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=(needed - level) / self._rate)
-        self._buckets[caller] = level - amount, now
-
-    def sweep(self) -> None:
-        """Forget callers that have been quiet, so that memory does not grow with all that ever called."""
-        now = self._clock()
-        for caller in [caller for caller in self._buckets if self._level(caller, now) >= self._burst]:
-            del self._buckets[caller]
-
-    def _level(self, caller: str, now: float) -> float:
-        level, since = self._buckets.get(caller, (self._burst, now))
-        return min(self._burst, level + (now - since) * self._rate)
+            raise ApiError(Reason.RATE_LIMITED, text, retry_seconds=seconds)
 
 
 class _OpenStream:
@@ -325,8 +301,7 @@ class Gate:
 
     def _sweep(self) -> None:
         self.start_sweeping()  # first, as no error may end the sweeping
-        self._rates.sweep()
-        started(self.authenticator.refresh(), self._refreshing)
+        spawn(self.authenticator.refresh(), self._refreshing)
         for stream in list(chain.from_iterable(self.streams.values())):
             revocation = self.authenticator.revocation(stream.caller)
             if revocation and stream.error is None:

@@ -20,7 +20,6 @@ from typing import TypeAlias, TypeVar
 
 from happycity.errors import FieldError, HappyCityError
 from happycity.match import name_key
-from happycity.runtime.files import SpareDescriptors
 from happycity.runtime.tokens import (
     ID_PATTERN,
     INVITATION_PREFIX,
@@ -42,6 +41,7 @@ from happycity.runtime.tokens import (
     write_tokens,
 )
 from happycity.runtime.transport import FileStamp, file_stamp
+from happycity_server.access.spare_descriptors import SpareDescriptors
 
 _TOKEN = re.compile(rf"({PREFIX}[a-z]?)_({ID_PATTERN})_[A-Za-z0-9_-]+")
 REPEAT_TIME = timedelta(days=1)

@@ -105,7 +105,6 @@ class SimulationService(ModelServiceServicer):
         """
         if playouts > self._per_minute:
             raise invalid("playouts", f"{playouts} in a call, but the quota is {self._per_minute} a minute")
-        self._rates.sweep()
         try:
             self._rates.take(caller, max(0, playouts - charged))
         except ApiError as error:

@@ -10,7 +10,7 @@ from datetime import datetime
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.hosting.v1beta1.hosting_service_pb2_grpc import HostingServiceServicer
 from happycity.match import one_line
-from happycity.runtime.child import ChildError, words_of
+from happycity.runtime.child import ChildError, split_command
 from happycity.runtime.tokens import Role
 from happycity_server.access.gate import RateLimits
 from happycity_server.access.roles import check_name, principal
@@ -55,7 +55,6 @@ class HostingService(HostingServiceServicer):
         if owner in self._uploading:
             raise too_many(1, "uploads of yours")
         self.hosting.waiting.check(owner)
-        self._rates.sweep()
         self._rates.take(owner)
         self._uploading.add(owner)
         try:
@@ -141,7 +140,7 @@ class HostingService(HostingServiceServicer):
             raise invalid("bot.image", f"{bot.image[:80]!r} is not the name of an image")
         if bot.command or not bot.image:
             try:
-                words_of(bot.command)
+                split_command(bot.command)
             except ChildError as error:
                 raise invalid("bot.command", f"{error}") from None
         bot.language, bot.image = one_line(bot.language), one_line(bot.image)

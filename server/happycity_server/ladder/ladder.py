@@ -13,7 +13,7 @@ import structlog
 
 from happycity import Ending, VoidReason
 from happycity.errors import FieldError
-from happycity.runtime.event_loop import started
+from happycity.runtime.event_loop import spawn
 from happycity_ladder.entries import Act, ActKind, Deal
 from happycity_ladder.ladder_config import LadderConfig
 from happycity_server.errors import ApiError, Reason
@@ -99,8 +99,8 @@ class Ladder:
         await self._read_suspended()
         await self.ratings.load()
         await self._queue.read_interrupted()
-        started(self._play(), self._tasks)
-        started(self._rate(), self._tasks)
+        spawn(self._play(), self._tasks)
+        spawn(self._rate(), self._tasks)
 
     async def close_season(self, season_id: int) -> None:
         """End a season between two turns, unless it has ended already."""

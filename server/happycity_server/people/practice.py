@@ -88,7 +88,6 @@ class Practice:
         if is_open >= self._open_per_bot:
             advice = "try again when one is over"
             raise too_many(self._open_per_bot, what, advice=advice)
-        self._rates.sweep()
         self._rates.take(key)
 
 

@@ -13,7 +13,7 @@ from heapq import merge
 import structlog
 
 from happycity import Deal, Incident, VoidReason
-from happycity.runtime.event_loop import started
+from happycity.runtime.event_loop import spawn
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
 from happycity_server.errors import ApiError
 from happycity_server.places.bots import activity_message, merged_activity
@@ -234,7 +234,7 @@ class Places:
             ApiError: the server is shutting down.
         """
         match = self.lobby.create(spec, match_id)
-        started(self._play_single(match), self._playing)
+        spawn(self._play_single(match), self._playing)
         return match
 
     async def _play_single(self, match: Match) -> None:

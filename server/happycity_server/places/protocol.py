@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from happycity import Deal, Incident, VoidReason
 from happycity.hosting.v1beta1.hosting_service_pb2 import Submission
 from happycity.match import one_line
-from happycity.runtime.event_loop import first_of, running, started
+from happycity.runtime.event_loop import first_of, running, spawn
 from happycity.text.words import plural
 from happycity.tournament.v1beta1.tournament_service_pb2 import BotActivity, MatchIncident
 from happycity.wire.match import (
@@ -473,7 +473,7 @@ class ServerLink:
                     self.hosted = response.hosted.digests
                     self.hosted_changed.set()
                 case "close_seconds":
-                    closing = started(self._lobby.close(response.close_seconds), self._tasks)
+                    closing = spawn(self._lobby.close(response.close_seconds), self._tasks)
                     closing.add_done_callback(lambda _: self._finish())
 
     async def _write(self, call: WorkCall) -> None:
@@ -509,7 +509,7 @@ class ServerLink:
                 ladder_deal_id=game.ladder_deal_id,
                 disqualified=frozenset(chunk.disqualified),
             )
-            started(self._play(game.match_id, spec), self._tasks)
+            spawn(self._play(game.match_id, spec), self._tasks)
 
     async def _play(self, match_id: int, spec: MatchSpec) -> None:
         """Play a match, and report how it ended."""

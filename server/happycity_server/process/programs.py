@@ -17,9 +17,10 @@ from typing import IO
 import structlog
 
 from happycity.match import one_line
-from happycity.runtime.child import Child, ChildError, child_environment, describe_status, words_of
+from happycity.runtime.child import Child, ChildError, child_environment, describe_status, split_command
 from happycity.runtime.event_loop import end_tasks
-from happycity.runtime.output import Allowance
+from happycity.runtime.output import LogAllowance
+from happycity.runtime.pauses import doubling
 from happycity.runtime.tokens import PREFIX, new_secret
 from happycity.runtime.transport import TOKENS_VARIABLE, Access, format_tokens
 from happycity_server.config import LogFormat, ServerSettings
@@ -67,7 +68,7 @@ def bot_programs(
         if share := lineup.reference_bots[number :: lineup.processes]:
             yield _reference_bots(share, secrets, address, restarts=lineup.restarts)
     for name, command in lineup.commands:
-        program = bot_program(name, words_of(command), secrets[name], address, restarts=lineup.restarts)
+        program = bot_program(name, split_command(command), secrets[name], address, restarts=lineup.restarts)
         yield replace(program, directory=lineup.directory)
 
 
@@ -246,24 +247,23 @@ async def keep_running(
     `note` gets how it ended and the pause until it begins again, None after the last time.
     """
     clock = asyncio.get_running_loop().time
-    pause = FIRST_PAUSE_SECONDS
+    pauses = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
     while True:
         started = clock()
         ended = await run()
         if clock() - started > LONGEST_PAUSE_SECONDS:
-            pause = FIRST_PAUSE_SECONDS
+            pauses = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
         if restarts == 0:
             note(ended, None)
             return
         restarts = None if restarts is None else restarts - 1
-        note(ended, pause)
+        note(ended, pause := next(pauses))
         await asyncio.sleep(pause)
-        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
 
 def _log_output(name: str, output: IO[bytes]) -> None:
     """Write what a bot prints to the log of this process, in a thread of its own."""
-    allowance = Allowance()
+    allowance = LogAllowance()
     with output:
         while line := output.readline(_LINE_BYTES):
             if text := one_line(line.decode(errors="replace")):

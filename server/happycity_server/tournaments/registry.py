@@ -13,7 +13,7 @@ import structlog
 
 from happycity import ConfigError
 from happycity.errors import FieldError
-from happycity.runtime.event_loop import started
+from happycity.runtime.event_loop import spawn
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
 from happycity_server.errors import ApiError, Reason, invalid, too_many
 from happycity_server.places.places import Places
@@ -280,7 +280,7 @@ class Tournaments:
                 unstored.update(new)
                 return
             self._unstored_profiles[status.tournament_id] = new
-            started(self._store_profiles(status.tournament_id), self._storing)
+            spawn(self._store_profiles(status.tournament_id), self._storing)
 
     async def _store_profiles(self, tournament_id: int) -> None:
         """Store what bots say, one write at a time, as a bot may reconnect as fast as it can."""
@@ -304,7 +304,7 @@ class Tournaments:
             _log.error("tournament_failed", tournament=tournament_id, problem=str(error))
             if error.for_all and self._continues:
                 problem += "; the tournament goes on when games can be stored again"
-                started(self._retry(tournament_id), self._retries)
+                spawn(self._retry(tournament_id), self._retries)
         except Exception:  # noqa: BLE001 - nobody awaits this task, so its failure ends here
             problem = "the server failed in this tournament; its log says why"
             _log.exception("tournament_failed", tournament=tournament_id)

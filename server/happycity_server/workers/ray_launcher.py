@@ -20,7 +20,7 @@ from happycity import ConfigError, HappyCityError
 from happycity.match import one_line
 from happycity.runtime.installation import install_command
 from happycity.runtime.program import missing_packages, run_program
-from happycity.runtime.transport import Target, host_and_port, joined
+from happycity.runtime.transport import Target, join_host_port, split_host_port
 from happycity_server.config import MAX_WORKERS, LogFormat
 from happycity_server.process.listening import on_stdin_end
 from happycity_server.process.logs import configure
@@ -46,7 +46,7 @@ def check_ray(address: str) -> None:
             f"--ray: {' and '.join(missing)} is not installed; install it by: {install_command('ray')}"
         )
     try:
-        host, port = host_and_port(address.removeprefix("ray://"))
+        host, port = split_host_port(address.removeprefix("ray://"))
     except ValueError:
         return  # Ray knows what else there is
     try:
@@ -100,9 +100,9 @@ def _environment(host: str) -> dict[str, str]:
     names = ("HAPPYCITY_SERVER", "HAPPYCITY_TOKEN", "HAPPYCITY_CA")
     environment = {name: os.environ[name] for name in names if name in os.environ}
     target = Target.parse(environment["HAPPYCITY_SERVER"])
-    listening, port = host_and_port(target.address)
+    listening, port = split_host_port(target.address)
     if listening in _EVERY_INTERFACE:
-        environment["HAPPYCITY_SERVER"] = str(Target(joined(host, port), target.tls))
+        environment["HAPPYCITY_SERVER"] = str(Target(join_host_port(host, port), target.tls))
     return environment
 
 

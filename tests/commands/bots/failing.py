@@ -7,7 +7,7 @@ import time
 from happycity import Move
 from happycity.v1 import play_service_pb2 as play
 from happycity_client import Bot, Decision, run
-from happycity_client.player import Outbox
+from happycity_client.player import RequestOutbox
 
 NAME = os.environ["HAPPYCITY_NAME"]
 
@@ -27,10 +27,10 @@ class Failing(Bot):
         return decision.moves[0]
 
 
-_take = Outbox.take
+_take = RequestOutbox.take
 
 
-def _take_illegal(outbox: Outbox) -> play.PlayRequest:
+def _take_illegal(outbox: RequestOutbox) -> play.PlayRequest:
     """Answer with moves that there aren't, which the SDK itself would not send."""
     request = _take(outbox)
     for answer in request.answers:
@@ -39,5 +39,5 @@ def _take_illegal(outbox: Outbox) -> play.PlayRequest:
 
 
 if NAME == "illegal":
-    setattr(Outbox, "take", _take_illegal)  # noqa: B010 - no assignment to a method that mypy would allow
+    setattr(RequestOutbox, "take", _take_illegal)  # noqa: B010 - no assignment to a method that mypy would allow
 run(Failing)

@@ -24,7 +24,7 @@ from happycity.runtime.child import (
     describe_status,
     last_line,
     model_keys,
-    words_of,
+    split_command,
 )
 
 # Starts a child, which ignores SIGTERM if that is wanted, and says its id as soon as it is ready.
@@ -230,15 +230,15 @@ def test_keys_of_language_models_are_for_the_bot_that_asks_one(monkeypatch: pyte
     ]:
         monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
         monkeypatch.delenv("HAPPYCITY_LLM_KEY", raising=False)
-        assert model_keys(words_of(command)) == ({"OPENAI_API_KEY": "sk-1"} if gets_keys else {})
+        assert model_keys(split_command(command)) == ({"OPENAI_API_KEY": "sk-1"} if gets_keys else {})
 
 
 def test_commands_and_statuses_in_words() -> None:
     # As a shell does, without being one.
-    assert words_of("python 'my bot.py' --n=$HOME") == ["python", "my bot.py", "--n=$HOME"]
+    assert split_command("python 'my bot.py' --n=$HOME") == ["python", "my bot.py", "--n=$HOME"]
     for command, message in (("'x", "can't read the command"), ("  ", "the command is empty")):
         with pytest.raises(ChildError, match=message):
-            words_of(command)
+            split_command(command)
 
     # People read the signal's name, if it has one.
     for status, words in [

@@ -14,7 +14,7 @@ from tests.waiting import LIMIT
 
 from happycity.runtime import output
 from happycity.runtime.child import BOT_NICENESS, Child, ChildError, child_environment, last_line
-from happycity.runtime.output import Allowance
+from happycity.runtime.output import LogAllowance
 
 SIZES = (100, 40)
 """Bytes of the first and the last part that are kept in these tests."""
@@ -116,7 +116,7 @@ async def test_a_program_does_not_wait_for_a_file_that_can_not_be_written(
 def test_lines_are_logged_at_a_rate() -> None:
     """A flood is cut; who speaks rarely is always heard; at the end comes the last line."""
     now = [0.0]
-    allowance = Allowance(lambda: now[0])
+    allowance = LogAllowance(lambda: now[0])
     line = "x" * 1024
     said = [passed for _ in range(1_000) for passed in allowance.passed(line)]
     assert said == [line] * (output.LOGGED_BYTES // 1024)

@@ -14,8 +14,8 @@ import pytest
 from tests.server import harness as h
 from tests.waiting import LIMIT
 
-from happycity.runtime.files import SpareDescriptors
 from happycity.runtime.tokens import Role, add_tokens, new_token
+from happycity_server.access.spare_descriptors import SpareDescriptors
 
 MOST = 256
 """Descriptors that the server of the child process may have."""

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from happycity import Config, ConfigError, FailurePolicy, Fallback, Mode, Scoring, TimeControl
 from happycity.match import DEFAULT_LINEUP
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
-from happycity.runtime.settings import Settings, detail, setting
+from happycity.runtime.settings import CommandSettings, detail, setting
 from happycity.runtime.transport import SERVER_VARIABLE, Target
 from happycity_tournament.cli.options import BASICS
 from happycity_tournament.config import (
@@ -68,7 +68,7 @@ def _address(text: str) -> str:
     return text
 
 
-class BasicSettings(Settings):
+class BasicSettings(CommandSettings):
     """What nearly every run sets."""
 
     group: ClassVar[str] = BASICS
@@ -83,7 +83,7 @@ class BasicSettings(Settings):
     """Public randomness, drawn after that hash was published; the deals follow from it, seed and salt."""
 
 
-class RoundsSettings(Settings):
+class RoundsSettings(CommandSettings):
     """How long a tournament is."""
 
     group: ClassVar[str] = BASICS
@@ -92,7 +92,7 @@ class RoundsSettings(Settings):
     """Rounds of random-rounds and swiss: each table plays one deal in all its seat orders."""
 
 
-class GameSettings(Settings):
+class GameSettings(CommandSettings):
     """What is played."""
 
     group: ClassVar[str] = "Game"
@@ -103,7 +103,7 @@ class GameSettings(Settings):
     """How points are computed from inhabitants and hearts."""
 
 
-class TimeSettings(Settings):
+class TimeSettings(CommandSettings):
     """How long bots may take, in seconds."""
 
     group: ClassVar[str] = "Time"
@@ -124,7 +124,7 @@ class TimeSettings(Settings):
     """Begin without bots that are missing after that time; their games are forfeited until they connect."""
 
 
-class FailureSettings(Settings):
+class FailureSettings(CommandSettings):
     """What happens to bots that fail."""
 
     group: ClassVar[str] = "Time"
@@ -142,7 +142,7 @@ class FailureSettings(Settings):
     """Games that a bot has finished before it can be disqualified."""
 
 
-class RunningSettings(Settings):
+class RunningSettings(CommandSettings):
     """Where and how many games run."""
 
     group: ClassVar[str] = "Running"
@@ -245,7 +245,7 @@ class PlaySettings(RunningSettings, FailureSettings, TimeSettings, GameSettings,
 _FORMAT_KEYS = ("rounds", "cycles", "seat_orders", "challengers", "until_error")
 
 
-class ScheduleSettings(Settings):
+class ScheduleSettings(CommandSettings):
     """Which bots meet, and how often."""
 
     group: ClassVar[str] = "Schedule"
@@ -263,7 +263,7 @@ class ScheduleSettings(Settings):
     """In a gauntlet, the bots that meet all others, separated by commas."""
 
 
-class RatingSettings(Settings):
+class RatingSettings(CommandSettings):
     """The scale of the ratings."""
 
     group: ClassVar[str] = "Ratings"
@@ -306,7 +306,7 @@ class RunSettings(RatingSettings, PlaySettings, ScheduleSettings, RoundsSettings
         return [entry.name for entry in dataclasses.fields(FORMATS[self.format]) if entry.name != "kind"]
 
 
-class SprtTestSettings(Settings):
+class SprtTestSettings(CommandSettings):
     """What is tested."""
 
     group: ClassVar[str] = "Test"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import grpc
-from google.protobuf.message import Message
 
 from happycity import Config, ConfigError, HappyCityError, TimeControl
 from happycity.access.v1beta1.access_service_pb2_grpc import AccessServiceStub
@@ -21,6 +19,8 @@ from happycity.ladder.v1beta1 import ladder_service_pb2 as ladder_pb
 from happycity.ladder.v1beta1.ladder_service_pb2_grpc import LadderServiceStub
 from happycity.match import one_line
 from happycity.runtime import event_loop
+from happycity.runtime.calls import call_method
+from happycity.runtime.pauses import doubling
 from happycity.runtime.transport import Access, Target
 from happycity.runtime.unreachable import failure
 from happycity.tournament.v1beta1 import tournament_service_pb2 as pb
@@ -299,29 +299,9 @@ class Connection:
                 await asyncio.sleep(error.details.retry_seconds or FIRST_PAUSE_SECONDS)
 
     async def call(self, method: Callable[..., Awaitable[_T]], request: Any, **options: bool) -> _T:
-        """Return what a method of a stub returns.
-
-        A call that changes something gets a request id, and is repeated once if the connection is lost, as
-        the server may have done what was asked for.
-        """
-        fields = request.DESCRIPTOR.fields_by_name if isinstance(request, Message) else ()
-        if can_repeat := "request_id" in fields:
-            own, request = request, type(request)()
-            request.CopyFrom(own)
-            request.request_id = request.request_id or new_request_id()
+        """Return what a method of a stub returns; see `call_method`."""
         with translate_errors(self.address, self._access):
-            try:
-                return await method(request, metadata=self._access.metadata, **options)
-            except grpc.aio.AioRpcError as error:
-                is_lost = error.code() is grpc.StatusCode.UNAVAILABLE and not details_of(error).reason
-                if not (can_repeat and is_lost):
-                    raise
-            return await method(request, metadata=self._access.metadata, **options)
-
-
-def new_request_id() -> str:
-    """Return what a call names itself by, so that it can be repeated."""
-    return secrets.token_urlsafe(16)
+            return await call_method(method, request, self._access, **options)
 
 
 async def check_names_are_free(
@@ -496,10 +476,9 @@ class Watch:
                     "a server on the same store continues it"
                 )
             if is_new:
-                pause = FIRST_PAUSE_SECONDS
+                pauses = doubling(FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS)
                 self.remark(f"the server is gone ({problem}); it has {self.patience:g} s to come back")
-            await asyncio.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(next(pauses))
 
     async def stop(self) -> Snapshot:
         """Let the server start no more games; a server that is gone is waited for."""

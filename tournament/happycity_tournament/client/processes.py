@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Self
 
 from happycity import HappyCityError
-from happycity.runtime.child import Child, child_environment, describe_status, last_line, model_keys, words_of
+from happycity.runtime.child import (
+    Child,
+    child_environment,
+    describe_status,
+    last_line,
+    model_keys,
+    split_command,
+)
 from happycity.runtime.transport import TOKENS_VARIABLE, format_tokens
 from happycity_tournament.client.run_folder import USAGE_FILE, OwnServer
 from happycity_tournament.lineup import LOCAL_RAY, Lineup
@@ -206,7 +213,7 @@ def start_command(
     own = {"HAPPYCITY_NAME": name, **({"HAPPYCITY_TOKEN": tokens[name]} if name in tokens else {})}
     return BotProcess.start_bot(
         f"bot {name}",
-        words_of(command),
+        split_command(command),
         bots=(name,),
         log=folder / f"bot-{name}.log",
         environment={**environment, **own},

@@ -14,7 +14,7 @@ from happycity import ConfigError
 from happycity.errors import FieldError
 from happycity.hosting.v1beta1 import hosting_service_pb2 as pb
 from happycity.match import one_line
-from happycity.runtime.child import ChildError, words_of
+from happycity.runtime.child import ChildError, split_command
 from happycity.runtime.files import replacing
 from happycity_tournament.hosted import launcher, seccomp
 
@@ -127,7 +127,7 @@ class Sandbox:
             "{core}": str(cores[number % len(cores)]),
             "{uid}": str(FIRST_UID + number),
         }
-        command = words_of(bot.command) if bot.command or not bot.image else []
+        command = split_command(bot.command) if bot.command or not bot.image else []
         words = [sys.executable, "-I", launcher.__file__, str(place / kind), str(self._memory)]
         words.append(str(self._filter or ""))
         for word in self._words:
@@ -140,7 +140,7 @@ class Sandbox:
 def _template(setting: str) -> list[str]:
     """Read the setting of a template; ConfigError if it can't be one."""
     try:
-        words = words_of(setting)
+        words = split_command(setting)
     except ChildError as error:
         raise ConfigError(f"--sandbox: {error}") from None
     for place in ("{socket}", "{image}") if "{image}" in setting else ("{socket}", "{folder}", "{command}"):

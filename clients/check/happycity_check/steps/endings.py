@@ -14,7 +14,7 @@ from happycity.runtime.child import describe_status
 from happycity.text.words import plural
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
-from happycity_check.certificates import credentials, new_ca, written
+from happycity_check.certificates import credentials, new_ca, write_pem
 from happycity_check.errors import UnexpectedError, WarningError, demand
 from happycity_check.step import step
 from happycity_check.trial_bot import TrialBot, Variables
@@ -202,7 +202,7 @@ async def _silent(bot: TrialBot) -> str:
 async def _tls(bot: TrialBot) -> str:
     """With HAPPYCITY_SERVER=grpcs://host:port and the file HAPPYCITY_CA, a bot plays by TLS."""
     ca = new_ca()
-    variables: Variables = {"SERVER": TLS_SERVER, "CA": written(ca.cert_pem, bot.folder)}
+    variables: Variables = {"SERVER": TLS_SERVER, "CA": write_pem(ca.cert_pem, bot.folder)}
     async with bot.another(variables, credentials=credentials(ca.issue_cert("127.0.0.1"))) as other:
         try:
             await other.begin(1)
@@ -233,7 +233,7 @@ async def _proxy(bot: TrialBot) -> str:
     tries: list[tuple[Variables, grpc.ServerCredentials | None]] = [(variables, None)]
     if bot.options.sdk:
         ca = new_ca()
-        tls: Variables = {"SERVER": TLS_SERVER, "CA": written(ca.cert_pem, bot.folder)}
+        tls: Variables = {"SERVER": TLS_SERVER, "CA": write_pem(ca.cert_pem, bot.folder)}
         tries.append(({**variables, **tls}, credentials(ca.issue_cert("127.0.0.1"))))
     try:
         for own, encryption in tries:

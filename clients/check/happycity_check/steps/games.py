@@ -57,7 +57,7 @@ async def _table_sizes(bot: TrialBot) -> str:
     conversation = await bot.conversation()
     configs = [Config(players=players, scoring=scoring) for players in (2, 3, 4, 5) for scoring in Scoring]
     decisions = 0
-    room = bot.room(len(configs))
+    room = bot.games_at_once(len(configs))
     for first in range(0, len(configs), room):
         some = configs[first : first + room]
         decisions += await play_out(conversation, [bot.match(config) for config in some])

@@ -12,7 +12,7 @@ import grpc
 
 from happycity.v1 import play_service_pb2 as play
 from happycity.wire.status import StatusDetails
-from happycity_check.certificates import credentials, in_pkcs_8, new_ca, written
+from happycity_check.certificates import credentials, in_pkcs_8, new_ca, write_pem
 from happycity_check.conversation import end, play_on, start
 from happycity_check.errors import demand
 from happycity_check.step import step
@@ -69,8 +69,8 @@ async def _addresses(bot: TrialBot) -> str:
     async def plays_with_certificate() -> None:
         own = ca.issue_cert("bot.example")
         files = {
-            "CERT": written(own.cert_chain_pems[0], bot.folder),
-            "KEY": written(in_pkcs_8(own.private_key_pem), bot.folder),
+            "CERT": write_pem(own.cert_chain_pems[0], bot.folder),
+            "KEY": write_pem(in_pkcs_8(own.private_key_pem), bot.folder),
         }
         async with bot.another({**mine, **files}, credentials=credentials(leaf, ca)) as other:
             await other.conversation()
@@ -79,8 +79,8 @@ async def _addresses(bot: TrialBot) -> str:
     no_tls = "{server} does not use TLS; write HAPPYCITY_SERVER=grpc://{server}"
     untrusted = "the certificate of {server} is not trusted; set HAPPYCITY_CA to the file of its CA"
     misnamed = "the certificate of {server} is for another name"
-    mine: Variables = {"SERVER": TLS_SERVER, "CA": written(ca.cert_pem, bot.folder)}
-    others: Variables = {"SERVER": TLS_SERVER, "CA": written(new_ca().cert_pem, bot.folder)}
+    mine: Variables = {"SERVER": TLS_SERVER, "CA": write_pem(ca.cert_pem, bot.folder)}
+    others: Variables = {"SERVER": TLS_SERVER, "CA": write_pem(new_ca().cert_pem, bot.folder)}
     system: Variables = {"SERVER": TLS_SERVER}
     other_name = credentials(ca.issue_cert("arena.example"))
     with closed_port() as nobody:

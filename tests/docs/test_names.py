@@ -1,0 +1,47 @@
+"""Names of the code: a reader who searches for one finds one thing."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from tools import ROOT
+
+PRODUCT = ("game", "evaluation", "server", "tournament", "ladder", "clients", "viewer", "web")
+_CLASS = re.compile(r"^ *class (\w+)[(:]", re.MULTILINE)
+
+TWICE = {
+    "Arena",
+    "BasicSettings",
+    "Choice",
+    "Deal",
+    "Estimate",
+    "Lineup",
+    "ListQuery",
+    "Person",
+    "Question",
+    "Ratings",
+    "Snapshot",
+    "Standing",
+    "Viewer",
+    "_Draw",
+    "_Seat",
+}
+"""Names that two classes have still: each is to be given to one of them."""
+
+
+def _modules() -> list[Path]:
+    """Return the modules of the product's packages."""
+    found = (path for folder in PRODUCT for path in ROOT.glob(f"{folder}/**/happycity*/**/*.py"))
+    return [path for path in found if not path.name.endswith(("_pb2.py", "_pb2_grpc.py"))]
+
+
+def test_two_classes_never_have_one_name() -> None:
+    """Else a search for the word finds a class that means something else."""
+    places = defaultdict(list)
+    for path in _modules():
+        for name in _CLASS.findall(path.read_text("utf-8")):
+            places[name].append(str(path.relative_to(ROOT)))
+    assert len(places) > 500
+    assert {name: found for name, found in places.items() if len(found) > 1 and name not in TWICE} == {}
