@@ -28,6 +28,7 @@ from happycity_tournament.proof.commitment import Commitment, canonical
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Chain,
+    Publication,
     Published,
     Shape,
     VerificationError,
@@ -35,12 +36,10 @@ from happycity_tournament.proof.publication import (
     check_entry,
     games_and_chain,
     plain,
-    publish_folder,
     published_record,
     read_lines,
     reading_line,
     replayed,
-    verify_folder,
 )
 from happycity_tournament.storage.store import Store
 
@@ -91,12 +90,12 @@ def publish_season(store: Store, season_id: int, folder: Path, *, processes: int
         },
     }
     lines = _lines(ladder, deals, {act["id"] for act in acts})
-    return publish_folder(folder, SEASON_FILE, lines, known, _recompute, processes=processes)
+    return SEASONS.publish(folder, lines, known, processes=processes)
 
 
 def verify_season(folder: Path, *, processes: int, noted: str | None = None) -> Published:
-    """Recompute a published season; arguments and errors are those of a tournament's `verify`."""
-    return verify_folder(folder, SEASON_FILE, _recompute, processes=processes, noted=noted)[0]
+    """Recompute a published season; see `Publication.verify`."""
+    return SEASONS.verify(folder, processes=processes, noted=noted)[0]
 
 
 def _fields(entry: object, names: Collection[str]) -> Json:
@@ -141,6 +140,9 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
         **others,
         "leaderboards": {board.name: count.leaderboard(board.name) for board in count.config.boards},
     }
+
+
+SEASONS = Publication(SEASON_FILE, _recompute)
 
 
 class _Count:

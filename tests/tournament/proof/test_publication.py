@@ -25,14 +25,8 @@ from happycity_tournament.hosted.submissions import Submissions
 from happycity_tournament.lineup import BotEntry, Lineup
 from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment, canonical
-from happycity_tournament.proof.publication import (
-    GAMES_FILE,
-    RESULT_FILE,
-    VerificationError,
-    publish,
-    verify,
-    write_lines,
-)
+from happycity_tournament.proof.publication import GAMES_FILE, VerificationError, write_lines
+from happycity_tournament.proof.tournament_proof import RESULT_FILE, publish, verify
 from happycity_tournament.storage.sources import StoreSource
 
 BOTS = ("random", "greedy", "planner", "random2")

@@ -20,8 +20,8 @@ from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.proof.publication import Published
-from happycity_tournament.proof.publication import publish as publish_games
-from happycity_tournament.proof.publication import verify as verify_games
+from happycity_tournament.proof.tournament_proof import publish as publish_games
+from happycity_tournament.proof.tournament_proof import verify as verify_games
 from happycity_tournament.wire import unix_of
 
 PROCESSES = min(4, os.cpu_count() or 1)

@@ -16,22 +16,18 @@ from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.records.replay import metrics_of
 from happycity.rules.deals import DEALING, EDITION
-from happycity.runtime.files import replacing
 from happycity_tournament.config import Gauntlet, TournamentConfig
 from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.lineup import BotEntry
 from happycity_tournament.proof.commitment import canonical, digest_of, engine_digest
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
+    Publication,
     VerificationError,
-    check_same,
-    check_sample,
-    game_line,
     plain,
-    read_result,
-    recount,
     write_lines,
 )
+from happycity_tournament.proof.tournament_proof import check_sample, game_line, recount
 from happycity_tournament.ratings.comparison import elo_difference, mean_difference
 from happycity_tournament.storage.sources import Source
 
@@ -127,15 +123,14 @@ def write_benchmark(
     """
     notes = Counter[str]()
     write_lines(folder / GAMES_FILE, _lines(source, notes))
-    found = {
+    known = {
+        "protocol": protocol.name,
+        "deals": deals,
         "bot": bot.model_dump(exclude_none=True, exclude={"join"}),
         "versions": {"happycity": version("happycity"), "engine": engine_digest()},
+        "cost": plain({**cost, "decisions": notes.pop("decisions"), "notes": notes}),
     }
-    result = _recompute(protocol, folder, deals=deals, processes=processes, found=found)
-    result["cost"] = plain({**cost, "decisions": notes.pop("decisions"), "notes": notes})
-    with replacing(folder / BENCHMARK_FILE) as path:
-        path.write_bytes(canonical(result) + b"\n")
-    return result
+    return _BENCHMARKS.write_results(folder, known, processes=processes)
 
 
 def verify_benchmark(folder: Path, *, asked: int, processes: int) -> Json:
@@ -150,15 +145,17 @@ def verify_benchmark(folder: Path, *, asked: int, processes: int) -> Json:
         ConfigError: it is not the folder of a result, or its protocol isn't known here.
         VerificationError: something in it is not what it has to be.
     """
-    content = read_result(folder / BENCHMARK_FILE)
-    name, deals, bot = (content.get(key) for key in ("protocol", "deals", "bot"))
-    protocol, found = protocol_named(str(name)), {"bot": bot, "versions": content.get("versions")}
+    content = _BENCHMARKS.read_results(folder)
+    protocol, deals, bot = (
+        protocol_named(str(content.get("protocol"))),
+        content.get("deals"),
+        content.get("bot"),
+    )
     if type(deals) is not int or not 1 <= deals <= protocol.deals or not isinstance(bot, dict):
         raise VerificationError(f"{BENCHMARK_FILE}: bot, deals: malformed")
-    recomputed = _recompute(protocol, folder, deals=deals, processes=processes, found=found)
-    check_same(BENCHMARK_FILE, {key: content[key] for key in content if key != "cost"}, recomputed)
+    _BENCHMARKS.check_results(content, folder, processes=processes)
     played_by = dict.fromkeys(protocol.bots, OPPONENT) | {CANDIDATE: bot.get("builtin")}
-    games: int = recomputed["games"]
+    games: int = content["games"]
     places = range(games)[:: max(1, games // max(1, asked))][:asked]
     check_sample(folder, played_by, places, protocol.config(deals).seed, processes=processes)
     return content
@@ -180,8 +177,9 @@ def _lines(source: Source, notes: Counter[str]) -> Iterator[bytes]:
         yield canonical(line) + b"\n"
 
 
-def _recompute(protocol: Protocol, folder: Path, *, deals: int, processes: int, found: Json) -> Json:
-    """Return what has to be in a result by the games of its folder; `found` is what they don't show."""
+def _recompute(known: Json, folder: Path, processes: int) -> Json:
+    """Return what has to be in a result by the games of its folder, and by what they don't show."""
+    protocol, deals = protocol_named(known["protocol"]), known["deals"]
     counted = recount(protocol.config(deals), folder, first=protocol.digest, processes=processes)
     for game in counted.results:
         for name, ending in zip(game.bots, game.endings, strict=False):  # without endings all have finished
@@ -200,9 +198,13 @@ def _recompute(protocol: Protocol, folder: Path, *, deals: int, processes: int, 
         "games": len(counted.results),
         "chain": counted.chain,
         **plain(_figures(counted.results)),
-        **found,
+        "bot": known["bot"],
+        "versions": known.get("versions"),
     }
-    return {**result, "hash": digest_of(result)}
+    return {**result, "hash": digest_of(result), "cost": known.get("cost")}
+
+
+_BENCHMARKS = Publication(BENCHMARK_FILE, _recompute)
 
 
 def _figures(results: Sequence[Result]) -> Json:
