@@ -34,9 +34,9 @@ from happycity_terminal.weaknesses import (
     diagnosis,
     weaknesses_of,
 )
+from happycity_tournament.cli.addresses import find_run, game_arguments, open_sources
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.list_games import check_plays
-from happycity_tournament.cli.places import find_run, game_arguments, open_sources
 from happycity_tournament.client.run_folder import Run
 from happycity_tournament.storage.sources import Source
 

@@ -25,8 +25,8 @@ from happycity_check.recorded_match import RecordedMatch
 from happycity_terminal.replies import Reply, ReplyKind, reply_json, reply_line, summary
 from happycity_terminal.screen import write
 from happycity_terminal.show import seat_of
+from happycity_tournament.cli.addresses import find_game, find_run, game_arguments
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.places import find_game, find_run, game_arguments
 from happycity_tournament.client.run_folder import Run
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.lineup import BotEntry, Lineup

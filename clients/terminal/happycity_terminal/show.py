@@ -21,7 +21,7 @@ from happycity.v1 import match_service_pb2 as pb
 from happycity.wire.watch import add_to_playback
 from happycity_terminal.frames import end_json, frame, result_lines, step_json, title
 from happycity_terminal.screen import is_terminal, text_width, write
-from happycity_tournament.cli.places import find_game, game_arguments, server_playing
+from happycity_tournament.cli.addresses import find_game, game_arguments, server_playing
 from happycity_tournament.client.connection import Connection, ServerError, connect
 from happycity_tournament.client.run_folder import RemoteServer
 from happycity_tournament.games import FinishedGame

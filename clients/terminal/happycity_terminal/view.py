@@ -13,7 +13,7 @@ import typer
 from happycity import ConfigError
 from happycity.runtime.commands import remark
 from happycity_terminal.show import Selection, find_finished, seat_of
-from happycity_tournament.cli.places import find_run, game_arguments
+from happycity_tournament.cli.addresses import find_run, game_arguments
 from happycity_tournament.client.run_folder import REPLAYS_FOLDER
 from happycity_tournament.recorded_games import named_record
 from happycity_viewer.plies import playback_json

@@ -166,7 +166,7 @@ def test_no_game_counts_twice() -> None:
         with pytest.raises(ValueError, match="is settled already"):
             table.add(game.result)
     table.flush()
-    with pytest.raises(ValueError, match="round 1, table 0, rotation 2"):
+    with pytest.raises(ValueError, match="round 1, table 1, rotation 3"):
         table.add(GAMES[2].result)
     assert table.games == 2
 

@@ -15,8 +15,8 @@ from happycity import ConfigError
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
+from happycity_tournament.cli.addresses import reading_games
 from happycity_tournament.cli.json import write_json
-from happycity_tournament.cli.places import reading_games
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.prove import PROCESSES
 from happycity_tournament.client.run_folder import RUN_FILE, USAGE_FILE, OwnServer, Run, own_store
@@ -116,7 +116,7 @@ def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_j
         config = protocol.config(deals)
         return await play_new(config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=False)
 
-    played = _Presenter(venue, as_json=as_json, folder=folder, starts_bots=True).play(session)
+    played = _Presenter(venue, str(folder), as_json=as_json, folder=folder, starts_bots=True).play(session)
     return StoreSource(venue.store, tournament=played.tournament_id)
 
 

@@ -17,10 +17,10 @@ from happycity.errors import suggestion
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
+from happycity_tournament.cli.addresses import open_sources, reading_games
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck
-from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.client.run_folder import Run, run_folders
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames

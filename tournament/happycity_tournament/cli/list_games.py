@@ -19,10 +19,10 @@ from happycity.errors import FieldError, suggestion
 from happycity.match import SeatResult
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
+from happycity_tournament.cli.addresses import open_sources
 from happycity_tournament.cli.console import show
 from happycity_tournament.cli.json import moment, write_json
 from happycity_tournament.cli.options import Source as Games
-from happycity_tournament.cli.places import open_sources
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.storage.sources import Source
 

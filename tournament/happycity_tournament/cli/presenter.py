@@ -44,6 +44,8 @@ class Presenter:
     """Shows the progress of a session, and prints its result."""
 
     venue: Venue
+    address: str
+    """The tournament as commands take it."""
     as_json: bool
     folder: Path | None = None
     """The folder of the run, if it is one."""
@@ -51,8 +53,6 @@ class Presenter:
     """Whether the output of bots is in the folder."""
     fail_on_forfeit: bool = False
     """Whether the exit status is 1 if a bot has forfeited a game."""
-    arguments: str = ""
-    """The tournament as commands take it, if it isn't a run's."""
 
     def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
         """Play a session and return how it ended; exit unless it is finished, and a test decided."""
@@ -105,10 +105,9 @@ class Presenter:
 
     def _next_steps(self) -> Iterator[str]:
         """Yield the commands that show more of the tournament."""
-        which = self.folder or self.arguments
-        yield f"details of the ratings: tournament show {which}"
-        yield f"single games: tournament games {which}"
-        yield f"report as a web page: tournament report {which} --out report.html"
+        yield f"details of the ratings: tournament show {self.address}"
+        yield f"single games: tournament games {self.address}"
+        yield f"report as a web page: tournament report {self.address} --out report.html"
 
     def _store(self) -> str:
         if isinstance(self.venue, OwnServer):
@@ -131,4 +130,4 @@ class Presenter:
         return f"{text}; finished games are in {self._store()}; {self._continue_with()}"
 
     def _continue_with(self) -> str:
-        return f"continue with: tournament resume {self.folder or self.arguments}"
+        return f"continue with: tournament resume {self.address}"

@@ -16,10 +16,10 @@ from happycity.match import one_line
 from happycity.records.record import Json
 from happycity.runtime.commands import AsJson
 from happycity.text.words import plural
+from happycity_tournament.cli.addresses import open_sources, reading_games
 from happycity_tournament.cli.console import print_ratings, show
 from happycity_tournament.cli.json import model_json, ratings_json, write_json
 from happycity_tournament.cli.options import GAMES, TakeOffLuck
-from happycity_tournament.cli.places import open_sources, reading_games
 from happycity_tournament.config import MEAN_ELO, check_elo
 from happycity_tournament.ratings.checks import check_model
 from happycity_tournament.ratings.estimate import estimate_of

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from happycity import ConfigError
 from happycity.runtime.commands import AsJson
+from happycity_tournament.cli.addresses import find_run, find_tournament, location_at
 from happycity_tournament.cli.options import Address
-from happycity_tournament.cli.places import find_run, find_tournament
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.client.run_folder import OwnServer, RemoteServer, Run
 from happycity_tournament.client.session import resume_run
@@ -26,7 +26,11 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
         if isinstance(run.venue, OwnServer):
             Store.existing(run.venue.store).close()  # a server would make one that is missing
         presenter = Presenter(
-            run.venue, as_json=as_json, folder=run.folder, starts_bots=bool(run.lineup.started)
+            run.venue,
+            location_at(address).address,
+            as_json=as_json,
+            folder=run.folder,
+            starts_bots=bool(run.lineup.started),
         )
         presenter.play(lambda observer: resume_run(run, observer))
         return
@@ -34,6 +38,7 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     server = found.at
     if not isinstance(server, RemoteServer):
         raise ConfigError(f"{found.address}: name the folder of its run, which says what bots to start")
-    presenter = Presenter(server, as_json=as_json, arguments=found.address)
-    others = Run(folder=Path(), tournament_id=found.id, created_at=0.0, venue=server, lineup=Lineup())
-    presenter.play(lambda observer: resume_run(others, observer))
+    others = Run(
+        folder=Path(), tournament_id=found.tournament_id, created_at=0.0, venue=server, lineup=Lineup()
+    )
+    Presenter(server, found.address, as_json=as_json).play(lambda observer: resume_run(others, observer))

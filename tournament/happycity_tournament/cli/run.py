@@ -165,6 +165,7 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
             venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
         presenter = Presenter(
             venue,
+            str(folder),
             as_json=as_json,
             folder=folder,
             starts_bots=bool(lineup.started),
