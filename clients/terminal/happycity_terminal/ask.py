@@ -139,9 +139,6 @@ def question_of(
     )
 
 
-# What is asked of whom -----------------------------------------------------------------------------------
-
-
 def _split(source: str | None, game: str | None) -> tuple[str | None, str | None, int | None]:
     """Return source, game and decision of `[SOURCE] [GAME[@DECISION]]`."""
     last = source if game is None else game
@@ -182,10 +179,9 @@ def _entry(name: str, command: str, run: Run | None) -> tuple[BotEntry, Path]:
     """Return how the bot is started, and where: by the command, else as the run started it."""
     if command:
         return BotEntry(name=name, command=command), Path.cwd()
-    entry = (
-        next((entry for entry in run.lineup.bots if entry.name == name), None) if run is not None else None
-    )
-    if run is None or entry is None or entry.join:
+    bots = () if run is None else run.lineup.bots
+    entry = next((entry for entry in bots if entry.name == name and not entry.join), None)
+    if run is None or entry is None:
         raise ConfigError(f'--bot: give the command that starts it, as in --bot "{name}=COMMAND"')
     if entry.builtin is not None:
         entry = BotEntry(name=name, command=f"{sys.executable} -m happycity bot {name}={entry.builtin}")
@@ -208,9 +204,6 @@ def _decision(playback: Playback, seat: int, own: Sequence[int], decision: int |
         return decision
     steps = [playback.steps[number - 1] for number in own]
     return next((step.decision_id for step in steps if not playback.was_answered(step)), own[0])
-
-
-# Asking --------------------------------------------------------------------------------------------------
 
 
 async def _until_stopped(main: Coroutine[Any, Any, None]) -> None:

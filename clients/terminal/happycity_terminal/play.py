@@ -33,7 +33,7 @@ from happycity_terminal.screen import STYLE, color_depth, is_terminal, styled, t
 from happycity_tournament.client.connection import Connection, ServerError, connect
 from happycity_tournament.client.processes import Process, ProcessError
 from happycity_tournament.client.run_folder import STORE_FILE, RemoteServer, new_folder, own_store
-from happycity_tournament.client.session import Observer, open_arena
+from happycity_tournament.client.session import open_arena
 from happycity_tournament.lineup import Lineup, bot_entries
 from happycity_tournament.storage.store import Store
 
@@ -88,8 +88,8 @@ async def _play_alone(plan: GamePlan) -> None:
     folder = new_folder()
     remark(f"starting a server and {', '.join(lineup.names)}; Ctrl-C ends the game")
     try:
-        async with open_arena(lineup, store=own_store(folder), folder=folder, observer=Observer()) as arena:
-            token = arena.tokens.of([plan.name])[plan.name]
+        async with open_arena(lineup, folder) as arena:
+            token = arena.tokens([plan.name])[plan.name]
             settings = Settings(
                 name=plan.name, server=arena.connection.address, games=1, access=Access(token=token)
             )

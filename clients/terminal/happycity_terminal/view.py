@@ -42,7 +42,9 @@ def view(source: str | None, game: str | None, selection: Selection, *, output: 
     path = folder / replay_name(found.match_id)
     path.write_text(page, encoding="utf-8")
     address = path.resolve().as_uri()
-    if not _has_display() or not webbrowser.open(address):
+    # Without a display, some browsers would take the terminal.
+    has_display = sys.platform in ("win32", "darwin") or any(map(os.environ.get, _DISPLAYS))
+    if not has_display or not webbrowser.open(address):
         typer.echo(address)
     else:
         remark(f"opened in the browser: {address}")
@@ -56,8 +58,3 @@ def _folder(source: str | None, game: str | None) -> Path:
     folder = run.folder / REPLAYS_FOLDER
     folder.mkdir(exist_ok=True)
     return folder
-
-
-def _has_display() -> bool:
-    """Return whether a browser has a window; without one, some would take the terminal."""
-    return sys.platform in ("win32", "darwin") or any(os.environ.get(name) for name in _DISPLAYS)

@@ -135,7 +135,6 @@ def fit(text: str, width: int) -> str:
 
 _NAME = 26  # columns of a bot's name
 _HALF = 39  # columns of what stands next to something else
-# Parts of the board --------------------------------------------------------------------------------------
 
 
 def _heading(view: View, bots: Sequence[str]) -> Line:
@@ -236,8 +235,6 @@ def _special(card: Card, *, is_met: bool) -> Line:
     )
 
 
-# Cards ---------------------------------------------------------------------------------------------------
-
 _LETTERS = {1: "Y", 2: "B", 3: "G", 4: "O", 5: "P"}
 _COLOURS = {1: Style.YELLOW, 2: Style.BLUE, 3: Style.GREEN, 4: Style.ORANGE, 5: Style.PURPLE}
 LEGEND: Line = (
@@ -263,9 +260,6 @@ def _badge(card: Card) -> Line:
 def _card(card: Card, values: str, more: str) -> Line:
     name = "Happy Market" if card.kind is CardKind.MARKET else card.name
     return (*_badge(card), (f" {name}", Style.PLAIN), (f" {values}{more}" if values else more, Style.DIM))
-
-
-# Moves ---------------------------------------------------------------------------------------------------
 
 
 _GAINING = (MoveKind.BUILD, MoveKind.DWELL, MoveKind.TAKE, MoveKind.MARKET)
@@ -338,9 +332,6 @@ def _option(number: int, text: str, hint: str, *, width: int, is_chosen: bool) -
         f"{'▶' if is_chosen else ' '} {number:>2}  {fit(text, 36) if hint else fit(text, width - 6).rstrip()}"
     )
     return ((line, style), (fit(hint, room).rstrip(), Style.DIM))
-
-
-# Layout --------------------------------------------------------------------------------------------------
 
 
 def _length(line: Line) -> int:

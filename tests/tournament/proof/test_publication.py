@@ -120,8 +120,8 @@ class Forger:
 @pytest.mark.level(1)
 def test_what_is_published_is_verified_by_several_processes(published: Path) -> None:
     verified = verify(published, processes=2, noted=COMMITMENT.hash)
-    assert verified.games == 48
-    assert verified.commitment == COMMITMENT.hash
+    assert verified["games"] == 48
+    assert verified["hash"] == COMMITMENT.hash
 
 
 def _add_key(where: str, forger: Forger) -> None:
@@ -278,7 +278,7 @@ def test_a_changed_log_has_another_end_of_the_chain(
 @pytest.mark.level(2)
 def test_bots_of_the_organiser_are_asked_again(published: Path, tmp_path: Path) -> None:
     """A legal move that the planner doesn't choose is found; so is another version of it."""
-    assert verify(published, processes=1, sample=4, rng=Random(1)).games == 48
+    assert verify(published, processes=1, sample=4, rng=Random(1))["games"] == 48
     forger = Forger(Path(shutil.copytree(published, tmp_path / "cup")))
     forger.commit(programs={"random": COMMITMENT.programs["planner"]})
     verify(forger.folder, processes=1)

@@ -44,7 +44,7 @@ def games_of(text: object, *, tournament: int | None = None) -> list[FinishedGam
 
 def rating_input(*texts: str) -> RatedGames:
     with open_sources(texts) as sources:
-        return load_for_rating(sources)
+        return load_for_rating(sources, {})
 
 
 def write_records(store: Path, out: Path) -> Path:

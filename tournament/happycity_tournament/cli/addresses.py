@@ -120,13 +120,13 @@ def find_tournament(address: str | None, *, only: bool = False) -> TournamentLoc
     at, run = location.at, location.run
     if run is not None and not isinstance(at, RemoteServer):
         with Store.existing(at) as store:
-            is_claimed = store.is_claimed()
-        if is_claimed and (server := RemoteServer.of_run(run.folder)) is None:
+            server = RemoteServer.of_run(run.folder) if store.is_claimed() else at
+        if server is None:
             raise ConfigError(
                 f"the store of {run.folder} is in use by a server that the run didn't start; "
                 f"name the tournament on that server: grpc://HOST:PORT#{run.tournament_id}"
             )
-        at = server if is_claimed else at
+        at = server
     return TournamentLocation(at=at, tournament_id=number, run=run)
 
 

@@ -11,7 +11,7 @@ from happycity.runtime.commands import Commands, LazyCommand, LazyGroup, run_cli
 COMMANDS = {
     "run": LazyCommand("run", "run", "Play a tournament and print its standings."),
     "sprt": LazyCommand("run", "sprt", "Test whether one bot is stronger than another."),
-    "resume": LazyCommand("resume", "resume", "Continue a tournament that was stopped or interrupted."),
+    "resume": LazyCommand("run", "resume", "Continue a tournament that was stopped or interrupted."),
     "list": LazyCommand(
         "manage", "list_tournaments", "List the runs, or the tournaments of a store or server."
     ),

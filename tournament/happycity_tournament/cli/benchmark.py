@@ -19,6 +19,7 @@ from happycity_tournament.cli.addresses import reading_games
 from happycity_tournament.cli.json import write_json
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.prove import PROCESSES
+from happycity_tournament.cli.tables import number_text
 from happycity_tournament.client.run_folder import RUN_FILE, USAGE_FILE, OwnServer, Run, own_store
 from happycity_tournament.client.session import Observer, play_new, resume_run
 from happycity_tournament.lineup import BotEntry, Lineup, bot_entry
@@ -116,20 +117,11 @@ def _play(protocol: Protocol, deals: int, folder: Path, entry: BotEntry, *, as_j
         config = protocol.config(deals)
         return await play_new(config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=False)
 
-    played = _Presenter(venue, str(folder), as_json=as_json, folder=folder, starts_bots=True).play(session)
+    presenter = Presenter(
+        venue, str(folder), as_json=as_json, folder=folder, starts_bots=True, benchmark=True
+    )
+    played = presenter.play(session)
     return StoreSource(venue.store, tournament=played.tournament_id)
-
-
-class _Presenter(Presenter):
-    """Shows the progress of a benchmark, whose result is printed otherwise."""
-
-    __slots__ = ()
-
-    def _print(self, last: Snapshot) -> None:
-        """Print nothing."""
-
-    def _continue_with(self) -> str:
-        return "continue with the same command"
 
 
 def _cpu_seconds(folder: Path) -> float | None:
@@ -164,5 +156,4 @@ def _with_margin(figure: Json | None, digits: int) -> str:
     """Return a number with its interval."""
     if figure is None:
         return "not known, as every comparison went one way"
-    margin = "" if figure["margin"] is None else f" ±{figure['margin']:.{digits}f}"
-    return f"{figure['value']:.{digits}f}{margin}"
+    return number_text(figure["value"], figure["margin"], digits)

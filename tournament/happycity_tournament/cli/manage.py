@@ -22,11 +22,11 @@ from happycity_tournament.cli.console import (
     print_result,
     progress_line,
     runs_table,
-    show,
     tournaments_table,
 )
 from happycity_tournament.cli.json import listed_json, result_json, write_json
 from happycity_tournament.cli.options import Address
+from happycity_tournament.cli.tables import print_lines
 from happycity_tournament.client.connection import Connection, call_server
 from happycity_tournament.client.run_folder import RemoteServer, Run, run_folders
 from happycity_tournament.config import STOP_SECONDS, TournamentState
@@ -176,7 +176,7 @@ def _print_listed(snapshot: Snapshot, *, as_json: bool) -> None:
     if as_json:
         write_json(listed_json(snapshot))
     else:
-        show(Console(), progress_line(snapshot))
+        print_lines(Console(), progress_line(snapshot))
 
 
 def _snapshots(location: Location) -> list[Snapshot]:

@@ -16,9 +16,10 @@ from happycity import HappyCityError
 from happycity.compiled import is_compiled
 from happycity.runtime import event_loop
 from happycity.runtime.commands import is_quiet, os_problem, remark
-from happycity_tournament.cli.console import print_result, show
+from happycity_tournament.cli.console import print_result
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
+from happycity_tournament.cli.tables import print_lines
 from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Venue, own_store, without_password
 from happycity_tournament.client.session import (
     NotBegunError,
@@ -53,6 +54,8 @@ class Presenter:
     """Whether the output of bots is in the folder."""
     fail_on_forfeit: bool = False
     """Whether the exit status is 1 if a bot has forfeited a game."""
+    benchmark: bool = False
+    """Whether its result is printed otherwise, and the command that started it continues it."""
 
     def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
         """Play a session and return how it ended; exit unless it is finished, and a test decided."""
@@ -67,7 +70,8 @@ class Presenter:
         except NotBegunError as error:
             advice = f"{self._continue_with()}; a run whose file has begin_incomplete = true goes on"
             raise HappyCityError(f"{error}; {advice}") from None
-        self._print(last)
+        if not self.benchmark:
+            self._print(last)
         if last.state is not TournamentState.FINISHED:
             if last.config is None or last.config.can_be_rated(last.disqualified):
                 typer.echo(self._continue_with(), err=True)
@@ -85,7 +89,7 @@ class Presenter:
         if isinstance(self.venue, OwnServer) and last.test is not None and not problem:
             last = with_stored_history(self.venue.store, last)
         if not (problem or is_quiet()):
-            show(console, *self._places(last.tournament_id), *self._next_steps())
+            print_lines(console, *self._places(last.tournament_id), *self._next_steps())
         if isinstance(self.venue, OwnServer) and not is_compiled():
             remark(PURE)
         if self.as_json:
@@ -130,4 +134,6 @@ class Presenter:
         return f"{text}; finished games are in {self._store()}; {self._continue_with()}"
 
     def _continue_with(self) -> str:
+        if self.benchmark:
+            return "continue with the same command"
         return f"continue with: tournament resume {self.address}"

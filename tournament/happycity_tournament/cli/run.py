@@ -1,4 +1,4 @@
-"""`tournament run` and `sprt`: play a tournament, show its progress, and print the result."""
+"""`tournament run`, `sprt` and `resume`: play a tournament, show its progress, and print the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from happycity.errors import fields_named
 from happycity.match import DEFAULT_LINEUP
 from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.settings import flags_of, load
-from happycity_tournament.cli.options import BASICS
+from happycity_tournament.cli.addresses import find_run, find_tournament, location_at
+from happycity_tournament.cli.options import BASICS, Address
 from happycity_tournament.cli.presenter import Presenter
 from happycity_tournament.cli.settings import (
     FILE_ONLY,
@@ -28,18 +29,20 @@ from happycity_tournament.client.connection import call_server
 from happycity_tournament.client.run_folder import (
     OwnServer,
     RemoteServer,
+    Run,
     Venue,
     discarded_unless_begun,
     new_folder,
     own_store,
 )
-from happycity_tournament.client.session import default_workers, play_new
+from happycity_tournament.client.session import default_workers, play_new, resume_run
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.lineup import Lineup, bot_entries, bot_entry
 from happycity_tournament.play.snapshot import Snapshot
 from happycity_tournament.proof.choices import programs_of
 from happycity_tournament.proof.commitment import Commitment
 from happycity_tournament.schedule import schedule_of
+from happycity_tournament.storage.store import Store
 
 File = Annotated[
     Path | None,
@@ -176,3 +179,32 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
                 config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web
             )
         )
+
+
+def resume(address: Address = None, *, as_json: AsJson = False) -> None:
+    """Continue a tournament that was stopped or interrupted.
+
+    Only the missing games are played. The folder of a run says which server and bots to start; on a running
+    server the bots have to connect by themselves.
+    """
+    run = find_run(address)
+    if run is not None:
+        if isinstance(run.venue, OwnServer):
+            Store.existing(run.venue.store).close()  # a server would make one that is missing
+        presenter = Presenter(
+            run.venue,
+            location_at(address).address,
+            as_json=as_json,
+            folder=run.folder,
+            starts_bots=bool(run.lineup.started),
+        )
+        presenter.play(lambda observer: resume_run(run, observer))
+        return
+    found = find_tournament(address)
+    server = found.at
+    if not isinstance(server, RemoteServer):
+        raise ConfigError(f"{found.address}: name the folder of its run, which says what bots to start")
+    others = Run(
+        folder=Path(), tournament_id=found.tournament_id, created_at=0.0, venue=server, lineup=Lineup()
+    )
+    Presenter(server, found.address, as_json=as_json).play(lambda observer: resume_run(others, observer))

@@ -46,9 +46,10 @@ from happycity_tournament.client.run_folder import (
     RemoteServer,
     Run,
     Venue,
+    own_store,
     without_password,
 )
-from happycity_tournament.client.tokens import BotTokens, EnvironmentTokens, IssuedTokens
+from happycity_tournament.client.tokens import BotTokens, IssuedTokens, tokens_of_environment
 from happycity_tournament.config import STOP_SECONDS, TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
@@ -139,10 +140,10 @@ class Arena:
             await check_names_are_free(self.connection, lineup.started)
         for name in lineup.joining:
             variables = {**self.environment, "HAPPYCITY_NAME": name}
-            if token := self.tokens.of([name]).get(name):
+            if token := self.tokens([name]).get(name):
                 variables["HAPPYCITY_TOKEN"] = token
             observer.remark(f"{name} connects with: {' '.join(map('='.join, variables.items()))}")
-        tokens = self.tokens.of(lineup.started)
+        tokens = self.tokens(lineup.started)
         if not self.bots:
             self.bots += start_all_reference_bots(
                 lineup, tokens=tokens, environment=self.environment, folder=folder
@@ -240,7 +241,7 @@ class Arena:
             await bot.restart()
             observer.remark(f"{summary}; it is started again")
             return True
-        tokens = self.tokens.of(bot.bots)
+        tokens = self.tokens(bot.bots)
         assert bot.child.status is not None
         reason = f"its program ended with {describe_status(bot.child.status)}"
         for name in bot.bots:
@@ -314,9 +315,6 @@ def with_stored_history(store: str, snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, test_history=stored.test_history)
 
 
-# Servers ---------------------------------------------------------------------------------------------------
-
-
 CORES_OF_A_PLACE = 2
 """Cores that a process that plays games keeps busy together with its bots."""
 
@@ -355,7 +353,7 @@ async def _arena(
     they need while the server does. Its workers start all bots of the lineup by themselves.
     """
     if isinstance(venue, RemoteServer):
-        async with _remote_arena(venue, EnvironmentTokens(), stop_handlers, patience=RETURN_SECONDS) as arena:
+        async with _remote_arena(venue, None, stop_handlers, patience=RETURN_SECONDS) as arena:
             yield arena
         return
     tokens = IssuedTokens(folder / TOKENS_FILE)
@@ -371,7 +369,7 @@ async def _arena(
         remote = RemoteServer(address=await server.address(), access=Access(token=organiser))
         with remote.announced(folder):
             # Nobody starts it again if it ends.
-            async with _remote_arena(remote, tokens, stop_handlers, patience=0.0) as arena:
+            async with _remote_arena(remote, tokens.of, stop_handlers, patience=0.0) as arena:
                 arena.bots.extend(bots)
                 remarking = asyncio.create_task(_pass_on(server, observer))
                 arena.web, arena.observer = server.web, pages
@@ -393,14 +391,14 @@ async def _pass_on(server: ServerProcess, observer: Observer) -> None:
 
 @asynccontextmanager
 async def _remote_arena(
-    server: RemoteServer, tokens: BotTokens, stop_handlers: list[_Handler], *, patience: float
+    server: RemoteServer, tokens: BotTokens | None, stop_handlers: list[_Handler], *, patience: float
 ) -> AsyncIterator[Arena]:
     async with connect(server.address, server.access) as connection:
         arena = Arena(
             connection=connection,
             environment={"HAPPYCITY_SERVER": server.address, **server.access.environment},
-            tokens=tokens,
-            shared=isinstance(tokens, EnvironmentTokens),
+            tokens=tokens or tokens_of_environment,
+            shared=tokens is None,
             patience=patience,
             stop_handlers=stop_handlers,
         )
@@ -411,10 +409,11 @@ async def _remote_arena(
 
 
 @asynccontextmanager
-async def open_arena(lineup: Lineup, *, store: str, folder: Path, observer: Observer) -> AsyncIterator[Arena]:
+async def open_arena(lineup: Lineup, folder: Path) -> AsyncIterator[Arena]:
     """Give a server of one's own with the bots of a lineup, for single games; it ends with the context."""
+    observer = Observer()
     with private_files():
-        async with _arena(OwnServer(store=store), folder, lineup, [], observer) as arena:
+        async with _arena(OwnServer(store=own_store(folder)), folder, lineup, [], observer) as arena:
             await arena.start_bots(lineup, folder, observer)
             yield arena
 

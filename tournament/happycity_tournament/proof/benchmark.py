@@ -19,12 +19,12 @@ from happycity.rules.deals import DEALING, EDITION
 from happycity_tournament.config import Gauntlet, TournamentConfig
 from happycity_tournament.games import WIN, Result, half_points
 from happycity_tournament.lineup import BotEntry
+from happycity_tournament.plain_json import plain_json
 from happycity_tournament.proof.commitment import canonical, digest_of, engine_digest
 from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Publication,
     VerificationError,
-    plain,
     write_lines,
 )
 from happycity_tournament.proof.tournament_proof import check_sample, game_line, recount
@@ -128,7 +128,7 @@ def write_benchmark(
         "deals": deals,
         "bot": bot.model_dump(exclude_none=True, exclude={"join"}),
         "versions": {"happycity": version("happycity"), "engine": engine_digest()},
-        "cost": plain({**cost, "decisions": notes.pop("decisions"), "notes": notes}),
+        "cost": plain_json({**cost, "decisions": notes.pop("decisions"), "notes": notes}),
     }
     return _BENCHMARKS.write_results(folder, known, processes=processes)
 
@@ -180,8 +180,8 @@ def _lines(source: Source, notes: Counter[str]) -> Iterator[bytes]:
 def _recompute(known: Json, folder: Path, processes: int) -> Json:
     """Return what has to be in a result by the games of its folder, and by what they don't show."""
     protocol, deals = protocol_named(known["protocol"]), known["deals"]
-    counted = recount(protocol.config(deals), folder, first=protocol.digest, processes=processes)
-    for game in counted.results:
+    _, results, chain = recount(protocol.config(deals), folder, first=protocol.digest, processes=processes)
+    for game in results:
         for name, ending in zip(game.bots, game.endings, strict=False):  # without endings all have finished
             if name != CANDIDATE and ending is not Ending.FINISHED:
                 raise VerificationError(
@@ -195,9 +195,9 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
         **_VERSIONS,
         "deals": deals,
         "complete": deals == protocol.deals,
-        "games": len(counted.results),
-        "chain": counted.chain,
-        **plain(_figures(counted.results)),
+        "games": len(results),
+        "chain": chain,
+        **plain_json(_figures(results)),
         "bot": known["bot"],
         "versions": known.get("versions"),
     }
@@ -211,12 +211,11 @@ def _figures(results: Sequence[Result]) -> Json:
     """Return what the candidate reached: its score, Elo, points, places and forfeits."""
     seats = [(result, result.bots.index(CANDIDATE)) for result in results]
     scores, deals = np.array([_score(*each) for each in seats]), np.array([each.round for each in results])
-    elo = elo_difference(np.full(len(scores), 0.5), scores, deals=deals)
     places = Counter(result.places[seat] for result, seat in seats)
     endings = [result.endings[seat] for result, seat in seats if result.endings]
     return {
-        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals)._asdict(),
-        "elo": None if elo is None else elo._asdict(),
+        "score": mean_difference(np.zeros(len(scores)), scores, deals=deals),
+        "elo": elo_difference(np.full(len(scores), 0.5), scores, deals=deals),
         "points": float(np.mean([result.points[seat] for result, seat in seats])),
         "opponents_points": float(np.mean([np.delete(result.points, seat).mean() for result, seat in seats])),
         "places": [places[place] for place in range(1, len(results[0].bots) + 1)],

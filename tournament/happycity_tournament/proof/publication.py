@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from happycity import ConfigError, HappyCityError, ReplayError
 from happycity.match import one_line
@@ -46,16 +45,6 @@ class VerificationError(ReplayError):
     """What is published is not what its commitment, its schedule or the rules make of it."""
 
 
-class Published(NamedTuple):
-    """What was published or found true."""
-
-    games: int
-    commitment: str
-    seed_hash: str
-    chain: str
-    """The end of the chain of hashes over all games and acts."""
-
-
 @dataclass(frozen=True, slots=True)
 class Publication:
     """A kind of published folders."""
@@ -69,13 +58,13 @@ class Publication:
     which replay games. A VerificationError says what is wrong.
     """
 
-    def publish(self, folder: Path, lines: Iterable[bytes], known: Json, *, processes: int) -> Published:
-        """Write games into a new folder, and what follows from them and from a commitment with its secret."""
+    def publish(self, folder: Path, lines: Iterable[bytes], known: Json, *, processes: int) -> Json:
+        """Write games into a new folder, and what follows from them, as `write_results` does."""
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise ConfigError(f"{folder}: it is not empty; name a new folder")
         write_lines(folder / GAMES_FILE, lines)
-        return _published(self.write_results(folder, known, processes=processes))
+        return self.write_results(folder, known, processes=processes)
 
     def write_results(self, folder: Path, known: Json, *, processes: int) -> Json:
         """Write what follows from the games of a folder, and from what is known besides; return it."""
@@ -85,7 +74,7 @@ class Publication:
             path.write_bytes(canonical(content) + b"\n")
         return content
 
-    def verify(self, folder: Path, *, processes: int, noted: str | None = None) -> tuple[Published, Json]:
+    def verify(self, folder: Path, *, processes: int, noted: str | None = None) -> Json:
         """Check a published folder with a commitment, and return its results.
 
         Args:
@@ -117,7 +106,7 @@ class Publication:
         if noted is not None and noted not in (commitment.hash, commitment.seed_hash, content.get("chain")):
             raise VerificationError(f"--noted: {noted[:80]!a} is none of its hashes")
         self.check_results(content, folder, processes=processes)
-        return _published(content), content
+        return content
 
     def read_results(self, folder: Path) -> Json:
         """Read the file of results; a ConfigError if there is none, a VerificationError if it was changed."""
@@ -150,11 +139,6 @@ class Publication:
             else:
                 problem = f"{key}: {_difference(content.get(key), recomputed[key])}"
             raise VerificationError(f"{self.file}: {problem}")
-
-
-def _published(content: Json) -> Published:
-    """Return what a file of results with a commitment says."""
-    return Published(content["games"], content["hash"], content["commitment"]["seed_hash"], content["chain"])
 
 
 def _difference(found: object, expected: object) -> str:
@@ -301,16 +285,3 @@ def _can_be(value: object, types: Sequence[type | None]) -> bool:
         case _:
             is_sound = value is None
     return is_sound and (None if value is None else type(value)) in types
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it, numbers with the four decimals that commands print."""
-    match value:
-        case float():
-            return round(value, 4)
-        case dict():
-            return {str(getattr(key, "value", key)): plain(one) for key, one in value.items()}
-        case list() | tuple():
-            return [plain(one) for one in value]
-        case _:
-            return getattr(value, "value", value)

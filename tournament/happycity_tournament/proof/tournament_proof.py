@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from google.protobuf.json_format import MessageToJson, Parse, ParseError
 
@@ -21,6 +20,7 @@ from happycity.runtime.parallel import in_processes
 from happycity_tournament.config import TournamentConfig
 from happycity_tournament.games import LARGEST_ID, FinishedGame, Result, place_in_words
 from happycity_tournament.hosted.submissions import Submissions
+from happycity_tournament.plain_json import plain_json
 from happycity_tournament.play.progress import TournamentStatus, check_evaluator
 from happycity_tournament.play.snapshot import final_ratings
 from happycity_tournament.proof.choices import HostedCommand, check_choices, check_programs
@@ -29,12 +29,10 @@ from happycity_tournament.proof.publication import (
     GAMES_FILE,
     Chain,
     Publication,
-    Published,
     VerificationError,
     check_acts,
     games_and_chain,
     hosted_file,
-    plain,
     published_record,
     read_lines,
     reading_line,
@@ -61,7 +59,7 @@ def publish(
     processes: int,
     acts: Sequence[Json] = (),
     hosted: Mapping[str, Iterable[SubmitRequest]] | None = None,
-) -> Published:
+) -> Json:
     """Write a finished tournament with its secret into a folder; games after the end of a test are left out.
 
     Args:
@@ -104,7 +102,7 @@ def verify(
     noted: str | None = None,
     sample: int = 0,
     rng: random.Random | None = None,
-) -> Published:
+) -> Json:
     """Recompute a published tournament.
 
     Args:
@@ -120,7 +118,7 @@ def verify(
             asked here.
         VerificationError: something in it is not what it has to be.
     """
-    verified, content = TOURNAMENTS.verify(folder, processes=processes, noted=noted)
+    content = TOURNAMENTS.verify(folder, processes=processes, noted=noted)
     commitment = Commitment.of(content)
     with TemporaryDirectory(prefix="happycity-") as name:
         copies = _copies(folder, commitment.deals.hosted_bots, Path(name))
@@ -129,11 +127,11 @@ def verify(
             if not played_by and not hosted:
                 text = "the organiser started no bot of this project, and there are no files of hosted bots"
                 raise ConfigError(f"--sample: {text}; leave it out")
-            games = range(verified.games)
-            chosen = (rng or random.SystemRandom()).sample(games, min(sample, verified.games))
+            games = range(content["games"])
+            chosen = (rng or random.SystemRandom()).sample(games, min(sample, len(games)))
             seed = commitment.deals.seed
             check_sample(folder, played_by, chosen, seed, processes=processes, hosted=hosted)
-    return verified
+    return content
 
 
 def _copies(folder: Path, digests: Mapping[str, str], place: Path) -> Submissions:
@@ -168,19 +166,13 @@ def game_line(recorded: RecordedGame) -> bytes:
     return canonical({"position": game.position, "bot_seeds": seeds, "record": published}) + b"\n"
 
 
-class Recount(NamedTuple):
-    """What the file of games shows once each game was replayed and found in the schedule."""
-
-    status: TournamentStatus
-    results: list[Result]
-    chain: str
-    """The end of the chain of hashes over all games."""
-
-
-def recount(config: TournamentConfig, folder: Path, *, first: str, processes: int) -> Recount:
+def recount(
+    config: TournamentConfig, folder: Path, *, first: str, processes: int
+) -> tuple[TournamentStatus, list[Result], str]:
     """Replay and count the games of a folder, which have to be those of the tournament `config`.
 
-    The chain of hashes begins with `first`. A VerificationError names the first game that is wrong.
+    The chain of hashes begins with `first`, and its end is returned too. A VerificationError names the first
+    game that is wrong.
     """
     chain = Chain(first)
     lines = chain.over(read_lines(folder / GAMES_FILE))
@@ -191,7 +183,7 @@ def recount(config: TournamentConfig, folder: Path, *, first: str, processes: in
         raise VerificationError(str(error)) from None
     results = _scheduled(status, in_processes(_replay_line, lines, processes=processes, chunk=_CHUNK))
     status.standings.flush()
-    return Recount(status, results, chain.head)
+    return status, results, chain.head
 
 
 def _recompute(known: Json, folder: Path, processes: int) -> Json:
@@ -206,8 +198,8 @@ def _recompute(known: Json, folder: Path, processes: int) -> Json:
         "format": "happycity-publication/2",
         **games_and_chain(folder, len(results), chain, acts),
         "acts": acts,
-        "ratings": [] if ratings is None else [plain(asdict(line)) for line in ratings.lines],
-        "table": [plain(asdict(line)) for line in status.standings.lines()],
+        "ratings": [] if ratings is None else [plain_json(line) for line in ratings.lines],
+        "table": [plain_json(line) for line in status.standings.lines()],
     }
 
 

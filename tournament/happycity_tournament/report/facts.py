@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -116,13 +116,3 @@ class Facts:
 
 def _three_digits(micros: int) -> int:
     return int(float(f"{micros:.3g}"))
-
-
-def count_games(
-    bots: Sequence[str], games: Iterable[tuple[FinishedGame, str | None, Uncounted | None]]
-) -> Facts:
-    """Count all games."""
-    facts = Facts(bots)
-    for game, record, reason in games:
-        facts.add(game, record, reason)
-    return facts

@@ -8,7 +8,7 @@ from pathlib import Path
 from happycity.runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.report.facts import Facts, count_games
+from happycity_tournament.report.facts import Facts
 from happycity_tournament.report.page import NotableGame, Report, render
 from happycity_tournament.standings.counted import CountingRules
 from happycity_tournament.standings.rated_games import judged_games, rate_games
@@ -30,7 +30,9 @@ def write_report(
     tournaments = source.tournaments()
     rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
-    facts = count_games(bots, judged_games(source, rules, with_records=True))
+    facts = Facts(bots)
+    for game in judged_games(source, rules, with_records=True):
+        facts.add(*game)
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(

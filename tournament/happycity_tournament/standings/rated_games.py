@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from happycity import ConfigError, RecordError
@@ -40,9 +39,7 @@ class RatedGames:
     """The tournaments of the sources, with the names by which their bots are rated."""
 
 
-def load_for_rating(
-    sources: Sequence[Source], renamed: Mapping[str, str] = MappingProxyType({})
-) -> RatedGames:
+def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> RatedGames:
     """Read all games that count, copies of a game once; games with the same deal seed are one deal.
 
     `renamed` has new names of bots; those that get one name are rated as one.
