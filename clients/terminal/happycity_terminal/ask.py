@@ -39,7 +39,7 @@ _GAME_AND_DECISION = re.compile(r"(\d+)@(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AskedDecisions:
     """Which decisions are put to which bot."""
 
     game: FinishedGame
@@ -79,7 +79,7 @@ def ask(
     folder, _ = game_arguments(source, game)
     found, record = find_game(source, game)
     run = find_run(folder)
-    question = question_of(found, loads(record), run, bot=bot, decision=decision, every=every)
+    question = asked_decisions(found, loads(record), run, bot=bot, decision=decision, every=every)
     if not found.bot_seeds:
         typer.echo("the seed of the bot's own randomness isn't known here; it is 0", err=True)
     replies: list[Reply] = []
@@ -104,7 +104,7 @@ def ask(
         raise typer.Exit(DIFFERS)
 
 
-def question_of(
+def asked_decisions(
     game: FinishedGame,
     record: Json,
     run: Run | None,
@@ -112,7 +112,7 @@ def question_of(
     bot: str | None,
     decision: int | None,
     every: bool,
-) -> Question:
+) -> AskedDecisions:
     """Return what is asked of whom; what can be checked is checked before anything is started.
 
     Raises:
@@ -128,7 +128,7 @@ def question_of(
     entry, directory = _entry(game.bots[chosen], command, run)
     Lineup(bots=(entry,), directory=directory).check()
     own = [step.decision_id for step in playback.steps if step.view.seat == chosen and not step.is_last]
-    return Question(
+    return AskedDecisions(
         game=game,
         record=record,
         playback=playback,
@@ -222,7 +222,7 @@ async def _until_stopped(main: Coroutine[Any, Any, None]) -> None:
         await task
 
 
-async def _put(question: Question, replies: list[Reply], *, as_json: bool) -> None:
+async def _put(question: AskedDecisions, replies: list[Reply], *, as_json: bool) -> None:
     """Put the decisions one after the other, up to the first at which the bot fails."""
     game = question.game
     match = RecordedMatch(

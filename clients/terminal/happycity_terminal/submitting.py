@@ -29,7 +29,7 @@ BOT_FILE = "bot.toml"
 POLL_SECONDS = 1.0
 
 
-Act = Literal["submit", "show", "withdraw"]
+SubmitAction = Literal["submit", "show", "withdraw"]
 """What is done with the bot of a folder."""
 
 
@@ -83,7 +83,7 @@ class BotFile(Settings):
         return list(found)
 
 
-def submit_bot(server: str | None, folder: Path, act: Act, *, wait: bool, as_json: bool) -> None:
+def submit_bot(server: str | None, folder: Path, act: SubmitAction, *, wait: bool, as_json: bool) -> None:
     """Submit the bot of a folder, show the newest submission, or withdraw it; print where it stands.
 
     The result of its trial is waited for if `wait`.

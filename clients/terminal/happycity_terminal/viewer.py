@@ -31,7 +31,7 @@ _KEYS = (
 _MAX_DIGITS = 6
 
 
-class Viewer:
+class GameViewer:
     """One game on the whole screen; of a game that is being played, the decisions so far."""
 
     def __init__(self, playback: Playback, *, first: int = 0, seat: int | None = None) -> None:

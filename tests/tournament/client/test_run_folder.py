@@ -17,7 +17,7 @@ PASSWORD_URL = "postgresql+psycopg://me:hidden@host/games?password=hidden&sslmod
 
 
 def saved(
-    folder: Path, venue: run_folder.Venue, lineup: Lineup | None = None, *, created_at: float = 3.0
+    folder: Path, venue: run_folder.ServerChoice, lineup: Lineup | None = None, *, created_at: float = 3.0
 ) -> run_folder.Run:
     run = run_folder.Run(
         folder=folder, tournament_id=3, created_at=created_at, venue=venue, lineup=lineup or Lineup()
@@ -34,7 +34,7 @@ def saved(
         run_folder.RemoteServer(address="h:1"),
     ],
 )
-def test_a_run_outlives_its_process(tmp_path: Path, venue: run_folder.Venue) -> None:
+def test_a_run_outlives_its_process(tmp_path: Path, venue: run_folder.ServerChoice) -> None:
     lineup = Lineup(
         bots=(
             BotEntry(name="old", builtin="greedy"),

@@ -31,10 +31,10 @@ from happycity_tournament.ratings.results import BotRating
 from happycity_tournament.report import charts
 from happycity_tournament.report.charts import FORFEITS
 from happycity_tournament.report.export import seat_rows
-from happycity_tournament.report.facts import Facts, Histogram
-from happycity_tournament.standings import figures
+from happycity_tournament.report.report_data import Histogram, ReportData
+from happycity_tournament.standings import stats
 from happycity_tournament.standings.counted import Uncounted
-from happycity_tournament.standings.figures import GameColumns
+from happycity_tournament.standings.stats import GameTable
 from happycity_tournament.storage.store import Store
 
 BOTS = ("ann", "bob", "cem", "dée")
@@ -311,9 +311,9 @@ def test_think_times_are_shown_where_records_have_them(tmp_path: Path, run: Run)
 
 def facts_of(
     bots: Sequence[str], games: Iterable[tuple[FinishedGame, str | None, Uncounted | None]]
-) -> Facts:
+) -> ReportData:
     """Count all games."""
-    facts = Facts(bots)
+    facts = ReportData(bots)
     for game in games:
         facts.add(*game)
     return facts
@@ -328,7 +328,7 @@ def test_a_line_is_drawn_only_while_its_bot_plays(tmp_path: Path) -> None:
         for game, record in League(bots, seats=2, rounds=20, playing=("ann", "cem")).games(1, 41):
             place = (20 + game.round, 0, game.fixture.rotation)
             store.add_games([(replace(game, position=place, deal_seed=game.deal_seed + 1), record)])
-    history = facts_of(bots, [(game, None, None) for game in games_of(url)]).figures.history
+    history = facts_of(bots, [(game, None, None) for game in games_of(url)]).stats.history
     samples = [games for games, _ in history.samples]
     step = samples[0]
     assert [games for games, _ in history.of("ann")] == samples
@@ -346,7 +346,7 @@ def test_fifty_bots_have_a_report(tmp_path: Path, run: Run) -> None:
 
 def test_too_many_bots_have_no_live_rating(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bootstrap would need memory for every pair of bots; the section says so."""
-    monkeypatch.setattr(figures, "MAX_HISTORY_BOTS", 3)
+    monkeypatch.setattr(stats, "MAX_HISTORY_BOTS", 3)
     url = League(BOTS).store(tmp_path / "games.sqlite")
     assert "there is no live rating" in report(run, url, tmp_path / "report.html").texts["history"]
 
@@ -380,11 +380,11 @@ def test_a_spread_is_that_of_its_numbers() -> None:
 @pytest.mark.parametrize("rounds", [1, 19, 20, 21, 83])
 def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, rounds: int) -> None:
     url = League(BOTS, rounds=rounds).store(tmp_path / "games.sqlite")
-    columns, builder = GameColumns(BOTS), GamesBuilder(BOTS)
+    columns, builder = GameTable(BOTS), GamesBuilder(BOTS)
     for game in games_of(url):
         columns.add([game.result])
         builder.add(game)
-    samples = columns.figures().history.samples
+    samples = columns.stats().history.samples
     assert len(samples) <= 80
     games, elos = samples[-1]
     assert games == 4 * rounds
@@ -443,8 +443,8 @@ def test_a_bot_in_several_seats_is_compared_with_the_others_only(tmp_path: Path,
     ((game, _), *_) = recorded_games(League(BOTS, rounds=1, with_records=False).store(tmp_path / "g.sqlite"))
     shared = replace(game, bots=("ann", "bob", "ann", "bob"))
     facts = facts_of(("ann", "bob"), [(shared, None, None)])
-    assert (facts.figures.bots["ann"].games, facts.games) == (2, 1)
-    scores = facts.figures.games.scores()
+    assert (facts.stats.bots["ann"].games, facts.games) == (2, 1)
+    scores = facts.stats.games.scores()
     assert (scores + scores.T).tolist() == [[0, 4], [4, 0]]
 
 

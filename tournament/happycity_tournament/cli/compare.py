@@ -23,7 +23,7 @@ from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.comparison import BotComparison, Change, PairedDifference, PairedGames
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.standings.counted import CountingRules, Uncounted, uncounted_text
-from happycity_tournament.standings.rated_games import judged_games, luck_notes
+from happycity_tournament.standings.rated_games import games_with_reasons, luck_notes
 from happycity_tournament.storage.sources import Source
 
 
@@ -116,7 +116,7 @@ def sentence(comparison: BotComparison, after: str) -> str:
 
 
 def _games(source: Source, rules: CountingRules) -> Iterator[FinishedGame]:
-    return (game for game, _, reason in judged_games(source, rules) if reason is None)
+    return (game for game, _, reason in games_with_reasons(source, rules) if reason is None)
 
 
 def _check(games: PairedGames, names: Sequence[str], *, bot: str) -> None:

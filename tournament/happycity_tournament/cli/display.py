@@ -27,7 +27,7 @@ from happycity_tournament.cli.console import (
     standings_table,
 )
 from happycity_tournament.cli.tables import print_lines
-from happycity_tournament.client.session import Observer
+from happycity_tournament.client.session import ProgressView
 from happycity_tournament.config import DECISIONS_OF_A_SEAT, TournamentState
 from happycity_tournament.play.snapshot import BotActivity, Snapshot
 from happycity_tournament.standings.digest import digests
@@ -55,7 +55,7 @@ _KINDS = {
 }
 
 
-class Display(ExitStack, Observer):
+class Display(ExitStack, ProgressView):
     """Shows progress on the standard error; use it as a context.
 
     `logs` is the folder with the output of bots.

@@ -35,7 +35,7 @@ _LEAST_NAME = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class GameFilter:
     """Which games of a source are listed, and in which order.
 
     Raises:
@@ -130,7 +130,7 @@ def games(
     Each line has a game's id, its deal as round.table, and by seat the bots with their places and points, or
     how they forfeited. Games of the same deal have the same cards.
     """
-    choice = Choice(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
+    choice = GameFilter(bot=bot, lost=lost, forfeits=forfeits, worst=worst, limit=limit)
     with open_sources([address], with_luck=luck) as (source,):
         chosen, more = choice.of(source)
         if luck:
@@ -141,7 +141,7 @@ def games(
             _print(chosen, choice, more=more, source=source)
 
 
-def _print(games: Sequence[FinishedGame], choice: Choice, *, more: bool, source: Source) -> None:
+def _print(games: Sequence[FinishedGame], choice: GameFilter, *, more: bool, source: Source) -> None:
     console = Console()
     if not games:
         print_lines(console, "no game of that kind" if choice.lost or choice.forfeits else "no games")

@@ -20,10 +20,16 @@ from happycity_tournament.cli.console import print_result
 from happycity_tournament.cli.display import Display
 from happycity_tournament.cli.json import result_json, write_json
 from happycity_tournament.cli.tables import print_lines
-from happycity_tournament.client.run_folder import RUN_FILE, OwnServer, Venue, own_store, without_password
+from happycity_tournament.client.run_folder import (
+    RUN_FILE,
+    OwnServer,
+    ServerChoice,
+    own_store,
+    without_password,
+)
 from happycity_tournament.client.session import (
-    NotBegunError,
-    Observer,
+    BotsMissingError,
+    ProgressView,
     ServerEndedError,
     unstored_problem,
     with_stored_history,
@@ -41,10 +47,10 @@ UNDECIDED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Presenter:
+class SessionView:
     """Shows the progress of a session, and prints its result."""
 
-    venue: Venue
+    venue: ServerChoice
     address: str
     """The tournament as commands take it."""
     as_json: bool
@@ -57,7 +63,7 @@ class Presenter:
     benchmark: bool = False
     """Whether its result is printed otherwise, and the command that started it continues it."""
 
-    def play(self, session: Callable[[Observer], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
+    def play(self, session: Callable[[ProgressView], Coroutine[Any, Any, Snapshot]]) -> Snapshot:
         """Play a session and return how it ended; exit unless it is finished, and a test decided."""
         try:
             with Display(logs=self.folder) as display:
@@ -67,7 +73,7 @@ class Presenter:
             sys.exit(event_loop.EXIT_STOPPED)
         except (ServerEndedError, OSError) as error:
             raise HappyCityError(self._with_advice(os_problem(error, self.folder))) from None
-        except NotBegunError as error:
+        except BotsMissingError as error:
             advice = f"{self._continue_with()}; a run whose file has begin_incomplete = true goes on"
             raise HappyCityError(f"{error}; {advice}") from None
         if not self.benchmark:

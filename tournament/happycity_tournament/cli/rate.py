@@ -104,7 +104,7 @@ def _counts_json(loaded: RatedGames) -> Json:
         "copies": loaded.copies,
         "games_unrated": loaded.uncounted[Uncounted.UNRATED],
         "games_practice": loaded.uncounted[Uncounted.PRACTICE],
-        "games_after_decision": loaded.uncounted[Uncounted.DECIDED],
+        "games_after_decision": loaded.uncounted[Uncounted.AFTER_DECISION],
     }
 
 

@@ -16,7 +16,7 @@ from happycity.runtime.commands import AsJson, remark
 from happycity.runtime.settings import flags_of, load
 from happycity_tournament.cli.addresses import find_run, find_tournament, location_at
 from happycity_tournament.cli.options import BASICS, Address
-from happycity_tournament.cli.presenter import Presenter
+from happycity_tournament.cli.presenter import SessionView
 from happycity_tournament.cli.settings import (
     FILE_ONLY,
     FLAGS,
@@ -30,7 +30,7 @@ from happycity_tournament.client.run_folder import (
     OwnServer,
     RemoteServer,
     Run,
-    Venue,
+    ServerChoice,
     discarded_unless_begun,
     new_folder,
     own_store,
@@ -143,7 +143,7 @@ def _flag_of(key: str) -> str:
 def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as_json: bool) -> Snapshot:
     """Play a new tournament and return how it ended; what can be checked is checked before it is started."""
     lineup.check()
-    venue: Venue | None = None
+    venue: ServerChoice | None = None
     if settings.server_to_use:
         venue = server = RemoteServer.at(settings.server)  # without a flag, that of the environment
         if lineup.hosted:
@@ -166,7 +166,7 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
                 games = schedule.total_games
                 workers = 0 if settings.ray else default_workers(lineup, games, config.concurrency)
             venue = OwnServer(store=settings.store or own_store(folder), workers=workers, ray=settings.ray)
-        presenter = Presenter(
+        presenter = SessionView(
             venue,
             str(folder),
             as_json=as_json,
@@ -175,8 +175,8 @@ def play(config: TournamentConfig, lineup: Lineup, settings: PlaySettings, *, as
             fail_on_forfeit=settings.fail_on_forfeit,
         )
         return presenter.play(
-            lambda observer: play_new(
-                config, folder=folder, venue=venue, lineup=lineup, observer=observer, web=settings.web
+            lambda view: play_new(
+                config, folder=folder, venue=venue, lineup=lineup, view=view, web=settings.web
             )
         )
 
@@ -191,14 +191,14 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     if run is not None:
         if isinstance(run.venue, OwnServer):
             Store.existing(run.venue.store).close()  # a server would make one that is missing
-        presenter = Presenter(
+        presenter = SessionView(
             run.venue,
             location_at(address).address,
             as_json=as_json,
             folder=run.folder,
             starts_bots=bool(run.lineup.started),
         )
-        presenter.play(lambda observer: resume_run(run, observer))
+        presenter.play(lambda view: resume_run(run, view))
         return
     found = find_tournament(address)
     server = found.at
@@ -207,4 +207,4 @@ def resume(address: Address = None, *, as_json: AsJson = False) -> None:
     others = Run(
         folder=Path(), tournament_id=found.tournament_id, created_at=0.0, venue=server, lineup=Lineup()
     )
-    Presenter(server, found.address, as_json=as_json).play(lambda observer: resume_run(others, observer))
+    SessionView(server, found.address, as_json=as_json).play(lambda view: resume_run(others, view))

@@ -116,7 +116,7 @@ class Connection:
         Only this last one has final ratings, unless the tournament was interrupted.
         """
         request = pb.WatchTournamentRequest(tournament_id=tournament_id, with_final_ratings=True)
-        known = _Known()
+        known = WatchedTournament()
         async with aclosing(self._stream(self._stub.WatchTournament, request)) as updates:
             async for update in updates:
                 yield known.after(update)
@@ -372,7 +372,7 @@ def _snapshot(tournament: pb.Tournament) -> Snapshot:
     return snapshot_of(tournament, tournament.progress)
 
 
-class _Known:
+class WatchedTournament:
     """A watched tournament by all messages so far."""
 
     def __init__(self) -> None:

@@ -42,7 +42,7 @@ from happycity_tournament.proof.publication import (
 from happycity_tournament.recorded_games import RecordedGame
 from happycity_tournament.schedule import game_seeds, schedule_of
 from happycity_tournament.standings.counted import CountingRules, Uncounted
-from happycity_tournament.standings.rated_games import judged_games
+from happycity_tournament.standings.rated_games import games_with_reasons
 from happycity_tournament.storage.sources import Source
 from happycity_tournament.visibility import Sight, Viewer, sight_of_tournament
 
@@ -79,8 +79,8 @@ def publish(
         raise ConfigError(f"{source.name}: it is {stored.state.value}; only a finished one can be published")
     if TournamentConfig.of(stored.config) != commitment.deals:
         raise ConfigError(f"{source.name}: its configuration is not the one that was committed to")
-    games = judged_games(source, CountingRules([stored]), with_records=True)
-    played = ((game, record) for game, record, reason in games if reason is not Uncounted.DECIDED)
+    games = games_with_reasons(source, CountingRules([stored]), with_records=True)
+    played = ((game, record) for game, record, reason in games if reason is not Uncounted.AFTER_DECISION)
     lines = map(game_line, played)
     known = {**commitment.json(), "acts": list(acts)}
     with TemporaryDirectory(prefix="happycity-") as name:
@@ -182,7 +182,7 @@ def recount(
     except ConfigError as error:
         raise VerificationError(str(error)) from None
     results = _scheduled(status, in_processes(_replay_line, lines, processes=processes, chunk=_CHUNK))
-    status.standings.flush()
+    status.standings.count_held_back()
     return status, results, chain.head
 
 
@@ -268,7 +268,7 @@ def _scheduled(status: TournamentStatus, games: Iterator[FinishedGame]) -> list[
                     f"{GAMES_FILE}: {fixture.place}: its deal, bots, seeds or kind are not the schedule's"
                 )
             schedule.add(game.result)
-            status.standings.add_settled([game.result])
+            status.standings.add_in_order([game.result])
             results.append(game.result)
             game = next(games, None)
         if schedule.decided and game is None:

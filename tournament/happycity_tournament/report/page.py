@@ -20,10 +20,10 @@ from happycity_tournament.ratings.sprt import MIN_BLOCKS, SprtPoint
 from happycity_tournament.ratings.statistics import MIN_DEALS
 from happycity_tournament.report import charts
 from happycity_tournament.report.charts import FORFEITS, ratings_chart
-from happycity_tournament.report.facts import MAX_FORFEITS_SHOWN, Facts
+from happycity_tournament.report.report_data import MAX_FORFEITS_SHOWN, ReportData
 from happycity_tournament.schedule import SprtSchedule
-from happycity_tournament.standings.figures import MAX_HISTORY_BOTS
 from happycity_tournament.standings.standings import score_text
+from happycity_tournament.standings.stats import MAX_HISTORY_BOTS
 from happycity_tournament.storage.stored import StoredTournament
 
 MAX_REASONS = 5
@@ -64,7 +64,7 @@ class Report:
     """The name of the source."""
     tournament: StoredTournament | None
     """None if the games are of no tournament."""
-    facts: Facts
+    data: ReportData
     ratings: Ratings
     notable: list[NotableGame]
     sharing: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def render(report: Report) -> str:
         "number": "{:.6g}".format,
         "duration": _duration,
     }
-    bots, times = report.facts.standings(report.ratings), report.facts.times
+    bots, times = report.data.standings(report.ratings), report.data.times
     history = _history(report)
     profiles = report.tournament.profiles if report.tournament else {}
     failing = [line for line in bots if line.forfeits]
@@ -106,15 +106,15 @@ def render(report: Report) -> str:
         report=report,
         bots=bots,
         times=times,
-        facts=report.facts,
+        data=report.data,
         ratings=report.ratings,
         above={line.bot: above.text for line, _, above in report.ratings.to_next() if above is not None},
         summary=_summary(report),
-        period=_period(report.facts),
+        period=_period(report.data),
         settings=_settings(report.tournament),
         about={bot: said.about for bot, said in profiles.items() if said.about},
         ratings_chart=ratings_chart(bots, label=_RATINGS_LABEL),
-        pairs=report.facts.figures.pairs([line.bot for line in report.ratings.lines], report.ratings),
+        pairs=report.data.stats.pairs([line.bot for line in report.ratings.lines], report.ratings),
         history=history,
         history_chart=charts.lines(history, label=_HISTORY_LABEL),
         test_chart=_test_chart(report),
@@ -137,7 +137,7 @@ def render(report: Report) -> str:
 
 def _summary(report: Report) -> str:
     """Return the result in a sentence."""
-    if not report.facts.games:
+    if not report.data.games:
         return "No game was finished."
     first, *others = (line for line in report.ratings.lines if line.pool == 1)
     if not others:
@@ -153,11 +153,11 @@ def _summary(report: Report) -> str:
     return f"{first.bot} is first, {above.text} Elo above {second.bot}{doubt}."
 
 
-def _period(facts: Facts) -> str | None:
+def _period(data: ReportData) -> str | None:
     """Return when the games were played, in UTC; None if that isn't known."""
-    if facts.started_at > facts.finished_at:
+    if data.started_at > data.finished_at:
         return None
-    start, end = (datetime.fromtimestamp(time, UTC) for time in (facts.started_at, facts.finished_at))
+    start, end = (datetime.fromtimestamp(time, UTC) for time in (data.started_at, data.finished_at))
     until = f"{end:%H:%M:%S}" if start.date() == end.date() else f"{end:%Y-%m-%d %H:%M:%S}"
     return f"{start:%Y-%m-%d %H:%M:%S} to {until} UTC"
 
@@ -191,7 +191,7 @@ def _setting(value: object) -> str:
 
 def _history(report: Report) -> dict[str, Sequence[tuple[float, float]]]:
     """Return the points of the lines of the best bots, as many as can be distinguished."""
-    history = report.facts.figures.history
+    history = report.data.stats.history
     bots = [line.bot for line in report.ratings.lines[:_HISTORY_LINES]]
     return {bot: history.of(bot) for bot in bots} if history.samples else {}
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from happycity.runtime.files import replacing
 from happycity_tournament.games import FinishedGame
 from happycity_tournament.ratings.results import Ratings
-from happycity_tournament.report.facts import Facts
 from happycity_tournament.report.page import NotableGame, Report, render
+from happycity_tournament.report.report_data import ReportData
 from happycity_tournament.standings.counted import CountingRules
-from happycity_tournament.standings.rated_games import judged_games, rate_games
+from happycity_tournament.standings.rated_games import games_with_reasons, rate_games
 from happycity_tournament.storage.sources import Source
 
 
@@ -30,13 +30,13 @@ def write_report(
     tournaments = source.tournaments()
     rules = CountingRules(tournaments)
     bots = list(dict.fromkeys(source.bots()))
-    facts = Facts(bots)
-    for game in judged_games(source, rules, with_records=True):
-        facts.add(*game)
+    data = ReportData(bots)
+    for game in games_with_reasons(source, rules, with_records=True):
+        data.add(*game)
     test = rules.rule(tournaments[0].id).test if len(tournaments) == 1 else None
     configs = [(config, config.bots) for config in rules.configs.values()]
     ratings = rate_games(
-        facts.figures.estimate,
+        data.stats.estimate,
         configs,
         test=None if test is None else test.state,
         luck_evaluator=source.luck_evaluator,
@@ -44,19 +44,19 @@ def write_report(
     report = Report(
         source=source.name,
         tournament=tournaments[0] if tournaments else None,
-        facts=facts,
+        data=data,
         ratings=ratings,
-        notable=_notable(source, facts, ratings),
-        sharing=tuple(bot for bot in sharing if bot in facts.times),
+        notable=_notable(source, data, ratings),
+        sharing=tuple(bot for bot in sharing if bot in data.times),
         processes=processes,
         test=test,
     )
     with replacing(out) as path:
         path.write_text(render(report), encoding="utf-8")
-    return facts.games + facts.unrated
+    return data.games + data.unrated
 
 
-def _notable(source: Source, facts: Facts, ratings: Ratings) -> list[NotableGame]:
+def _notable(source: Source, data: ReportData, ratings: Ratings) -> list[NotableGame]:
     """Return the notable games, each bot's best and worst and those with forfeits, with the reasons."""
     notable: dict[int, NotableGame] = {}
 
@@ -64,10 +64,10 @@ def _notable(source: Source, facts: Facts, ratings: Ratings) -> list[NotableGame
         notable.setdefault(game.match_id, NotableGame(game)).reasons.append(reason)
 
     for bot in (line.bot for line in ratings.lines):
-        extremes = facts.figures.extremes(bot) or ()
+        extremes = data.stats.extremes(bot) or ()
         for what, extreme in zip(("most", "fewest"), extremes, strict=False):
             note(source.game(extreme.match_id)[0], f"{what} points of {bot}: {extreme.points}")
-    for game in facts.forfeited:
+    for game in data.forfeited:
         for bot, seat in zip(game.bots, game.seats, strict=True):
             if seat.forfeited:
                 reason = f" ({seat.reason})" if seat.reason else ""

@@ -56,7 +56,7 @@ def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> Ra
         for rule in rules
         for config in rule.configs.values()
     ]
-    reader = _Reader(renamed)
+    reader = _RatingReader(renamed)
     for source, tournaments, rule in zip(sources, stored, rules, strict=True):
         try:
             for entry in tournaments:
@@ -76,7 +76,7 @@ def load_for_rating(sources: Sequence[Source], renamed: Mapping[str, str]) -> Ra
     )
 
 
-def judged_games(
+def games_with_reasons(
     source: Source, rules: CountingRules, *, with_records: bool = False
 ) -> Iterator[tuple[FinishedGame, str | None, Uncounted | None]]:
     """Yield the games of a source with their records, and why they don't count, if they don't.
@@ -127,7 +127,7 @@ def luck_notes(evaluator: str) -> list[str]:
     return [f"the luck of the draws is taken off the scores, by evaluator {evaluator}"] if evaluator else []
 
 
-class _Reader:
+class _RatingReader:
     """Counts games as it reads them, hundreds at once."""
 
     def __init__(self, renamed: Mapping[str, str]) -> None:
