@@ -21,8 +21,8 @@ from happycity_evaluation import analysis as game_analysis
 from happycity_evaluation.analysis import Analysis, JudgedDecision, best_line
 from happycity_evaluation.evaluator import Evaluator, ExpectedPlaces
 from happycity_terminal.ask import only_seat
-from happycity_terminal.cli import AnalyseOptions
 from happycity_terminal.frames import frame, title
+from happycity_terminal.options import AnalyseOptions
 from happycity_terminal.screen import text_width, write
 from happycity_terminal.show import find_finished, seat_of
 from happycity_terminal.weaknesses import (

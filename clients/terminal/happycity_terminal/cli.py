@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import Field, NonNegativeInt
 
 from happycity import ConfigError, Mode
 from happycity.rules.deals import MAX_PLAYERS, MAX_SEED, MIN_PLAYERS
 from happycity.runtime.commands import AsJson, Server, check_output, until_output_closes
-from happycity.runtime.settings import Settings, flags_of, load, setting
+from happycity.runtime.settings import flags_of, load
+from happycity_terminal.options import AnalyseOptions
 
 DEFAULT_OPPONENTS = "greedy,planner,rollout"
 
@@ -116,25 +116,6 @@ def ask(
     from happycity_terminal.ask import ask as ask_bot
 
     ask_bot(source, game, bot=bot, every=every, as_json=as_json)
-
-
-GAMES_JUDGED = 2000
-"""Games of a run that `happycity analyse` judges unless a limit is given."""
-
-
-class AnalyseOptions(Settings):
-    """What `happycity analyse` is asked about a bot's decisions."""
-
-    bot: str | None = setting(None, metavar="NAME", absent="the run's only program")
-    """The bot, or the seat's number, whose decisions are judged."""
-    every_seat: bool = False
-    """Analyse all seats of the game, instead of --bot."""
-    budget: Annotated[int, Field(ge=0, le=1_000_000)] | None = setting(
-        None, absent="16 for a game, 0 for all games"
-    )
-    """Playouts for each purchase and special; 0: judge by the network alone."""
-    limit: NonNegativeInt = GAMES_JUDGED
-    """The most games that are judged, in their order; 0: all of them."""
 
 
 @flags_of(AnalyseOptions)

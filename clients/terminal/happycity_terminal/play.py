@@ -95,10 +95,7 @@ async def _play_alone(plan: GamePlan) -> None:
             )
             await _PersonSeat(session.connection, settings, session.bots).play(plan, table)
     finally:
-        if has_game(folder):  # also one that the others have finished
-            typer.echo(f"look at the game again with: happycity show {folder / STORE_FILE}")
-        else:
-            shutil.rmtree(folder, ignore_errors=True)
+        keep_played(folder, "the game")  # also one that the others have finished
 
 
 async def _play_on(server: RemoteServer, plan: GamePlan) -> None:
@@ -170,11 +167,13 @@ class _PersonSeat:
         person.show_result(playback.results)
 
 
-def has_game(folder: Path) -> bool:
-    """Return whether the store in a folder has a game."""
+def keep_played(folder: Path, what: str) -> None:
+    """Say how to look at the games in a run's folder; remove a folder without any."""
     with suppress(HappyCityError), Store.existing(own_store(folder)) as store:
-        return bool(store.games(1))
-    return False
+        if store.games(1):
+            typer.echo(f"look at {what} again with: happycity show {folder / STORE_FILE}")
+            return
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _show(lines: Iterable[Line]) -> None:

@@ -27,7 +27,6 @@ from happycity.text.words import plural
 from happycity_tournament.client.connection import (
     Connection,
     UnavailableError,
-    Watch,
     check_names_are_free,
     connect,
 )
@@ -50,6 +49,7 @@ from happycity_tournament.client.run_folder import (
     without_password,
 )
 from happycity_tournament.client.tokens import BotTokens, IssuedTokens, tokens_of_environment
+from happycity_tournament.client.watch import TournamentWatch
 from happycity_tournament.config import STOP_SECONDS, TournamentConfig, TournamentState
 from happycity_tournament.lineup import Lineup
 from happycity_tournament.play.snapshot import Snapshot, load_snapshot
@@ -166,7 +166,7 @@ class ServerSession:
         """Follow a tournament to its end; the first stop signal ends it early in good order."""
         if self.web:
             view.remark(f"watch: {self.web}/tournaments/{tournament_id}?token={self.observer_token}")
-        watch = Watch(self.connection, tournament_id, patience=self.patience, remark=view.remark)
+        watch = TournamentWatch(self.connection, tournament_id, patience=self.patience, remark=view.remark)
         stopping: list[asyncio.Task[None]] = []
 
         async def stop_watched() -> None:
@@ -197,7 +197,7 @@ class ServerSession:
         for name, restarts in self.worker_restarts.items():
             yield f"{name} was started again {plural(restarts, 'time')} beside workers"
 
-    async def _follow(self, watch: Watch, view: ProgressView) -> Snapshot:
+    async def _follow(self, watch: TournamentWatch, view: ProgressView) -> Snapshot:
         """Show a tournament until it is over, and return it; no process may end while it waits for bots."""
         exits = {asyncio.create_task(bot.wait()): bot for bot in self.bots}
         async with aclosing(watch.snapshots()) as snapshots:

@@ -106,16 +106,10 @@ def protocol_named(name: str) -> Protocol:
 def write_benchmark(
     source: Source, protocol: Protocol, folder: Path, *, bot: BotEntry, deals: int, cost: Json, processes: int
 ) -> Json:
-    """Write games and result of a finished benchmark into a folder, and return the result.
+    """Write games and result of a finished benchmark of `bot` into a folder, and return the result.
 
-    Args:
-        source: the tournament of the protocol that was played.
-        protocol: by which it was played.
-        folder: the folder to write to.
-        bot: the bot that was measured.
-        deals: the deals that were played; fewer than the protocol has are a try.
-        cost: `cpu_seconds` and others that the games don't show; decisions and notes are added.
-        processes: how many replay games.
+    Fewer `deals` than the protocol has are a try. `cost` is `cpu_seconds` and others that the games don't
+    show; decisions and notes are added.
 
     Raises:
         ConfigError: a game has no record.
@@ -134,12 +128,7 @@ def write_benchmark(
 
 
 def verify_benchmark(folder: Path, *, asked: int, processes: int) -> Json:
-    """Recompute a result from its games, and return it.
-
-    Args:
-        folder: where it is.
-        asked: in how many games the reference bots are asked again what they choose.
-        processes: how many replay games.
+    """Recompute a result from its games, and return it; in `asked` games reference bots choose again.
 
     Raises:
         ConfigError: it is not the folder of a result, or its protocol isn't known here.

@@ -77,10 +77,7 @@ class Publication:
     def verify(self, folder: Path, *, processes: int, noted: str | None = None) -> Json:
         """Check a published folder with a commitment, and return its results.
 
-        Args:
-            folder: where it is.
-            processes: how many replay games.
-            noted: a hash that was noted before: of the commitment, of seed and salt, or the end of the chain.
+        `noted` is a hash that was noted before: of the commitment, of seed and salt, or the end of the chain.
 
         Raises:
             ConfigError: it is not such a folder.

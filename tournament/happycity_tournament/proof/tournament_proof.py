@@ -60,15 +60,10 @@ def publish(
     acts: Sequence[Json] = (),
     hosted: Mapping[str, Iterable[SubmitRequest]] | None = None,
 ) -> Json:
-    """Write a finished tournament with its secret into a folder; games after the end of a test are left out.
+    """Write a finished tournament with its secret into a new folder, without games after the end of a test.
 
-    Args:
-        source: the tournament.
-        commitment: what was committed to before its first game.
-        folder: a new one.
-        processes: how many replay games.
-        acts: the audit log: what organisers did to the tournament's bots, oldest first, each with its `id`.
-        hosted: by name, the submissions of hosted bots whose authors agree that they become public too.
+    `acts` are the audit log: what organisers did to its bots, oldest first, each with its `id`. `hosted` has
+    by name the submissions of hosted bots whose authors agree that they become public too.
 
     Raises:
         ConfigError: it is not finished, or not the tournament of the commitment, or a submission is another.
@@ -103,20 +98,13 @@ def verify(
     sample: int = 0,
     rng: random.Random | None = None,
 ) -> Json:
-    """Recompute a published tournament.
+    """Recompute a published tournament, and return its results; see `Publication.verify`.
 
-    Args:
-        folder: where it is.
-        processes: how many replay games.
-        noted: a hash that was noted before: of the commitment, of seed and salt, or the end of the chain.
-        sample: in how many games the reference bots are asked again what they choose, and in the sandbox
-            those hosted bots whose files are there.
-        rng: which games these are; others can't foresee them.
+    In `sample` games the reference bots are asked again what they choose, and in the sandbox those hosted
+    bots whose files are there; `rng` draws the games, or others could foresee them.
 
     Raises:
-        ConfigError: it is not the folder of a published tournament, or has no bots for a sample that can be
-            asked here.
-        VerificationError: something in it is not what it has to be.
+        ConfigError: as there, or it has no bots for a sample that can be asked here.
     """
     content = TOURNAMENTS.verify(folder, processes=processes, noted=noted)
     commitment = Commitment.of(content)
