@@ -383,7 +383,7 @@ def test_a_history_has_few_samples_and_ends_with_all_games(tmp_path: Path, round
     columns, builder = GameTable(BOTS), GamesBuilder(BOTS)
     for game in games_of(url):
         columns.add([game.result])
-        builder.add(game)
+        builder.extend([game])
     samples = columns.stats().history.samples
     assert len(samples) <= 80
     games, elos = samples[-1]

@@ -22,7 +22,9 @@ from happycity_viewer.replay import replay_name, replay_page
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
-def view(source: str | None, game: str | None, selection: Selection, *, output: Path | None) -> None:
+def write_game_page(
+    source: str | None, game: str | None, selection: Selection, *, output: Path | None
+) -> None:
     """Write the page of a finished game to a file; without one open it, or print its address."""
     found, record, playback = find_finished(source, game)
     first, decisions = selection.first, len(playback.steps) - 1
