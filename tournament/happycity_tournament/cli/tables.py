@@ -60,7 +60,7 @@ def table_of(
 
 def moment_text(moment: Timestamp | float, form: str = "%Y-%m-%d %H:%M") -> str:
     """Return a message's moment, or one in Unix time, in UTC."""
-    time = datetime.fromtimestamp(moment, UTC) if isinstance(moment, float) else moment.ToDatetime()
+    time = moment.ToDatetime() if isinstance(moment, Timestamp) else datetime.fromtimestamp(moment, UTC)
     return time.strftime(form)
 
 
